@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const local = (path: string) => join(import.meta.dirname, path);
+
+/** Where `npx vite` sends what is not the page's: a running Weir, or any Agent Server. */
+const SERVER = process.env.WEIR_URL ?? "http://127.0.0.1:8787";
+const API = /^\/(threads|assistants|runs|api|oauth|ok|info|\.well-known)(\/|\?|$)/;
+
+export default defineConfig({
+  root: local("src/web"),
+  plugins: [react()],
+  resolve: {
+    alias: [
+      // The stream's client carries a tracing client that no page uses: 54 KB of 126.
+      { find: /^langsmith(\/.*)?$/, replacement: local("src/web/api/no-tracing.ts") },
+    ],
+  },
+  build: {
+    outDir: local("dist/web"),
+    emptyOutDir: true,
+    target: "es2023",
+    manifest: true,
+    chunkSizeWarningLimit: 800,
+  },
+  server: { proxy: { [API.source]: { target: SERVER, changeOrigin: true } } },
+});

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/{conformance,crash,browser}/**/*.test.ts"],
+    setupFiles: ["./test/support/node-setup.ts"],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // The tests start real servers: two cores carry one file at a time.
+    fileParallelism: false,
+  },
+});
