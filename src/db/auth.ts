@@ -1,0 +1,33 @@
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/** A tenant: everything else belongs to exactly one. `X-Tenant-Id` on the wire. */
+export const workspaces = sqliteTable("workspaces", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  /** JSON: settings a deployment may change, such as whether the plan includes exports. */
+  settings: text("settings", { mode: "json" }).$type<WorkspaceSettings>().notNull().default({}),
+  createdAt: integer("created_at").notNull(),
+});
+
+export interface WorkspaceSettings {
+  /** False refuses bulk exports with 403; absent means the plan includes them. */
+  exports?: boolean;
+}
+
+/** API keys: only the SHA-256 of the key is kept. */
+export const apiKeys = sqliteTable(
+  "api_keys",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name").notNull(),
+    hash: text("hash").notNull().unique(),
+    /** The first characters, so that people can tell their keys apart. */
+    hint: text("hint").notNull(),
+    scopes: text("scopes", { mode: "json" }).$type<string[]>().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [index("api_keys_workspace").on(table.workspaceId)],
+);

@@ -1,0 +1,18 @@
+import { drizzle } from "drizzle-orm/d1";
+import * as schema from "./schema.ts";
+
+const open = (binding: D1Database) => drizzle(binding, { schema });
+
+export type Database = ReturnType<typeof open>;
+
+/** Drizzle relates all tables anew each time it is opened, so each binding is opened once. */
+const opened = new WeakMap<D1Database, Database>();
+
+/** The D1 database with its tables typed. */
+export function database(binding: D1Database): Database {
+  const known = opened.get(binding);
+  if (known) return known;
+  const fresh = open(binding);
+  opened.set(binding, fresh);
+  return fresh;
+}

@@ -1,0 +1,41 @@
+/** JSON containment in SQLite, as Postgres's `@>`: what metadata and values filters of the Agent Server mean. */
+import { type AnyColumn, type SQL, sql } from "drizzle-orm";
+
+/**
+ * A condition: the JSON in `column` contains `filter`. Objects match key by key at any depth, arrays when each element
+ * of the filter is contained in some element of the column's array, everything else by type and value.
+ * Keys and values are bound parameters (two a leaf): bound the filter's size before (`JsonFilter` in http/json.ts).
+ */
+export function contains(column: AnyColumn | SQL, filter: Record<string, unknown>): SQL {
+  return members(sql`${column}`, Object.entries(filter), 0);
+}
+
+/** A condition: the object in `column` has `key`, and what it holds there contains `value`. */
+export function member(column: AnyColumn | SQL, key: string, value: unknown): SQL {
+  return members(sql`${column}`, [[key, value]], 0);
+}
+
+function members(json: SQL, entries: [string, unknown][], depth: number): SQL {
+  const each = sql.raw(`e${depth}`);
+  const tests = entries.map(
+    ([key, value]) =>
+      sql`EXISTS (SELECT 1 FROM json_each(${json}) ${each} WHERE ${each}.key = ${key} AND ${matches(each, value, depth)})`,
+  );
+  return tests.length === 0 ? sql`1` : sql.join(tests, sql` AND `);
+}
+
+function matches(each: SQL, value: unknown, depth: number): SQL {
+  if (value === null) return sql`${each}.type = 'null'`;
+  if (typeof value === "boolean") return sql`${each}.type = ${value ? "true" : "false"}`;
+  if (typeof value === "number") return sql`${each}.type IN ('integer', 'real') AND ${each}.value = ${value}`;
+  if (typeof value === "string") return sql`${each}.type = 'text' AND ${each}.value = ${value}`;
+  if (!Array.isArray(value)) {
+    return sql`${each}.type = 'object' AND ${members(sql`${each}.value`, Object.entries(value as object), depth + 1)}`;
+  }
+  const inner = sql.raw(`e${depth + 1}`);
+  const tests = value.map(
+    (element) =>
+      sql` AND EXISTS (SELECT 1 FROM json_each(${each}.value) ${inner} WHERE ${matches(inner, element, depth + 1)})`,
+  );
+  return sql`${each}.type = 'array'${sql.join(tests)}`;
+}

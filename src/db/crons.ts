@@ -1,0 +1,57 @@
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+type Json = Record<string, unknown>;
+
+/** Runs that start by the clock. */
+export const crons = sqliteTable(
+  "crons",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id").notNull(),
+    assistantId: text("assistant_id").notNull(),
+    /** Null: each firing gets a thread of its own. */
+    threadId: text("thread_id"),
+    schedule: text("schedule").notNull(),
+    /** IANA name; null means UTC. */
+    timezone: text("timezone"),
+    endTime: integer("end_time"),
+    /** When it fires next; null once there is no such time. */
+    nextRunDate: integer("next_run_date"),
+    enabled: integer("enabled", { mode: "boolean" }).notNull(),
+    /** What becomes of a firing's own thread when its run has ended; null for a cron on a thread. */
+    onRunCompleted: text("on_run_completed").$type<"delete" | "keep">(),
+    /** The body of the runs it starts. */
+    payload: text("payload", { mode: "json" }).$type<Json>().notNull(),
+    metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
+    userId: text("user_id"),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    index("crons_workspace").on(table.workspaceId, table.createdAt),
+    index("crons_due").on(table.enabled, table.nextRunDate),
+  ],
+);
+
+/** Every due time that was reached: the ledger that makes each fire exactly once. The queue is only a wake-up. */
+export const cronFirings = sqliteTable(
+  "cron_firings",
+  {
+    workspaceId: text("workspace_id").notNull(),
+    cronId: text("cron_id").notNull(),
+    due: integer("due").notNull(),
+    state: text("state").$type<FiringState>().notNull(),
+    /** When a message about it was last sent; decides when a lost one is sent again. */
+    touchedAt: integer("touched_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.cronId, table.due] }),
+    index("cron_firings_state").on(table.state, table.touchedAt),
+  ],
+);
+
+/**
+ * due -> started -> ended, or due -> refused when the run cannot be started. "started" is skipped where nothing is left
+ * to do; else it lasts until the run has ended and its own thread is deleted.
+ */
+export type FiringState = "due" | "started" | "ended" | "refused";

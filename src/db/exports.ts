@@ -1,0 +1,139 @@
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+/** Where exports go. Only the ciphertext of credentials is kept (src/exports/vault.ts). */
+export const exportDestinations = sqliteTable(
+  "export_destinations",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id").notNull(),
+    type: text("type").$type<"s3" | "r2">().notNull(),
+    displayName: text("display_name").notNull(),
+    config: text("config", { mode: "json" }).$type<DestinationConfig>().notNull(),
+    credentials: text("credentials"),
+    /** The names of the credentials that are set: all that is ever shown of them. */
+    credentialsKeys: text("credentials_keys", { mode: "json" }).$type<string[]>().notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [index("export_destinations_workspace").on(table.workspaceId, table.createdAt)],
+);
+
+/** A destination's configuration as on the wire (specification 2.4). */
+export interface DestinationConfig {
+  bucket_name: string;
+  prefix: string;
+  region: string | null;
+  endpoint_url: string | null;
+  include_bucket_in_prefix: boolean;
+  config_kwargs_s3: {
+    addressing_style?: "auto" | "virtual" | "path";
+    use_accelerate_endpoint?: boolean;
+  } | null;
+  /** Arguments of PutObject, by their AWS names. */
+  s3_additional_kwargs: Record<string, string> | null;
+}
+
+export type ExportStatus = "CREATED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEDOUT";
+
+/** Export jobs. With `intervalHours` a row is a schedule, which spawns jobs and exports nothing itself. */
+export const bulkExports = sqliteTable(
+  "bulk_exports",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id").notNull(),
+    destinationId: text("destination_id").notNull(),
+    sessionId: text("session_id"),
+    allExperiments: integer("all_experiments", { mode: "boolean" }).notNull(),
+    /** Half-open window of start_time in microseconds, as stored runs have it; a schedule has no end. */
+    startTime: integer("start_time").notNull(),
+    endTime: integer("end_time"),
+    filter: text("filter"),
+    formatVersion: text("format_version").notNull(),
+    compression: text("compression").$type<"none" | "gzip" | "snappy" | "zstandard">().notNull(),
+    intervalHours: integer("interval_hours"),
+    exportFields: text("export_fields", { mode: "json" }).$type<string[]>(),
+    status: text("status").$type<ExportStatus>().notNull(),
+    /** Why the export failed. */
+    error: text("error"),
+    sourceExportId: text("source_export_id"),
+    /** Windows that a schedule has spawned: the next is this plus one. */
+    spawned: integer("spawned").notNull().default(0),
+    /** When its export runs were laid down; null until the planner has been here. Milliseconds, as all that follow. */
+    plannedAt: integer("planned_at"),
+    /** Failed attempts of planning and of writing the manifest. */
+    retries: integer("retries").notNull().default(0),
+    /** Before this the planner and the manifest wait; also how the sweep knows a message that got lost. */
+    nextAttemptAt: integer("next_attempt_at").notNull().default(0),
+    startedAt: integer("started_at"),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    finishedAt: integer("finished_at"),
+  },
+  (table) => [
+    index("bulk_exports_workspace").on(table.workspaceId, table.createdAt),
+    index("bulk_exports_status").on(table.status),
+    index("bulk_exports_destination").on(table.destinationId),
+    uniqueIndex("bulk_exports_window")
+      .on(table.sourceExportId, table.startTime)
+      .where(sql`source_export_id IS NOT NULL`),
+  ],
+);
+
+/** One file of an export run: written, complete and counted. */
+export interface ExportedFile {
+  /** Bucket and key. */
+  location: string;
+  key: string;
+  rows: number;
+  bytes: number;
+  sha256: string;
+}
+
+/** A file that is being written: announced before anything is sent, so that whoever comes next can clear it away. */
+export interface PendingUpload {
+  file_path: string;
+  upload_id: string | null;
+  target_cursor: string | null;
+  rows_count: number | null;
+}
+
+/** Export runs: one project and UTC day of an export. The lease, its epoch and the cursor are the ledger of the work. */
+export const exportRuns = sqliteTable(
+  "export_runs",
+  {
+    exportId: text("export_id").notNull(),
+    id: text("id").notNull().unique(),
+    workspaceId: text("workspace_id").notNull(),
+    projectId: text("project_id").notNull(),
+    /** YYYY-MM-DD */
+    day: text("day").notNull(),
+    /** Half-open, microseconds. */
+    startTime: integer("start_time").notNull(),
+    endTime: integer("end_time").notNull(),
+    status: text("status").$type<ExportStatus>().notNull(),
+    retryNumber: integer("retry_number").notNull().default(0),
+    /** `retry_0`, `retry_1`, …: what went wrong. */
+    errors: text("errors", { mode: "json" }).$type<Record<string, string>>(),
+    /** Everything up to and including this position is in `files`. */
+    cursor: text("cursor", { mode: "json" }).$type<{ start_time: number; id: string }>(),
+    files: text("files", { mode: "json" }).$type<ExportedFile[]>().notNull().default([]),
+    rows: integer("rows").notNull().default(0),
+    bytes: integer("bytes").notNull().default(0),
+    pending: text("pending", { mode: "json" }).$type<PendingUpload>(),
+    /** Fences late owners: every claim adds one, every write names its own. */
+    epoch: integer("epoch").notNull().default(0),
+    leaseUntil: integer("lease_until"),
+    /** When a message for it was sent; null when it waits for its turn. */
+    sentAt: integer("sent_at"),
+    nextAttemptAt: integer("next_attempt_at").notNull().default(0),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    finishedAt: integer("finished_at"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.exportId, table.projectId, table.day] }),
+    index("export_runs_export").on(table.exportId, table.status, table.sentAt),
+    index("export_runs_status").on(table.status, table.sentAt),
+  ],
+);

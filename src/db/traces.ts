@@ -1,0 +1,83 @@
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+/** Tracing projects (`session` on the wire). One with `referenceDatasetId` is an experiment. */
+export const projects = sqliteTable(
+  "projects",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id").notNull(),
+    name: text("name").notNull(),
+    description: text("description"),
+    referenceDatasetId: text("reference_dataset_id"),
+    defaultDatasetId: text("default_dataset_id"),
+    /** How long its runs are kept: `longlived` or `shortlived`. */
+    traceTier: text("trace_tier").$type<TraceTier>().notNull(),
+    extra: text("extra", { mode: "json" }).$type<Record<string, unknown>>().notNull().default({}),
+    /** Milliseconds since the epoch, as every time of these tables. */
+    startTime: integer("start_time").notNull(),
+    endTime: integer("end_time"),
+  },
+  (table) => [
+    uniqueIndex("projects_name").on(table.workspaceId, table.name),
+    index("projects_dataset").on(table.workspaceId, table.referenceDatasetId),
+  ],
+);
+
+export type TraceTier = "longlived" | "shortlived";
+
+/** Which days of a project hold runs: a projection of what each TracePartition counted last. */
+export const tracePartitions = sqliteTable(
+  "trace_partitions",
+  {
+    workspaceId: text("workspace_id").notNull(),
+    projectId: text("project_id").notNull(),
+    /** UTC day of the runs' start_time, YYYY-MM-DD. */
+    day: text("day").notNull(),
+    rows: integer("rows").notNull(),
+    bytes: integer("bytes").notNull(),
+    /** start_time of the newest run, milliseconds. */
+    lastRunStartTime: integer("last_run_start_time").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspaceId, table.projectId, table.day] }),
+    index("trace_partitions_day").on(table.workspaceId, table.day),
+  ],
+);
+
+/** Datasets, as far as experiments refer to them. */
+export const datasets = sqliteTable(
+  "datasets",
+  {
+    id: text("id").primaryKey(),
+    workspaceId: text("workspace_id").notNull(),
+    name: text("name").notNull(),
+    description: text("description"),
+    dataType: text("data_type").notNull(),
+    metadata: text("metadata", { mode: "json" }).$type<Record<string, unknown>>().notNull().default({}),
+    createdAt: integer("created_at").notNull(),
+    modifiedAt: integer("modified_at").notNull(),
+  },
+  (table) => [uniqueIndex("datasets_name").on(table.workspaceId, table.name)],
+);
+
+/** Which partition holds a feedback, with what lists of feedback select by. */
+export const feedbackPlaces = sqliteTable(
+  "feedback_places",
+  {
+    workspaceId: text("workspace_id").notNull(),
+    id: text("id").notNull(),
+    projectId: text("project_id").notNull(),
+    day: text("day").notNull(),
+    runId: text("run_id"),
+    key: text("key").notNull(),
+    source: text("source").notNull(),
+    hasScore: integer("has_score", { mode: "boolean" }).notNull(),
+    hasComment: integer("has_comment", { mode: "boolean" }).notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspaceId, table.id] }),
+    index("feedback_places_run").on(table.workspaceId, table.runId),
+    index("feedback_places_project").on(table.workspaceId, table.projectId, table.createdAt),
+  ],
+);
