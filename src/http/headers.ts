@@ -1,0 +1,73 @@
+/** Headers of every answer: which other sites' pages may read it, and what a browser must not do with it. */
+import type { Context, MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+
+interface Environment {
+  Bindings: Env;
+}
+
+/** `http.cors` of the deployment configuration, in LangGraph's names. */
+export interface CorsSettings {
+  allow_origins?: string[];
+  allow_origin_regex?: string;
+  allow_methods?: string[];
+  allow_headers?: string[];
+  allow_credentials?: boolean;
+  expose_headers?: string[];
+  /** Seconds. */
+  max_age?: number;
+}
+
+const EXPOSED = [
+  "content-location",
+  "location",
+  "x-pagination-total",
+  "x-pagination-next",
+  "www-authenticate",
+  "retry-after",
+  "mcp-session-id",
+];
+
+/**
+ * CORS. The API is called with keys in headers and never with cookies, so any site may by default; `settings` narrow
+ * that, and `CORS_ORIGINS` before them. Clients may send any header of their own. The sign-in pages are for no other site.
+ */
+export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Environment> {
+  const { allow_methods, allow_headers = [], allow_credentials, expose_headers = [], max_age } = settings;
+  const pattern =
+    settings.allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${settings.allow_origin_regex})$`);
+  const configured = settings.allow_origins?.join(",") ?? (pattern ? "" : "*");
+  const shareWithSites = cors({
+    origin: (origin, c: Context<Environment>) =>
+      pattern?.test(origin) && !c.env.CORS_ORIGINS ? origin : allowedOrigin(origin, c.env.CORS_ORIGINS || configured),
+    ...(allow_methods && !allow_methods.includes("*") && { allowMethods: allow_methods }),
+    // Left empty, the answer to a preflight allows what it asks for.
+    allowHeaders: allow_headers.includes("*") ? [] : allow_headers,
+    exposeHeaders: [...EXPOSED, ...expose_headers],
+    credentials: allow_credentials,
+    maxAge: max_age ?? 86_400,
+  });
+  return (c, next) => {
+    // An upgraded connection's answer has no headers to add, and the pages' cookies are their own.
+    if (c.req.header("upgrade") !== undefined || /^\/oauth\/(authorize|openid\/)/.test(c.req.path)) return next();
+    return shareWithSites(c, next);
+  };
+}
+
+/** The value of Access-Control-Allow-Origin; null sends none. `configured`: `*`, or origins separated by commas. */
+function allowedOrigin(origin: string, configured: string): string | null {
+  if (configured.trim() === "*") return "*";
+  const origins = configured.split(",").map((one) => one.trim().replace(/\/$/, ""));
+  return origins.includes(origin) ? origin : null;
+}
+
+export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
+  if (c.req.header("upgrade") !== undefined) return next();
+  // Set before, so that they also reach answers whose headers cannot be changed any more.
+  const { headers } = c.res;
+  headers.set("x-content-type-options", "nosniff");
+  headers.set("x-frame-options", "DENY");
+  headers.set("cross-origin-resource-policy", "same-origin");
+  if (c.req.url.startsWith("https:")) headers.set("strict-transport-security", "max-age=31536000; includeSubDomains");
+  await next();
+};

@@ -1,0 +1,10 @@
+/** Offset paging as the Agent Server's clients read it: `X-Pagination-Total` and `X-Pagination-Next`. */
+
+/** Ask the store for `limit + 1` rows; this cuts the page and tells the client whether more exist. */
+export function page<T>(rows: T[], limit: number, offset: number): { items: T[]; headers: Record<string, string> } {
+  const items = rows.slice(0, limit);
+  const end = offset + items.length;
+  return rows.length > limit
+    ? { items, headers: { "x-pagination-total": String(end + 1), "x-pagination-next": String(end) } }
+    : { items, headers: { "x-pagination-total": String(end) } };
+}

@@ -1,0 +1,67 @@
+/** Errors as HTTP answers: RFC 9457 problem details whose `detail` LangGraph and LangSmith clients read. */
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+
+const TITLES: Record<number, string> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  426: "Upgrade Required",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** One fault of a request: where (a dotted path) and what the rule is. Never the offending value. */
+export interface Fault {
+  path: string;
+  message: string;
+}
+
+/**
+ * The one error type of the HTTP surface. `detail` tells the caller what is wrong and how to mend it;
+ * it must never contain a secret or the request's own values of secret fields.
+ */
+export class Problem extends Error {
+  constructor(
+    readonly status: ContentfulStatusCode,
+    readonly detail: string,
+    readonly more: { errors?: Fault[]; headers?: Record<string, string> } = {},
+  ) {
+    super(detail);
+    this.name = "Problem";
+  }
+}
+
+/** `application/problem+json` with `type`, `title`, `status`, `detail` and, for a failed schema, `errors`. */
+export function problemResponse({ status, detail, more }: Problem): Response {
+  const body = { type: "about:blank", title: TITLES[status] ?? "Error", status, detail, errors: more.errors };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/problem+json", ...more.headers },
+  });
+}
+
+/**
+ * Turns whatever was thrown into a `Problem`. A Problem that crossed a Durable Object's RPC boundary keeps only
+ * its name and message there, so it travels as `Problem:<status>:<detail>` (see `remoteProblem`).
+ */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof HTTPException) return new Problem(error.status, error.message);
+  const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
+  if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
+  console.error(JSON.stringify({ level: "error", message: error instanceof Error ? error.stack : String(error) }));
+  return new Problem(500, "The server failed to handle this request. It has been logged.");
+}
+
+/** The error to throw inside a Durable Object method, so that `toProblem` finds its status on the other side. */
+export function remoteProblem(status: ContentfulStatusCode, detail: string): Error {
+  return new Error(`Problem:${status}:${detail}`);
+}

@@ -1,0 +1,100 @@
+/** Request validation: one valibot schema refuses bad input and documents the route in /openapi.json. */
+import type { MiddlewareHandler, ValidationTargets } from "hono";
+import { resolver, uniqueSymbol } from "hono-openapi";
+import * as v from "valibot";
+import { type Fault, Problem } from "./problem.ts";
+
+type Schema = v.GenericSchema<unknown, unknown>;
+type Validated<T extends keyof ValidationTargets, S extends Schema> = MiddlewareHandler<
+  // oxlint-disable-next-line typescript/no-explicit-any -- the environment of any app
+  any,
+  string,
+  { in: { [K in T]: v.InferInput<S> }; out: { [K in T]: v.InferOutput<S> } }
+>;
+
+/** Parses `value` by `schema`, or throws a 422 that names each fault's path and rule, and no value. */
+export function parse<S extends Schema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
+  const result = v.safeParse(schema, value);
+  if (result.success) return result.output;
+  const errors: Fault[] = result.issues.slice(0, 20).map((issue) => ({
+    path: v.getDotPath(issue) ?? "",
+    message: issue.expected ? `expected ${issue.expected}` : describe(issue),
+  }));
+  const first = errors[0];
+  const at = first?.path ? `${where}.${first.path}` : where;
+  throw new Problem(422, `Invalid ${at}: ${first?.message ?? "does not match the schema"}`, { errors });
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  // A schema's own message says the rule; valibot's default one may quote the value.
+  return issue.message.startsWith("Invalid ") ? `fails the rule "${issue.type}"` : issue.message;
+}
+
+/** Reads the body up to `limit` bytes whatever Content-Length claims. 413 past it. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  const tooLarge = () => new Problem(413, `The request body is larger than ${limit} bytes.`);
+  if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+}
+
+/** Default limit of a JSON body, bytes. */
+export const BODY_LIMIT = 8 * 1024 * 1024;
+
+/** The body as JSON. An absent body reads as `{}`, as the Agent Server's clients expect. */
+export async function readJson(request: Request, limit = BODY_LIMIT): Promise<unknown> {
+  const bytes = await readBody(request, limit);
+  if (bytes.byteLength === 0) return {};
+  const type = request.headers.get("content-type") ?? "application/json";
+  if (!/^(application\/([\w.-]+\+)?json|text\/plain)\b/i.test(type)) {
+    throw new Problem(415, `Send the body as application/json, not as ${type.split(";")[0]}.`);
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    throw new Problem(400, "Malformed JSON in request body.");
+  }
+}
+
+/** Validates the JSON body; read it with `c.req.valid("json")`. */
+export function body<S extends Schema>(schema: S, options: { limit?: number } = {}): Validated<"json", S> {
+  const middleware: Validated<"json", S> = async (c, next) => {
+    const value = parse(schema, await readJson(c.req.raw, options.limit), "body");
+    c.req.addValidatedData("json", value as object);
+    await next();
+  };
+  return Object.assign(middleware, { [uniqueSymbol]: { target: "json", ...resolver(schema) } });
+}
+
+/** Validates the query string; read it with `c.req.valid("query")`. Repeated names arrive as arrays. */
+export function query<S extends Schema>(schema: S): Validated<"query", S> {
+  const middleware: Validated<"query", S> = async (c, next) => {
+    const raw = Object.fromEntries(
+      Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+    );
+    c.req.addValidatedData("query", parse(schema, raw, "query") as object);
+    await next();
+  };
+  return Object.assign(middleware, { [uniqueSymbol]: { target: "query", ...resolver(schema) } });
+}
+
+/** Validates the path's parameters; read them with `c.req.valid("param")`. An id of no valid shape is a 422. */
+export function param<S extends Schema>(schema: S): Validated<"param", S> {
+  const middleware: Validated<"param", S> = async (c, next) => {
+    c.req.addValidatedData("param", parse(schema, c.req.param(), "path") as object);
+    await next();
+  };
+  return Object.assign(middleware, { [uniqueSymbol]: { target: "param", ...resolver(schema) } });
+}

@@ -1,0 +1,196 @@
+/** An object store behind an S3 API: requests signed with AWS Signature Version 4. */
+import { createHash } from "node:crypto";
+import { AwsV4Signer } from "aws4fetch";
+import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "./address.ts";
+import { element, errorOf, StoreError, unreachable } from "./errors.ts";
+import type { ObjectStore, Part } from "./object-store.ts";
+
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | null;
+}
+
+/** What a client needs of the world, so that a test can control it. */
+export interface S3World {
+  fetch(request: Request): Promise<Response>;
+  now(): number;
+  /** Waits that many milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
+}
+
+export interface S3Options {
+  address: BucketAddress;
+  credentials: S3Credentials;
+  /** Sent with PutObject and CreateMultipartUpload: encryption, storage class, ACL. */
+  objectHeaders: Record<string, string>;
+  /** Sent with every request: who pays, whose bucket it must be. */
+  requestHeaders: Record<string, string>;
+}
+
+/** One request may take this long, milliseconds. Well under an export's lease, so no late owner's request outlives it. */
+const TIMEOUT_MS = 45_000;
+/** Attempts of one request, and the pause before the second, milliseconds; it doubles. */
+const ATTEMPTS = 3;
+const PAUSE_MS = 250;
+
+interface S3Request {
+  method: "PUT" | "POST" | "DELETE";
+  key: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+  /** A 200 answer without this element is an error: S3 answers a completion before it knows the outcome. */
+  expects?: string;
+}
+
+export class S3Store implements ObjectStore {
+  private readonly base: string;
+  private readonly region: string;
+  private readonly signingKeys = new Map<string, ArrayBuffer>();
+
+  constructor(
+    private readonly options: S3Options,
+    private readonly world: S3World,
+  ) {
+    this.base = bucketUrl(options.address);
+    this.region = signingRegion(options.address);
+  }
+
+  locate(key: string): string {
+    return `${this.options.address.bucket}/${key}`;
+  }
+
+  async put(key: string, bytes: Uint8Array, contentType: string): Promise<void> {
+    await this.send({
+      method: "PUT",
+      key,
+      headers: { ...this.objectHeaders(contentType), ...md5(bytes) },
+      body: bytes,
+    });
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.send({ method: "DELETE", key });
+  }
+
+  async createUpload(key: string, contentType: string): Promise<string> {
+    const { text } = await this.send({
+      method: "POST",
+      key,
+      query: { uploads: "" },
+      headers: this.objectHeaders(contentType),
+    });
+    const id = element(text, "UploadId");
+    if (!id) throw new StoreError("InvalidAnswer: the store gave no upload id", "InvalidAnswer", false);
+    return id;
+  }
+
+  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part> {
+    const { response } = await this.send({
+      method: "PUT",
+      key,
+      query: { partNumber: String(number), uploadId },
+      headers: md5(bytes),
+      body: bytes,
+    });
+    const etag = response.headers.get("etag");
+    if (!etag) throw new StoreError("InvalidAnswer: the store gave no ETag for a part", "InvalidAnswer", false);
+    return { number, etag };
+  }
+
+  async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
+    const list = parts
+      .map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`)
+      .join("");
+    await this.send({
+      method: "POST",
+      key,
+      query: { uploadId },
+      expects: "CompleteMultipartUploadResult",
+      headers: { "content-type": "application/xml" },
+      body: new TextEncoder().encode(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`),
+    });
+  }
+
+  async abortUpload(key: string, uploadId: string): Promise<void> {
+    try {
+      await this.send({ method: "DELETE", key, query: { uploadId } });
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "NoSuchUpload")) throw error;
+    }
+  }
+
+  private objectHeaders(contentType: string): Record<string, string> {
+    return { "content-type": contentType, ...this.options.objectHeaders };
+  }
+
+  /** Sends with a few quick attempts; what outlasts them is for the caller's longer patience. */
+  private async send(request: S3Request): Promise<{ response: Response; text: string }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.sendOnce(request);
+      } catch (error) {
+        const refusal = error instanceof StoreError ? error : unreachable(error);
+        if (refusal.permanent || refusal.code === "NoSuchUpload" || attempt === ATTEMPTS) throw refusal;
+        await this.world.sleep(PAUSE_MS * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  private async sendOnce(request: S3Request): Promise<{ response: Response; text: string }> {
+    const response = await this.world.fetch(await this.sign(request));
+    const text = await response.text();
+    if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
+    if (!text.includes(request.expects ?? "")) throw errorOf(500, this.withoutSecrets(text));
+    return { response, text };
+  }
+
+  private async sign({ method, key, query = {}, headers = {}, body }: S3Request): Promise<Request> {
+    const url = new URL(this.base + encodeKey(key));
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: {
+        ...headers,
+        ...this.options.requestHeaders,
+        "x-amz-content-sha256": createHash("sha256")
+          .update(body ?? "")
+          .digest("hex"),
+      },
+      accessKeyId: this.options.credentials.accessKeyId,
+      secretAccessKey: this.options.credentials.secretAccessKey,
+      sessionToken: this.options.credentials.sessionToken ?? undefined,
+      service: "s3",
+      region: this.region,
+      datetime: new Date(this.world.now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+      cache: this.signingKeys,
+    });
+    const signed = await signer.sign();
+    return new Request(signed.url, {
+      method,
+      headers: signed.headers,
+      body: body as Uint8Array<ArrayBuffer> | undefined,
+      // A redirect could lead where the endpoint guard would not let us go.
+      redirect: "manual",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  }
+
+  private withoutSecrets(text: string): string {
+    const { accessKeyId, secretAccessKey, sessionToken } = this.options.credentials;
+    return [accessKeyId, secretAccessKey, sessionToken]
+      .filter((secret) => typeof secret === "string" && secret !== "")
+      .reduce<string>((rest, secret) => rest.replaceAll(secret as string, "…"), text);
+  }
+}
+
+/** Buckets with Object Lock refuse an upload without a checksum; every server knows this one. */
+function md5(bytes: Uint8Array): Record<string, string> {
+  return { "content-md5": createHash("md5").update(bytes).digest("base64") };
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}

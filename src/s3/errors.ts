@@ -1,0 +1,82 @@
+/** Why a store refused, and whether asking again can help. The codes differ from server to server, so statuses rule. */
+
+/** A store's refusal. The message is the store's own reason; it never holds a credential. */
+export class StoreError extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+    /** True when no retry can help: credentials, bucket, region, a request the store does not know. */
+    readonly permanent: boolean,
+  ) {
+    super(message);
+    this.name = "StoreError";
+  }
+}
+
+/** Client errors that another attempt may get past: clocks, connections, bytes damaged on the way, uploads that went away. */
+const MAY_HEAL = new Set([
+  "RequestTimeTooSkewed",
+  "RequestTimeout",
+  "RequestTimeoutException",
+  "SlowDown",
+  "Throttling",
+  "ThrottlingException",
+  "TooManyRequests",
+  "OperationAborted",
+  "ConditionalRequestConflict",
+  "IncompleteBody",
+  "BadDigest",
+  "InvalidDigest",
+  "XAmzContentSHA256Mismatch",
+  "XAmzContentChecksumMismatch",
+  "NoSuchUpload",
+  "InvalidPart",
+  "InternalError",
+  "ServiceUnavailable",
+]);
+
+/** Server errors that will stay. */
+const WILL_STAY = new Set(["NotImplemented"]);
+
+/** What an S3 answer that is no success means. `body` is its XML, if any. */
+export function errorOf(status: number, body: string): StoreError {
+  const code = element(body, "Code") ?? `HTTP${status}`;
+  const reason = element(body, "Message") ?? hint(status);
+  return new StoreError(`${code}: ${reason}`, code, isPermanent(status, code));
+}
+
+function isPermanent(status: number, code: string): boolean {
+  if (MAY_HEAL.has(code)) return false;
+  if (WILL_STAY.has(code)) return true;
+  return status < 500 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
+}
+
+function hint(status: number): string {
+  if (status >= 300 && status < 400) return "the bucket lives elsewhere: check the region and the endpoint";
+  if (status === 401 || status === 403) return "access denied";
+  if (status === 404) return "the bucket or the endpoint's path is not known";
+  return "the store gave no reason";
+}
+
+/** No answer came: a reset, a timeout, a name that does not resolve. */
+export function unreachable(error: unknown): StoreError {
+  const timeout = error instanceof Error && error.name === "TimeoutError";
+  return timeout
+    ? new StoreError("RequestTimeout: the store did not answer in time", "RequestTimeout", false)
+    : new StoreError("ConnectionFailed: the store could not be reached", "ConnectionFailed", false);
+}
+
+/** The text of an XML element, entities decoded, at most 300 characters. */
+export function element(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  if (text === undefined || text === "") return undefined;
+  return text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&apos;", "'")
+    .replaceAll("&#34;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .slice(0, 300);
+}

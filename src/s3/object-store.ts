@@ -1,0 +1,24 @@
+/** What an export needs of an object store. Two kinds exist: an S3 API (client.ts) and a bound R2 bucket (r2.ts). */
+
+/** A part of a multipart upload, as the store named it. */
+export interface Part {
+  number: number;
+  etag: string;
+}
+
+/**
+ * Objects by key. Every method throws StoreError, whose `permanent` says whether trying again can help.
+ * All are safe to repeat: a key is overwritten, a removal or an abort of what is gone succeeds.
+ */
+export interface ObjectStore {
+  /** Bucket and key as people write them: `bucket/key`. */
+  locate(key: string): string;
+  put(key: string, bytes: Uint8Array, contentType: string): Promise<void>;
+  remove(key: string): Promise<void>;
+  /** Begins a multipart upload; parts must be equal in size but the last, which is no larger. Gives the upload's id. */
+  createUpload(key: string, contentType: string): Promise<string>;
+  uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part>;
+  /** Makes the object visible, replacing an older one. */
+  completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
+  abortUpload(key: string, uploadId: string): Promise<void>;
+}

@@ -1,0 +1,60 @@
+/** An object store that is an R2 bucket bound to the Worker: no credentials, no network. */
+import { StoreError } from "./errors.ts";
+import type { ObjectStore, Part } from "./object-store.ts";
+
+/** R2's codes for an upload that is gone and for a part it does not have. */
+const GONE = /\(100(24|25)\)/;
+
+export class R2Store implements ObjectStore {
+  constructor(
+    private readonly bucket: R2Bucket,
+    private readonly name: string,
+  ) {}
+
+  locate(key: string): string {
+    return `${this.name}/${key}`;
+  }
+
+  async put(key: string, bytes: Uint8Array, contentType: string): Promise<void> {
+    await attempt(this.bucket.put(key, bytes, { httpMetadata: { contentType } }));
+  }
+
+  async remove(key: string): Promise<void> {
+    await attempt(this.bucket.delete(key));
+  }
+
+  async createUpload(key: string, contentType: string): Promise<string> {
+    return (await attempt(this.bucket.createMultipartUpload(key, { httpMetadata: { contentType } }))).uploadId;
+  }
+
+  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part> {
+    const { etag } = await attempt(this.bucket.resumeMultipartUpload(key, uploadId).uploadPart(number, bytes));
+    return { number, etag };
+  }
+
+  async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
+    const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
+    await attempt(this.bucket.resumeMultipartUpload(key, uploadId).complete(uploaded));
+  }
+
+  async abortUpload(key: string, uploadId: string): Promise<void> {
+    try {
+      await this.bucket.resumeMultipartUpload(key, uploadId).abort();
+    } catch (error) {
+      if (!GONE.test(String(error))) throw refusal(error);
+    }
+  }
+}
+
+async function attempt<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+/** A bound bucket has no credentials to be wrong: whatever it refuses may work later. */
+function refusal(error: unknown): StoreError {
+  return new StoreError(`R2: ${error instanceof Error ? error.message.slice(0, 300) : "unknown error"}`, "R2", false);
+}
