@@ -1,0 +1,49 @@
+/** The audit trail: `GET /api/v1/audit-log`. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import * as v from "valibot";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import type { App } from "../http/types.ts";
+import { query } from "../http/validate.ts";
+import { type AuditRow, listAudit } from "./store.ts";
+
+const count = (max: number) =>
+  v.pipe(v.string(), v.digits(), v.transform(Number), v.number(), v.integer(), v.maxValue(max));
+
+const AuditLogQuery = v.object({
+  limit: v.optional(v.pipe(count(1000), v.minValue(1)), "100"),
+  offset: v.optional(count(1_000_000), "0"),
+  action: v.optional(v.pipe(v.string(), v.maxLength(100))),
+});
+
+const shown = ({ id, at, actorKind, actorId, action, targetId, detail }: AuditRow) => ({
+  id,
+  at: new Date(at).toISOString(),
+  actor: { kind: actorKind, id: actorId },
+  action,
+  target_id: targetId,
+  detail,
+});
+
+export const auditTrail = new Hono<App>().get(
+  "/audit-log",
+  describeRoute({
+    tags: ["Workspaces and keys"],
+    summary: "Changes of keys, clients, grants and destinations, newest first",
+  }),
+  query(AuditLogQuery),
+  async (c) => {
+    const { limit, offset, action } = c.req.valid("query");
+    const { workspaceId, kind } = c.get("principal");
+    const rows = await listAudit(database(c.env.DB), {
+      workspaceId,
+      deployment: kind === "admin",
+      action,
+      limit: limit + 1,
+      offset,
+    });
+    const { items, headers } = page(rows, limit, offset);
+    return c.json(items.map(shown), 200, headers);
+  },
+);

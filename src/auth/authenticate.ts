@@ -1,0 +1,189 @@
+/** From a request's headers to a Principal that may make this call, or the answer that says what is missing. */
+import type { Context, MiddlewareHandler } from "hono";
+import { matchedRoutes } from "hono/route";
+import { database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { userRouteScope } from "../users/app.ts";
+import { hasUsers, userOf } from "../users/authenticate.ts";
+import { challenge } from "./challenge.ts";
+import { type Credential, credentialOf } from "./known.ts";
+import { limitKey } from "./limits.ts";
+import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES, type Scope } from "./principal.ts";
+import { isPublic } from "./public.ts";
+import { acts, type Rule, ruleFor } from "./scopes.ts";
+import { equalHashes, sha256 } from "./secret.ts";
+import { findAccess, findKeyByHash, findWorkspace } from "./store.ts";
+
+/** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
+const TOKEN_PREFIX = "weir_at_";
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** Requires a Principal with the right scope on every route but the public ones. */
+export const authenticate: MiddlewareHandler<App> = async (c, next) => {
+  if (isPublic(c.req.path)) return next();
+  const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
+  if (rule?.access === "deployment") {
+    await checkAdminKey(c);
+    return next();
+  }
+  const principal = await principalOf(c, rule);
+  await limitKey(c.env, principal);
+  checkScope(c, principal, rule);
+  c.set("principal", principal);
+  return next();
+};
+
+/** Requires the deployment's admin key, with which workspaces and first keys are made. */
+async function checkAdminKey(c: Context<App>): Promise<void> {
+  const key = c.req.header("x-api-key");
+  if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
+  if (!(await isAdminKey(await sha256(key), c.env))) {
+    throw new Problem(403, "This call needs the deployment's admin key.");
+  }
+}
+
+function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefined): void {
+  if (rule && rule.access !== "deployment" && principal.scopes.includes(rule.access)) return;
+  if (rule) {
+    throw new Problem(403, `This credential lacks the scope "${rule.access}".`, {
+      headers: challenge(c, { error: "insufficient_scope", scope: rule.access }),
+    });
+  }
+  const access = userRouteScope(c);
+  if (access && principal.scopes.includes(access)) return;
+  // A path that nothing answers is left to the 404; a route that the table forgot is refused.
+  const routed = matchedRoutes(c).some(({ method, path }) => method !== "ALL" || path !== "/*");
+  if (routed) throw new Problem(403, "No scope allows this call.");
+}
+
+async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+  const bearer = c.req.header("authorization");
+  const key = c.req.header("x-api-key");
+  if (key) return principalOfKey(c, key, rule);
+  if (hasUsers() && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
+  if (bearer !== undefined) return principalOfToken(c, bearer, rule);
+  if (isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
+  throw new Problem(401, "Send an API key in the X-API-Key header, or an access token in Authorization: Bearer.", {
+    headers: challenge(c),
+  });
+}
+
+async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
+  const hash = await sha256(key);
+  if (await isAdminKey(hash, c.env)) return adminPrincipal(c, rule);
+  const credential = await credentialOf(`key ${hash}`, () => findKey(c.env, hash));
+  if (!credential) {
+    throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
+  }
+  return inWorkspace(c, credential.principal, rule);
+}
+
+async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+  const user = await userOf(c.req.raw);
+  const workspaceId = c.env.AUTH_WORKSPACE_ID ?? LOCAL_WORKSPACE_ID;
+  return inWorkspace(
+    c,
+    { workspaceId, scopes: ["read", "write"], kind: "user", credentialId: user.identity, user },
+    rule,
+  );
+}
+
+async function findKey(env: Env, hash: string): Promise<Credential | undefined> {
+  const row = await findKeyByHash(database(env.DB), hash);
+  if (!row) return undefined;
+  const { workspaceId, id } = row;
+  const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "key", credentialId: id };
+  return { principal, resource: null, expiresAt: Infinity };
+}
+
+async function principalOfToken(c: Context<App>, header: string, rule: Rule | undefined): Promise<Principal> {
+  const refused = (detail: string) =>
+    new Problem(401, detail, { headers: challenge(c, { error: "invalid_token", error_description: detail }) });
+  const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
+  if (!token) throw refused("Authorization must be: Bearer and an access token.");
+  const hash = await sha256(token);
+  const credential = await credentialOf(`token ${hash}`, () => findToken(c.env, hash));
+  if (!credential) throw refused("The access token is not known. It may have been revoked.");
+  if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
+  const { principal, resource } = credential;
+  if (resource !== null && c.req.path !== resource && !c.req.path.startsWith(`${resource}/`)) {
+    throw refused("The access token is for another resource of this server.");
+  }
+  requireWorkspaceHeader(c, rule);
+  return inWorkspace(c, principal, rule);
+}
+
+async function findToken(env: Env, hash: string): Promise<Credential | undefined> {
+  const row = await findAccess(database(env.DB), hash);
+  if (!row || row.revokedAt !== null) return undefined;
+  const { workspaceId, grantId, resource, expiresAt } = row;
+  const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "token", credentialId: grantId };
+  return { principal, resource, expiresAt };
+}
+
+/**
+ * Specification section 5: a bearer token comes with `x-tenant-id`, or with `x-organization-id` for calls about the
+ * organization. A token is for one workspace anyway, so only the platform API insists: MCP and A2A clients send neither.
+ */
+function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
+  if (!/^\/api\/v\d\//.test(c.req.path) || c.req.header("x-tenant-id") !== undefined) return;
+  if (rule?.organization && c.req.header("x-organization-id") !== undefined) return;
+  const names = rule?.organization ? "X-Organization-Id or X-Tenant-Id" : "X-Tenant-Id";
+  throw new Problem(400, `With an access token, name what to act in with ${names}.`);
+}
+
+/** The principal, if the headers name its workspace or none. */
+function inWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
+  const tenant = c.req.header("x-tenant-id");
+  if (tenant !== undefined && tenant !== principal.workspaceId) {
+    throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
+  }
+  checkOrganization(c, rule);
+  return principal;
+}
+
+function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
+  const organization = c.req.header("x-organization-id");
+  if (!rule?.organization || organization === undefined || organization === ORGANIZATION_ID) return;
+  throw new Problem(403, "X-Organization-Id is not the organization of this credential.");
+}
+
+/**
+ * Keyless calls are for one's own machine only: `AUTH=open` and a loopback host, both; and not from a page of
+ * another site that a browser on this machine has open.
+ */
+export function isOpen(request: Request, env: Env): boolean {
+  if (env.AUTH !== "open" || !LOOPBACK.has(new URL(request.url).hostname)) return false;
+  const { headers } = request;
+  if (headers.get("sec-fetch-site") === "cross-site" && headers.get("sec-fetch-mode") !== "navigate") return false;
+  const origin = headers.get("origin");
+  return origin === null || LOOPBACK.has(URL.parse(origin)?.hostname ?? "");
+}
+
+const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };
+
+/** The admin key's hash, made once. */
+const admin = { key: "", hash: "" };
+
+async function isAdminKey(hash: string, env: Env): Promise<boolean> {
+  if (!env.WEIR_ADMIN_KEY) return false;
+  if (admin.key !== env.WEIR_ADMIN_KEY) {
+    Object.assign(admin, { key: env.WEIR_ADMIN_KEY, hash: await sha256(env.WEIR_ADMIN_KEY) });
+  }
+  return equalHashes(hash, admin.hash);
+}
+
+async function adminPrincipal(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+  const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
+  const tenant = c.req.header("x-tenant-id");
+  if (tenant === undefined) {
+    if (!rule?.organization) {
+      throw new Problem(403, "With the admin key, name the workspace to act in with X-Tenant-Id.");
+    }
+    checkOrganization(c, rule);
+    return { ...everything, workspaceId: "" };
+  }
+  if (!(await findWorkspace(database(c.env.DB), tenant))) throw new Problem(403, "X-Tenant-Id names no workspace.");
+  return { ...everything, workspaceId: tenant };
+}

@@ -1,0 +1,27 @@
+/** How often one caller may call. The limits themselves are in wrangler.toml. */
+import type { Context } from "hono";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import type { Principal } from "./principal.ts";
+
+/** The limiter says yes or no and not until when, so the answer names its whole period. */
+const PERIOD_SECONDS = 60;
+
+/** Counts a request of this credential; throws 429 past the limit. */
+export async function limitKey(env: Env, { credentialId, workspaceId }: Principal): Promise<void> {
+  const { success } = await env.KEY_LIMIT.limit({ key: `${workspaceId} ${credentialId}` });
+  if (!success) throw tooMany("This credential has sent too many requests.");
+}
+
+/** Counts a call that needs no credential, per network address and `purpose`; throws 429 past the limit. */
+export async function limitAddress(c: Context<App>, purpose: string): Promise<void> {
+  const address = c.req.header("cf-connecting-ip") ?? "unknown";
+  const { success } = await c.env.ADDRESS_LIMIT.limit({ key: `${purpose} ${address}` });
+  if (!success) throw tooMany("Too many of these calls came from this address.");
+}
+
+function tooMany(what: string): Problem {
+  return new Problem(429, `${what} Try again in ${PERIOD_SECONDS} seconds.`, {
+    headers: { "retry-after": String(PERIOD_SECONDS) },
+  });
+}

@@ -1,0 +1,26 @@
+/** Who is calling, and for which workspace. Passed down explicitly; never read from a global. */
+
+import type { AppUser } from "../users/registry.ts";
+
+export const SCOPES = ["read", "write", "exports", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface Principal {
+  workspaceId: string;
+  scopes: readonly Scope[];
+  /**
+   * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the deployment's own
+   * `Auth`, or nothing (open mode).
+   */
+  kind: "key" | "admin" | "token" | "user" | "open";
+  /** The key's or grant's id, for logs and the audit trail; never the secret. */
+  credentialId: string;
+  /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */
+  user?: AppUser;
+}
+
+/** The organization that all workspaces of a deployment belong to. `X-Organization-Id` on the wire. */
+export const ORGANIZATION_ID = "00000000-0000-4000-8000-000000000000";
+
+/** The workspace that `npm start` makes, and that requests without a key act as when `AUTH=open` locally. */
+export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";

@@ -1,0 +1,16 @@
+/** The routes that need no Principal. Everything else does, also routes that do not exist yet. */
+
+const PUBLIC: RegExp[] = [
+  /^\/(ok|info|api\/v1\/info|docs|openapi\.json)$/,
+  // The link itself is the credential: sealed, and valid for a while.
+  /^\/api\/v1\/trace-attachments\/[\w-]+$/,
+  // Clients read and call these before they have a credential.
+  /^\/\.well-known\/oauth-(authorization-server|protected-resource)(\/|$)/,
+  /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
+  /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
+  /^\/\.well-known\/jwks\.json$/,
+];
+
+export function isPublic(path: string): boolean {
+  return PUBLIC.some((pattern) => pattern.test(path));
+}

@@ -1,0 +1,68 @@
+/**
+ * Which scope a call needs: ONE table, for API keys and tokens alike. The first row that fits decides; a route that
+ * no row fits is refused (see `authenticate`), so a new noun adds its row here.
+ */
+import type { Scope } from "./principal.ts";
+
+/** `deployment`: only the deployment's admin key. */
+export type Access = Scope | "deployment";
+
+export interface Rule {
+  access: Access;
+  /** A call about the organization and no single workspace: X-Organization-Id may stand for X-Tenant-Id. */
+  organization: boolean;
+}
+
+type Methods = "GET" | "POST" | "ACT" | "*";
+type Row = [methods: Methods, path: RegExp, access: Access, organization?: true];
+
+/** The platform API answers under `/api/v1` (and `/api/v2`), and its tracing part also under `/`. */
+const PLATFORM = "(?:/api/v[12])?";
+
+const TABLE: Row[] = [
+  ["GET", /^\/api\/v1\/workspaces$/, "read", true],
+  ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
+  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants)(?:\/|$)/, "admin"],
+  ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports"],
+  ["*", /^\/internal\//, "admin"],
+
+  ["ACT", /^\/(?:(?:api\/)?threads|runs)\//, "write"],
+
+  // Reading that needs a body.
+  ["POST", /^\/(?:assistants|threads|runs\/crons)\/(?:search|count)$/, "read"],
+  ["POST", /^\/assistants\/[^/]+\/versions$/, "read"],
+  ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
+  ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
+  ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
+  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate)?$`), "read"],
+
+  // An agent's work, even where the method's name says "get": one address for all of its protocol.
+  ["*", /^\/(?:a2a|mcp)(?:\/|$)/, "write"],
+
+  ...everything(/^\/(?:assistants|threads|runs|store|crons|api\/threads)(?:\/|$)/),
+  ...everything(new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|datasets|examples|traces|threads)(?:/|$)`)),
+  ...everything(new RegExp(`^${PLATFORM}/otel/`)),
+  ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
+];
+
+function everything(path: RegExp): Row[] {
+  return [
+    ["GET", path, "read"],
+    ["*", path, "write"],
+  ];
+}
+
+/** A GET that does something: a WebSocket carries commands, and a reader may ask that its leaving cancels the run. */
+export function acts(request: Request): boolean {
+  if (request.headers.has("upgrade")) return true;
+  const asked = new URL(request.url).searchParams.getAll("cancel_on_disconnect");
+  return asked.some((value) => !/^(?:0|false)?$/i.test(value));
+}
+
+/** The rule for a call; undefined when no row fits. HEAD counts as GET. `acting`: see `acts`. */
+export function ruleFor(method: string, path: string, acting = false): Rule | undefined {
+  const verb = method === "HEAD" ? "GET" : method;
+  const fits = (methods: Methods) => methods === "*" || methods === verb || (methods === "ACT" && acting);
+  const row = TABLE.find(([methods, pattern]) => fits(methods) && pattern.test(path));
+  return row && { access: row[2], organization: row[3] === true };
+}

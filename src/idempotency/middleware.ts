@@ -1,0 +1,99 @@
+/**
+ * `Idempotency-Key` on any POST (draft-ietf-httpapi-idempotency-key-header): a repeated request gets the first one's
+ * answer for 24 hours, the same key with another request is refused.
+ */
+import type { Context, MiddlewareHandler } from "hono";
+import { createHash } from "node:crypto";
+import type { Principal } from "../auth/principal.ts";
+import { seal, unseal } from "../auth/seal.ts";
+import { database } from "../db/client.ts";
+import { uuidOf } from "../http/ids.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { BODY_LIMIT, readBody } from "../http/validate.ts";
+import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
+
+const KEY_LENGTH = 255;
+/** Bytes of an answer that is kept; a longer one is not, and its request runs again. */
+const ANSWER_LIMIT = 1_000_000;
+const KEPT_HEADERS = ["content-type", "location", "content-location"];
+
+export const idempotency: MiddlewareHandler<App> = async (c, next) => {
+  const given = c.req.header("idempotency-key");
+  const principal = c.get("principal") as App["Variables"]["principal"] | undefined;
+  if (given === undefined || c.req.method !== "POST" || !principal) return next();
+  if (given.length === 0 || given.length > KEY_LENGTH) {
+    throw new Problem(400, `Idempotency-Key must have 1 to ${KEY_LENGTH} characters.`);
+  }
+  const { workspaceId } = principal;
+  const key = keyOf(principal, given);
+  const fingerprint = await fingerprintOf(c);
+  const held = await claimKey(database(c.env.DB), { workspaceId, key, fingerprint });
+  if (!held) return answer(c, next, workspaceId, key);
+  if (held.fingerprint !== fingerprint) {
+    throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
+  }
+  // A stream is not kept: the run it shows has an id made from the key, so asking again shows the same run.
+  if (held.status === 0) return next();
+  if (held.status === null) {
+    const headers = { "retry-after": "1" };
+    throw new Problem(409, "The first request with this Idempotency-Key is still being answered.", { headers });
+  }
+  c.res = await replay(c, held);
+};
+
+/**
+ * The id for what this request makes: always the same for one workspace and Idempotency-Key, else a new one (UUID).
+ * Routes that answer with a stream use it, so that a repeated request leads to the same run.
+ */
+export function idempotentId(c: Context<App>): string {
+  const given = c.req.header("idempotency-key");
+  if (given === undefined) return uuidv7();
+  const principal = c.get("principal");
+  return uuidOf(`idempotency\n${principal.workspaceId}\n${keyOf(principal, given)}`);
+}
+
+/** Users of one workspace do not share their keys. */
+function keyOf({ user }: Principal, given: string): string {
+  return user ? `${given} of ${user.identity}` : given;
+}
+
+async function fingerprintOf(c: Context<App>): Promise<string> {
+  const bytes = await readBody(c.req.raw.clone(), BODY_LIMIT);
+  const { pathname, search } = new URL(c.req.url);
+  return createHash("sha256").update(`${c.req.method} ${pathname}${search}\n`).update(bytes).digest("hex");
+}
+
+async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: string, key: string): Promise<void> {
+  const db = database(c.env.DB);
+  await next();
+  const { status, headers } = c.res;
+  if (status >= 500) return releaseKey(db, workspaceId, key);
+  if (status < 300 && isStream(c)) {
+    return saveAnswer(db, { workspaceId, key, status: 0, headers: null, body: null });
+  }
+  const text = await c.res.clone().text();
+  if (text.length > ANSWER_LIMIT) return releaseKey(db, workspaceId, key);
+  const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
+  await saveAnswer(db, {
+    workspaceId,
+    key,
+    status,
+    headers: Object.fromEntries(kept),
+    body: await seal(c.env, text, purposeOf(workspaceId, key)),
+  });
+}
+
+/** Answers that come as the run goes; `/wait` sends keep-alive blanks before its JSON. */
+function isStream(c: Context<App>): boolean {
+  return c.req.path.endsWith("/wait") || Boolean(c.res.headers.get("content-type")?.startsWith("text/event-stream"));
+}
+
+async function replay(c: Context<App>, { workspaceId, key, status, headers, body }: KeyRow): Promise<Response> {
+  const text = body === null ? null : await unseal(c.env, body, purposeOf(workspaceId, key));
+  const init = { status: status ?? 200, headers: { ...headers, "idempotency-replayed": "true" } };
+  return new Response(status === 204 ? null : text, init);
+}
+
+const purposeOf = (workspaceId: string, key: string) => `idempotency:${workspaceId}:${key}`;

@@ -1,0 +1,32 @@
+/** Runs the deployment's own `authenticate` handler. */
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { Problem } from "../http/problem.ts";
+import { type AppUser, authHandlers } from "./registry.ts";
+
+/** Whether the deployment says itself who its users are. */
+export const hasUsers = (): boolean => authHandlers()?.authenticate !== undefined;
+
+/** The user that the handler sees behind this request; 401, or the handler's own refusal, when it sees none. */
+export async function userOf(request: Request): Promise<AppUser> {
+  const answer = await asked(() => authHandlers()?.authenticate?.(request.clone()));
+  if (typeof answer === "string") return completed({ identity: answer });
+  const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
+  if (typeof identity === "string") return completed({ ...(answer as object), identity });
+  throw new Problem(401, "The request carries no credential that this deployment knows.");
+}
+
+/** What a handler of the user's answers; an exception with a status is its way to refuse. */
+export async function asked<T>(handler: () => T): Promise<Awaited<T>> {
+  try {
+    return await handler();
+  } catch (error) {
+    const { status, message } = error as { status?: unknown; message?: string };
+    if (typeof status !== "number" || status < 400 || status > 499) throw error;
+    throw new Problem(status as ContentfulStatusCode, message || "Refused.");
+  }
+}
+
+function completed(user: { identity: string; [field: string]: unknown }): AppUser {
+  const permissions = Array.isArray(user.permissions) ? user.permissions.map(String) : [];
+  return { display_name: user.identity, is_authenticated: true, ...user, permissions };
+}

@@ -1,0 +1,61 @@
+/** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
+import type { Principal } from "../auth/principal.ts";
+import { Problem } from "../http/problem.ts";
+import { asked } from "./authenticate.ts";
+import { authHandlers } from "./registry.ts";
+
+type Json = Record<string, unknown>;
+/** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
+export type Filter = Json | undefined;
+
+/**
+ * Asks the handler of this event, the most particular one there is: `threads:create`, `threads`, `*:create`, `*`.
+ * It may change `value` in place. 403 when it answers false.
+ */
+export async function authorize(principal: Principal, resource: string, action: string, value: Json): Promise<Filter> {
+  const { user } = principal;
+  if (!user) return undefined;
+  const keys = [`${resource}:${action}`, resource, `*:${action}`, "*"];
+  const handler = keys.map((key) => authHandlers()?.callbacks?.[key]).find((one) => one !== undefined);
+  if (!handler) return undefined;
+  const event = { event: `${resource}:${action}`, resource, action, value, permissions: user.permissions, user };
+  const answer = await asked(() => handler(event));
+  if (answer === false) throw new Problem(403, "Not allowed.");
+  return typeof answer === "object" && answer !== null ? containment(answer as Json) : undefined;
+}
+
+/** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
+function containment(filters: Json): Json {
+  return Object.fromEntries(
+    Object.entries(filters).map(([key, rule]) => {
+      if (typeof rule !== "object" || rule === null) return [key, rule];
+      if ("$eq" in rule) return [key, rule.$eq];
+      if ("$contains" in rule) return [key, [rule.$contains].flat()];
+      throw new Error(`The auth filter on "${key}" has an operator that is neither $eq nor $contains.`);
+    }),
+  );
+}
+
+/** Whether `value` contains `part`: the rule of db/contains.ts, for values at hand. */
+export function containsJson(value: unknown, part: unknown): boolean {
+  if (Array.isArray(part)) {
+    return Array.isArray(value) && part.every((one) => value.some((member) => containsJson(member, one)));
+  }
+  if (typeof part !== "object" || part === null) return value === part;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.entries(part).every(
+    ([key, one]) => Object.hasOwn(value, key) && containsJson((value as Json)[key], one),
+  );
+}
+
+/** A metadata filter that asks for both; undefined when nothing can satisfy the two. */
+export function both(asked: Json, filter: Json): Json | undefined {
+  const merged = { ...asked };
+  for (const [key, rule] of Object.entries(filter)) {
+    const given = merged[key];
+    if (given === undefined || given === rule) merged[key] = rule;
+    else if (Array.isArray(given) && Array.isArray(rule)) merged[key] = [...given, ...rule];
+    else return undefined;
+  }
+  return merged;
+}

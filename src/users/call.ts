@@ -1,0 +1,91 @@
+/** One request of a user on its way to the routes: what it asks for, and what it is about. */
+import type { Context } from "hono";
+import { resolveAssistant } from "../assistants/store.ts";
+import type { Principal } from "../auth/principal.ts";
+import { findCron } from "../crons/store.ts";
+import { database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { readJson } from "../http/validate.ts";
+import { threadStub } from "../threads/rpc.ts";
+import { authorize, containsJson, type Filter } from "./authorize.ts";
+
+export type Json = Record<string, unknown>;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export class Call {
+  readonly principal: Principal;
+
+  constructor(
+    readonly c: Context<App>,
+    /** The path's parts that the table's pattern captured. */
+    readonly ids: string[],
+  ) {
+    this.principal = c.get("principal");
+  }
+
+  /** The body; an empty object where it is none, for the route itself to refuse. */
+  async body(): Promise<Json> {
+    const body = await readJson(this.c.req.raw.clone());
+    return isObject(body) ? body : {};
+  }
+
+  /** Sends another body on to the route. */
+  pass(body: unknown): void {
+    const { raw } = this.c.req;
+    const headers = new Headers(raw.headers);
+    headers.delete("content-length");
+    headers.set("content-type", "application/json");
+    this.c.req.raw = new Request(raw.url, { method: raw.method, headers, body: JSON.stringify(body) });
+  }
+
+  passQuery(change: Record<string, string>): void {
+    const url = new URL(this.c.req.url);
+    for (const [name, value] of Object.entries(change)) url.searchParams.set(name, value);
+    this.c.req.raw = new Request(url, this.c.req.raw);
+  }
+
+  allowed(resource: string, action: string, value: Json): Promise<Filter> {
+    return authorize(this.principal, resource, action, value);
+  }
+
+  async assistant(id: string): Promise<Json | undefined> {
+    return (await resolveAssistant(database(this.c.env.DB), this.principal.workspaceId, id))?.metadata;
+  }
+
+  async thread(id: string): Promise<Json | undefined> {
+    return (await threadStub(this.c.env, this.principal.workspaceId, id).get())?.metadata;
+  }
+
+  async run(threadId: string, runId: string): Promise<Json | undefined> {
+    return (await threadStub(this.c.env, this.principal.workspaceId, threadId).getRun(runId))?.metadata;
+  }
+
+  async cron(id: string): Promise<Json | undefined> {
+    return (await findCron(database(this.c.env.DB), this.principal.workspaceId, id))?.metadata;
+  }
+
+  /** A thread that this call works on, and makes when there is none: then it is the user's. */
+  async own(threadId: string, action: "read" | "update" | "create_run"): Promise<void> {
+    const metadata = await this.thread(threadId);
+    if (metadata)
+      return mustContain(metadata, await this.allowed("threads", action, { thread_id: threadId }), "Thread");
+    if (!UUID.test(threadId)) return;
+    const value = { thread_id: threadId, metadata: {}, if_exists: "do_nothing" };
+    await this.allowed("threads", "create", value);
+    const stub = threadStub(this.c.env, this.principal.workspaceId, threadId);
+    await stub.create({ metadata: value.metadata, ifExists: "do_nothing" });
+  }
+}
+
+/** What a user may not see is as if it did not exist. */
+export function mustContain(metadata: Json | undefined, filter: Filter, what: string): void {
+  if (!metadata || (filter && !containsJson(metadata, filter))) throw new Problem(404, `${what} not found.`);
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export const metadataOf = (body: Json): Json => (isObject(body.metadata) ? { ...body.metadata } : {});
