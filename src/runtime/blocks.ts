@@ -1,0 +1,145 @@
+/**
+ * One chat message as the streaming protocol's `messages` sub-events: message-start, then per block start, deltas and
+ * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
+ */
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+
+type Block = Record<string, unknown> & { type: string };
+export type MessageEvent = Record<string, unknown> & { event: string };
+
+const INITIAL: Record<string, Block> = {
+  text: { type: "text", text: "" },
+  reasoning: { type: "reasoning", reasoning: "" },
+};
+
+export class MessageBlocks {
+  #open = new Map<string, { index: number; block: Block }>();
+  #usage: unknown;
+
+  /** `runId` is the model call's, by which the clients tell concurrent messages apart. */
+  constructor(private readonly runId: string) {}
+
+  start(id: string, role?: string, toolCallId?: string): MessageEvent {
+    return this.#event("message-start", { id, role, tool_call_id: toolCallId });
+  }
+
+  /** The sub-events that one streamed chunk amounts to. */
+  delta(chunk: AIMessageChunk): MessageEvent[] {
+    if (chunk.usage_metadata) this.#usage = chunk.usage_metadata;
+    const events: MessageEvent[] = [];
+    const reasoning = chunk.additional_kwargs?.reasoning_content;
+    if (typeof reasoning === "string" && reasoning) events.push(...this.#append("reasoning", "reasoning", reasoning));
+    if (typeof chunk.content === "string") {
+      if (chunk.content) events.push(...this.#append("text", "text", chunk.content));
+    } else for (const [i, part] of chunk.content.entries()) events.push(...this.#part(part, i));
+    for (const [i, call] of (chunk.tool_call_chunks ?? []).entries()) {
+      events.push(...this.#toolCall(`call:${call.index ?? i}`, call));
+    }
+    return events;
+  }
+
+  /** Ends the message: every open block, then message-finish. `final` is the aggregated message, when there is one. */
+  finish(final?: BaseMessage): MessageEvent[] {
+    const events = [...this.#open.values()].map(({ index, block }) =>
+      this.#event("content-block-finish", { index, content: finished(block) }),
+    );
+    const usage = (final as { usage_metadata?: unknown } | undefined)?.usage_metadata ?? this.#usage;
+    const metadata = final?.response_metadata;
+    const reason = finishReason(metadata, [...this.#open.keys()]);
+    events.push(this.#event("message-finish", { reason, usage, responseMetadata: metadata }));
+    return events;
+  }
+
+  /** A whole message that no model streamed. */
+  whole(message: BaseMessage): MessageEvent[] {
+    const role = message.getType();
+    const toolCallId = (message as { tool_call_id?: string }).tool_call_id;
+    const { content } = message;
+    const whole = typeof content === "string" ? content : undefined;
+    return [
+      this.start(message.id ?? "", role === "ai" ? undefined : role, toolCallId),
+      ...(whole === undefined
+        ? (content as Block[]).flatMap((part, i) => this.#part(part, i))
+        : whole
+          ? this.#append("text", "text", whole)
+          : []),
+      ...((message as { tool_calls?: { id?: string; name: string; args: unknown }[] }).tool_calls ?? []).flatMap(
+        (call, i) => this.#toolCall(`call:${i}`, { id: call.id, name: call.name, args: JSON.stringify(call.args) }),
+      ),
+      ...this.finish(message),
+    ];
+  }
+
+  #part(part: Block, i: number): MessageEvent[] {
+    const key = `${part.type}:${typeof part.index === "number" ? part.index : i}`;
+    if (part.type === "text") return this.#append(key, "text", text(part.text));
+    if (part.type === "reasoning") return this.#append(key, "reasoning", text(part.reasoning));
+    if (this.#open.has(key)) return [];
+    return [this.#opened(key, { ...part })];
+  }
+
+  #opened(key: string, block: Block): MessageEvent {
+    const index = this.#open.size;
+    this.#open.set(key, { index, block: { ...block } });
+    return this.#event("content-block-start", { index, content: block });
+  }
+
+  #append(key: string, type: "text" | "reasoning", more: string): MessageEvent[] {
+    const events = this.#open.has(key) ? [] : [this.#opened(key, INITIAL[type] as Block)];
+    const open = this.#open.get(key);
+    if (!open) return events;
+    open.block[type] = text(open.block[type]) + more;
+    events.push(
+      this.#event("content-block-delta", { index: open.index, delta: { type: `${type}-delta`, [type]: more } }),
+    );
+    return events;
+  }
+
+  #toolCall(key: string, call: { id?: string; name?: string; args?: string }): MessageEvent[] {
+    const events = this.#open.has(key)
+      ? []
+      : [this.#opened(key, { type: "tool_call_chunk", id: call.id, name: call.name, args: "" })];
+    const open = this.#open.get(key);
+    if (!open) return events;
+    if (call.id) open.block.id = call.id;
+    if (call.name) open.block.name = call.name;
+    open.block.args = text(open.block.args) + (call.args ?? "");
+    // The clients replace `args` by what a block-delta holds: it is the text so far, not the increment.
+    events.push(this.#event("content-block-delta", { index: open.index, delta: toolDelta(open.block) }));
+    return events;
+  }
+
+  #event(event: string, fields: Record<string, unknown>): MessageEvent {
+    return { event, ...fields, run_id: this.runId };
+  }
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function toolDelta({ id, name, args }: Block): Record<string, unknown> {
+  return { type: "block-delta", fields: { type: "tool_call_chunk", id, name, args } };
+}
+
+function finished(block: Block): Block {
+  if (block.type !== "tool_call_chunk") return block;
+  const { id, name, args } = block;
+  try {
+    return { type: "tool_call", id, name, args: JSON.parse(text(args) || "{}") as unknown };
+  } catch {
+    return { type: "invalid_tool_call", id, name, args, error: "The arguments are not valid JSON." };
+  }
+}
+
+const REASONS: Record<string, string> = {
+  tool_calls: "tool_use",
+  tool_use: "tool_use",
+  length: "length",
+  max_tokens: "length",
+  content_filter: "content_filter",
+};
+
+function finishReason(metadata: Record<string, unknown> | undefined, blocks: string[]): string {
+  const given = metadata?.finish_reason ?? metadata?.stop_reason;
+  if (typeof given === "string" && REASONS[given]) return REASONS[given];
+  return blocks.some((key) => key.startsWith("call:")) ? "tool_use" : "stop";
+}

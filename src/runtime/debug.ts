@@ -1,0 +1,50 @@
+/** LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address. */
+import { wire } from "./serde.ts";
+
+type Json = Record<string, unknown>;
+
+/** A `debug` chunk in wire form, as JSON. */
+export function wireDebug(chunk: unknown): string {
+  const { type, payload, ...rest } = chunk as Json & { type: string; payload: Json };
+  if (type === "checkpoint") return wire({ ...rest, type, payload: checkpoint(payload) });
+  return wire({ ...rest, type, payload: task(payload) });
+}
+
+function checkpoint({ parentConfig, config, tasks, ...rest }: Json): Json {
+  return {
+    ...rest,
+    config: external(config),
+    parent_config: external(parentConfig),
+    checkpoint: addressOf(config),
+    parent_checkpoint: addressOf(parentConfig),
+    tasks: (tasks as Json[]).map(task),
+  };
+}
+
+function task({ state, ...rest }: Json): Json {
+  const at = addressOf(state);
+  return at ? { ...rest, checkpoint: at } : state === undefined ? rest : { ...rest, state };
+}
+
+function external(config: unknown): unknown {
+  const configurable = (config as { configurable?: Json } | undefined)?.configurable;
+  if (!configurable) return config;
+  const { callbacks: _callbacks, ...rest } = config as Json;
+  return {
+    ...rest,
+    configurable: Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__"))),
+  };
+}
+
+/** The checkpoint a RunnableConfig names, or null. */
+export function addressOf(config: unknown): Json | null {
+  const configurable = (config as { configurable?: Json } | undefined)?.configurable;
+  if (!configurable?.thread_id) return null;
+  const { thread_id, checkpoint_id, checkpoint_ns, checkpoint_map } = configurable;
+  return {
+    thread_id,
+    checkpoint_id: checkpoint_id ?? null,
+    checkpoint_ns: checkpoint_ns ?? "",
+    checkpoint_map: checkpoint_map ?? null,
+  };
+}

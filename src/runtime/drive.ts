@@ -1,0 +1,109 @@
+/** Runs a graph, and hands everything it emits to a sink, synchronously and in order. */
+import "./als.ts";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { Command, getConfig, isCommand, type Pregel, Send } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { Tap, type TapSink } from "./tap.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
+export type Graph = Pregel<any, any, any>;
+
+export interface DriveSink extends TapSink {
+  /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */
+  chunk(namespace: string[], mode: string, payload: unknown): void;
+  /** A LangChain event, when the run asked for the `events` mode. */
+  event(event: unknown): void;
+}
+
+export interface DriveOptions {
+  runId: string;
+  configurable: Record<string, unknown>;
+  context?: unknown;
+  metadata: Record<string, unknown>;
+  tags?: string[];
+  recursionLimit?: number;
+  interruptBefore?: "*" | string[];
+  interruptAfter?: "*" | string[];
+  durability?: "sync" | "async" | "exit";
+  signal: AbortSignal;
+  checkpointer?: BaseCheckpointSaver;
+  store?: BaseStore;
+  callbacks?: RunnableConfig["callbacks"];
+  /** The modes whose chunks cost extra and are wanted: debug, events. */
+  debug: boolean;
+  events: boolean;
+}
+
+/** A command as it comes over the wire. `goto` is a node's name, a Send (`{node, input}`), or a list of either. */
+export interface WireCommand {
+  update?: unknown;
+  resume?: unknown;
+  goto?: unknown;
+}
+
+const ALWAYS = ["values", "updates", "tasks"];
+
+export function command({ update, resume, goto }: WireCommand): Command {
+  const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
+  return new Command({
+    ...(update == null ? {} : { update: update as Record<string, unknown> }),
+    ...(resume === undefined ? {} : { resume }),
+    ...(targets.length === 0 ? {} : { goto: targets.map(target) }),
+  });
+}
+
+function target(to: unknown): string | Send {
+  return typeof to === "string" ? to : new Send((to as { node: string }).node, (to as { input?: unknown }).input ?? {});
+}
+
+/** A copy of the graph that belongs to one run: its checkpointer and store are its own. */
+export function bind(graph: Graph, checkpointer?: BaseCheckpointSaver, store?: BaseStore): Graph {
+  const bound = graph.withConfig({});
+  bound.checkpointer = checkpointer;
+  if (store) bound.store = store;
+  return bound;
+}
+
+/** Resolves when the graph ended or paused; rejects with what a node threw, or the signal's reason. */
+export async function drive(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
+  const modes = [...ALWAYS, ...(options.debug ? ["debug"] : [])];
+  const push = ([namespace, mode, payload]: [string[], string, unknown]) => sink.chunk(namespace, mode, payload);
+  const config = {
+    runId: options.runId,
+    // A stream handed down by a parent is written to at once, where the graph's own one is read with a lag.
+    configurable: { ...options.configurable, __pregel_stream: { modes: new Set(modes), push } },
+    writer: (payload: unknown) => push([writerNamespace(), "custom", payload]),
+    callbacks: [new Tap(sink), ...((options.callbacks as []) ?? [])],
+    ...defined({
+      context: options.context,
+      metadata: options.metadata,
+      tags: options.tags,
+      recursionLimit: options.recursionLimit,
+      interruptBefore: options.interruptBefore,
+      interruptAfter: options.interruptAfter,
+      durability: options.durability,
+    }),
+    signal: options.signal,
+    streamMode: ["values"] as ["values"],
+  };
+  const bound = bind(graph, options.checkpointer, options.store);
+  const given = isCommand(input) ? input : (input ?? null);
+  if (!options.events) {
+    const stream = (await (bound.stream(given, config as never) as unknown)) as AsyncIterable<unknown>;
+    for await (const _chunk of stream) options.signal.throwIfAborted();
+    return;
+  }
+  const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<unknown>;
+  for await (const event of events) {
+    if (!(event as { tags?: string[] }).tags?.includes("langsmith:hidden")) sink.event(event);
+  }
+}
+
+function writerNamespace(): string[] {
+  const namespace = getConfig()?.configurable?.checkpoint_ns as string | undefined;
+  return namespace ? namespace.split("|").slice(0, -1) : [];
+}
+
+function defined<T extends Record<string, unknown>>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

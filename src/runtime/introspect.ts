@@ -1,0 +1,90 @@
+/** What a graph looks like from outside: its drawing, its JSON Schemas, its subgraphs. */
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
+import {
+  getConfigTypeSchema,
+  getInputTypeSchema,
+  getOutputTypeSchema,
+  getStateTypeSchema,
+} from "@langchain/langgraph/zod/schema";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph
+type Graph = Pregel<any, any, any, any, any, any, any, any>;
+type JsonSchema = Record<string, unknown>;
+
+export interface GraphSchemas {
+  input_schema: JsonSchema | null;
+  output_schema: JsonSchema | null;
+  state_schema: JsonSchema | null;
+  config_schema: JsonSchema | null;
+  context_schema: JsonSchema | null;
+}
+
+/** The parts of a StateGraph that LangGraph keeps for tools like this one. */
+interface Builder {
+  _schemaDefinition?: Record<string, unknown>;
+  _inputDefinition?: Record<string, unknown>;
+  _outputDefinition?: Record<string, unknown>;
+}
+
+/**
+ * Nodes and edges as LangGraph draws them. `xray` draws subgraphs in place: true for all, a number for as many levels.
+ */
+export async function drawGraph(graph: Graph, xray: boolean | number): Promise<{ nodes: unknown[]; edges: unknown[] }> {
+  const drawn = (await graph.getGraphAsync({ xray } as RunnableConfig)).toJSON() as {
+    nodes: unknown[];
+    edges: Record<string, unknown>[];
+  };
+  return { nodes: drawn.nodes, edges: drawn.edges.map((edge) => ({ conditional: false, ...edge })) };
+}
+
+/**
+ * JSON Schemas of the graph's input, output, state and context; null where the graph declares none. A graph without
+ * runtime schemas (`Annotation`) gets the names of its channels. Message lists carry `langgraph_type: "messages"`.
+ */
+export function schemasOf(graph: Graph): GraphSchemas {
+  const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
+  const context = attempt(() => getConfigTypeSchema(graph)) ?? null;
+  return {
+    input_schema: attempt(() => getInputTypeSchema(graph)) ?? byName(input),
+    output_schema: attempt(() => getOutputTypeSchema(graph)) ?? byName(output),
+    state_schema: attempt(() => getStateTypeSchema(graph)) ?? byName(state),
+    config_schema: context,
+    context_schema: context,
+  };
+}
+
+/** Schemas of the subgraphs by namespace; `recurse` adds theirs, with keys such as `outer|inner`. */
+export async function subgraphSchemas(
+  graph: Graph,
+  namespace: string | undefined,
+  recurse: boolean,
+): Promise<Record<string, GraphSchemas>> {
+  const found: Record<string, GraphSchemas> = {};
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse)) found[name] = schemasOf(subgraph);
+  return found;
+}
+
+function builderOf(graph: Graph): Builder {
+  return (graph as { builder?: Builder }).builder ?? {};
+}
+
+/** A schema with a type that JSON Schema cannot say makes the conversion throw; the channels' names are then the answer. */
+function attempt(convert: () => JsonSchema | undefined): JsonSchema | undefined {
+  try {
+    return convert();
+  } catch {
+    return undefined;
+  }
+}
+
+function byName(definition: Record<string, unknown> | undefined): JsonSchema | null {
+  if (!definition) return null;
+  const properties = Object.entries(definition).map(([name, channel]) => [name, channelSchema(channel)]);
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+function channelSchema(channel: unknown): JsonSchema {
+  const { operator } = (typeof channel === "function" ? channel() : channel) as { operator?: unknown };
+  return operator === messagesStateReducer ? { langgraph_type: "messages" } : {};
+}

@@ -1,0 +1,119 @@
+/** LangGraph's checkpointer over a thread's own storage. */
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  copyCheckpoint,
+  type PendingWrite,
+  WRITES_IDX_MAP,
+} from "@langchain/langgraph-checkpoint";
+
+/** A checkpoint as the thread keeps it; channel values apart, because they are normalised. */
+export interface SavedCheckpoint {
+  ns: string;
+  id: string;
+  parentId?: string;
+  checkpoint: Omit<Checkpoint, "channel_values">;
+  metadata: CheckpointMetadata & Record<string, unknown>;
+}
+
+export interface SavedWrite {
+  taskId: string;
+  /** The write's place within its task; special channels (errors, interrupts, resumes) have fixed negative ones. */
+  index: number;
+  channel: string;
+  value: unknown;
+}
+
+/** What the saver needs of its thread. Calls are synchronous: what a node wrote is kept before the next one starts. */
+export interface CheckpointStorage {
+  get(ns: string, id?: string): SavedCheckpoint | undefined;
+  /** Newest first. `before` is exclusive. */
+  list(ns: string | undefined, options: { id?: string; before?: string; limit?: number }): Iterable<SavedCheckpoint>;
+  /** The channel values of a saved checkpoint, revived. */
+  values(saved: SavedCheckpoint): Promise<Record<string, unknown>>;
+  writes(ns: string, checkpointId: string): Promise<SavedWrite[]>;
+  /** `changed` are the channels whose values differ from the parent's. */
+  put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void;
+  putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void;
+}
+
+export class Saver extends BaseCheckpointSaver {
+  /** `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. */
+  constructor(
+    private readonly storage: CheckpointStorage,
+    private readonly threadId: string,
+    private readonly metadata: Record<string, unknown> = {},
+  ) {
+    super();
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { ns, id } = address(config);
+    const saved = this.storage.get(ns, id);
+    return saved && this.#tuple(saved);
+  }
+
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { id } = address(config);
+    const ns = config.configurable?.checkpoint_ns as string | undefined;
+    const before = options.before && address(options.before).id;
+    const filter = Object.entries(options.filter ?? {});
+    let left = options.limit ?? Number.POSITIVE_INFINITY;
+    for (const saved of this.storage.list(ns, { id, before, limit: filter.length ? undefined : options.limit })) {
+      if (left <= 0) return;
+      if (!filter.every(([key, value]) => JSON.stringify(saved.metadata[key]) === JSON.stringify(value))) continue;
+      left -= 1;
+      yield await this.#tuple(saved);
+    }
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions?: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { ns, id: parentId } = address(config);
+    const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
+    const saved = { ns, id: checkpoint.id, parentId, checkpoint: rest, metadata: { ...this.metadata, ...metadata } };
+    this.storage.put(saved, values, Object.keys(newVersions ?? values));
+    return this.#config(ns, checkpoint.id);
+  }
+
+  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+    const { ns, id } = address(config);
+    if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
+    const rows = writes.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
+    this.storage.putWrites(ns, id, rows);
+  }
+
+  override async deleteThread(): Promise<void> {
+    throw new Error("A thread is deleted by its owner, not through its checkpointer.");
+  }
+
+  async #tuple(saved: SavedCheckpoint): Promise<CheckpointTuple> {
+    const [values, writes] = await Promise.all([this.storage.values(saved), this.storage.writes(saved.ns, saved.id)]);
+    return {
+      config: this.#config(saved.ns, saved.id),
+      checkpoint: { ...structuredClone(saved.checkpoint), channel_values: values },
+      metadata: { ...saved.metadata },
+      parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
+      pendingWrites: writes.map(({ taskId, channel, value }): CheckpointPendingWrite => [taskId, channel, value]),
+    };
+  }
+
+  #config(ns: string, id: string): RunnableConfig {
+    return { configurable: { thread_id: this.threadId, checkpoint_ns: ns, checkpoint_id: id } };
+  }
+}
+
+function address(config: RunnableConfig): { ns: string; id?: string } {
+  const { checkpoint_ns: ns, checkpoint_id: id } = (config.configurable ?? {}) as Record<string, string | undefined>;
+  return { ns: ns ?? "", id: id || undefined };
+}

@@ -1,0 +1,111 @@
+/** Reading and writing a thread's state through its graph, in the Agent Server's shapes. */
+import "./als.ts";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { StateSnapshot } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { addressOf } from "./debug.ts";
+import { bind, command, type Graph, type WireCommand } from "./drive.ts";
+import { errorBody, wire } from "./serde.ts";
+
+type Json = Record<string, unknown>;
+
+export interface SnapshotOptions {
+  threadId: string;
+  checkpointId?: string;
+  checkpointNs?: string;
+  subgraphs?: boolean;
+}
+
+/** One superstep of a thread's making: its updates are applied together. */
+export interface SuperStep {
+  values?: unknown;
+  command?: WireCommand | null;
+  as_node?: string;
+}
+
+/** The state at a checkpoint (the latest when none is named), as wire JSON text. */
+export async function readState(graph: Graph, saver: BaseCheckpointSaver, options: SnapshotOptions): Promise<string> {
+  const snapshot = await bind(graph, saver).getState(configOf(options), { subgraphs: options.subgraphs });
+  return wire(threadState(snapshot));
+}
+
+/** States newest first, as the wire JSON text of an array. */
+export async function readHistory(
+  graph: Graph,
+  saver: BaseCheckpointSaver,
+  options: SnapshotOptions & { limit: number; before?: string; filter?: Json },
+): Promise<string> {
+  const states: Json[] = [];
+  const before = options.before === undefined ? undefined : configOf({ ...options, checkpointId: options.before });
+  const filter = options.filter as never;
+  for await (const snapshot of bind(graph, saver).getStateHistory(configOf(options), {
+    limit: options.limit,
+    before,
+    filter,
+  })) {
+    states.push(threadState(snapshot));
+    if (states.length >= options.limit) break;
+  }
+  return wire(states);
+}
+
+/** Applies updates as nodes of the graph; gives the address of the new checkpoint. */
+export async function writeState(
+  graph: Graph,
+  saver: BaseCheckpointSaver,
+  options: SnapshotOptions,
+  steps: { updates: SuperStep[] }[],
+): Promise<Json> {
+  const supersteps = steps.map(({ updates }) => ({
+    updates: updates.map(({ values, command: given, as_node }) => ({
+      values: given ? command(given) : (values as Json),
+      asNode: as_node,
+    })),
+  }));
+  const written = await bind(graph, saver).bulkUpdateState(configOf(options), supersteps);
+  return addressOf(written) ?? {};
+}
+
+function configOf({ threadId, checkpointId, checkpointNs }: SnapshotOptions): RunnableConfig {
+  return {
+    configurable: {
+      thread_id: threadId,
+      checkpoint_ns: checkpointNs ?? "",
+      ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+    },
+  };
+}
+
+function threadState(state: StateSnapshot): Json {
+  const { tasks } = state;
+  return {
+    values: state.values as unknown,
+    next: state.next,
+    tasks: tasks.map((task) => ({
+      id: task.id,
+      name: task.name,
+      path: task.path ?? null,
+      error: task.error == null ? null : taskError(task.error),
+      interrupts: task.interrupts,
+      checkpoint: task.state && "configurable" in task.state ? taskAddress(task.state) : null,
+      state: task.state && "values" in task.state ? threadState(task.state) : null,
+      result: (task as { result?: unknown }).result ?? null,
+    })),
+    metadata: state.metadata ?? null,
+    created_at: state.createdAt ?? null,
+    checkpoint: addressOf(state.config),
+    parent_checkpoint: addressOf(state.parentConfig),
+    interrupts: tasks.flatMap((task) => task.interrupts),
+  };
+}
+
+function taskError(error: unknown): string {
+  const given = error as { message?: unknown };
+  return typeof given.message === "string" ? given.message : errorBody(error).message;
+}
+
+/** A nested graph's checkpoint is named by its namespace only: which of its checkpoints counts depends on the parent's. */
+function taskAddress({ configurable }: RunnableConfig): Json {
+  const { thread_id, checkpoint_ns } = configurable as Json;
+  return { thread_id, checkpoint_ns };
+}

@@ -1,0 +1,264 @@
+/**
+ * Collects what happens in a run of a graph as runs of a trace: the graph, its nodes, its model and tool calls. It only
+ * notes references and times while the graph runs; the JSON is made once, at the end.
+ */
+import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@langchain/core/callbacks/base";
+import type { DocumentInterface } from "@langchain/core/documents";
+import type { Serialized } from "@langchain/core/load/serializable";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LLMResult } from "@langchain/core/outputs";
+import type { ChainValues } from "@langchain/core/utils/types";
+import { isGraphBubbleUp } from "@langchain/langgraph";
+import { wire } from "./serde.ts";
+
+type Metadata = Record<string, unknown>;
+
+interface Span {
+  id: string;
+  parent: string | undefined;
+  name: string;
+  runType: string;
+  /** Microseconds: the clock's milliseconds, and the order of beginning below them. */
+  start: number;
+  end?: number;
+  inputs: unknown;
+  outputs?: unknown;
+  error?: string;
+  tags: string[];
+  metadata: Metadata;
+  invocation?: Metadata;
+  firstToken?: number;
+  /** Plumbing of LangGraph, left out; what is below it belongs to the nearest shown ancestor. */
+  hidden: boolean;
+}
+
+export interface TraceEnd {
+  /** What the run failed with, for whatever had not ended by itself. */
+  error?: string;
+  project: string;
+  referenceExampleId?: string;
+}
+
+const HIDDEN = "langsmith:hidden";
+/** A run of a graph makes a few spans a step; past this the rest is not kept. */
+const MAX_SPANS = 5_000;
+/** Longer inputs or outputs are cut, characters: the texts of a trace wait in a row of SQLite. */
+const MAX_PAYLOAD = 200_000;
+
+export class Tracer extends BaseCallbackHandler {
+  name = "WeirTracer";
+  override awaitHandlers = true;
+  #spans = new Map<string, Span>();
+  #order = 0;
+
+  override handleChainStart(
+    chain: Serialized,
+    inputs: ChainValues,
+    runId: string,
+    parent?: string,
+    tags?: string[],
+    metadata?: Metadata,
+    runType?: string,
+    name?: string,
+  ): void {
+    this.#begin(runId, parent, name ?? nameOf(chain), runType ?? "chain", inputs, tags, metadata);
+  }
+
+  override handleChainEnd(outputs: ChainValues, runId: string): void {
+    this.#end(runId, outputs);
+  }
+
+  override handleChainError(error: unknown, runId: string): void {
+    this.#fail(runId, error);
+  }
+
+  override handleChatModelStart(
+    model: Serialized,
+    messages: BaseMessage[][],
+    runId: string,
+    parent?: string,
+    extra?: Metadata,
+    tags?: string[],
+    metadata?: Metadata,
+    name?: string,
+  ): void {
+    this.#begin(runId, parent, name ?? nameOf(model), "llm", { messages }, tags, metadata, extra);
+  }
+
+  override handleLLMStart(
+    model: Serialized,
+    prompts: string[],
+    runId: string,
+    parent?: string,
+    extra?: Metadata,
+    tags?: string[],
+    metadata?: Metadata,
+    name?: string,
+  ): void {
+    this.#begin(runId, parent, name ?? nameOf(model), "llm", { prompts }, tags, metadata, extra);
+  }
+
+  override handleLLMNewToken(
+    _token: string,
+    _index: unknown,
+    runId: string,
+    _parent?: string,
+    _tags?: string[],
+    _fields?: HandleLLMNewTokenCallbackFields,
+  ): void {
+    const span = this.#spans.get(runId);
+    if (span) span.firstToken ??= Date.now() * 1000;
+  }
+
+  override handleLLMEnd(output: LLMResult, runId: string): void {
+    this.#end(runId, output);
+  }
+
+  override handleLLMError(error: unknown, runId: string): void {
+    this.#fail(runId, error);
+  }
+
+  override handleToolStart(
+    tool: Serialized,
+    input: string,
+    runId: string,
+    parent?: string,
+    tags?: string[],
+    metadata?: Metadata,
+    name?: string,
+  ): void {
+    this.#begin(runId, parent, name ?? nameOf(tool), "tool", parsed(input), tags, metadata);
+  }
+
+  override handleToolEnd(output: unknown, runId: string): void {
+    this.#end(runId, { output });
+  }
+
+  override handleToolError(error: unknown, runId: string): void {
+    this.#fail(runId, error);
+  }
+
+  override handleRetrieverStart(
+    retriever: Serialized,
+    query: string,
+    runId: string,
+    parent?: string,
+    tags?: string[],
+    metadata?: Metadata,
+    name?: string,
+  ): void {
+    this.#begin(runId, parent, name ?? nameOf(retriever), "retriever", { query }, tags, metadata);
+  }
+
+  override handleRetrieverEnd(documents: DocumentInterface[], runId: string): void {
+    this.#end(runId, { documents });
+  }
+
+  override handleRetrieverError(error: unknown, runId: string): void {
+    this.#fail(runId, error);
+  }
+
+  /** The JSON text of each run of the trace, root first. What has not ended, ends now. */
+  finish({ error, project, referenceExampleId }: TraceEnd): string[] {
+    const now = Date.now() * 1000;
+    const shown = [...this.#spans.values()].filter(({ hidden }) => !hidden);
+    return shown.map((span) => {
+      if (span.end === undefined) Object.assign(span, { end: now, error: span.error ?? error });
+      const path = this.#pathOf(span);
+      const extra = { metadata: span.metadata, invocation_params: span.invocation, runtime: { library: "weir" } };
+      const light = {
+        id: span.id,
+        name: span.name,
+        run_type: span.runType,
+        session_name: project,
+        start_time: span.start,
+        end_time: span.end,
+        first_token_time: span.firstToken,
+        error: span.error,
+        tags: span.tags,
+        trace_id: path[0]?.id,
+        parent_run_id: path.at(-2)?.id,
+        dotted_order: path.map((part) => `${stamp(part.start)}${part.id}`).join("."),
+        reference_example_id: path.length === 1 ? referenceExampleId : undefined,
+      };
+      const heavy = { inputs: object(span.inputs, "input"), outputs: object(span.outputs, "output"), extra };
+      const fields = Object.entries(heavy).flatMap(([key, value]) =>
+        value === undefined ? [] : [`"${key}":${payload(value)}`],
+      );
+      return `${JSON.stringify(light).slice(0, -1)},${fields.join(",")}}`;
+    });
+  }
+
+  #begin(
+    id: string,
+    parent: string | undefined,
+    name: string,
+    runType: string,
+    inputs: unknown,
+    tags: string[] = [],
+    metadata: Metadata = {},
+    extra?: Metadata,
+  ): void {
+    if (this.#spans.size >= MAX_SPANS || this.#spans.has(id)) return;
+    const start = Date.now() * 1000 + (this.#order++ % 1000);
+    const invocation = extra?.["invocation_params"] as Metadata | undefined;
+    const hidden = tags.includes(HIDDEN) && parent !== undefined;
+    this.#spans.set(id, { id, parent, name, runType, start, inputs, tags, metadata, invocation, hidden });
+  }
+
+  #end(id: string, outputs: unknown): void {
+    const span = this.#spans.get(id);
+    if (span) Object.assign(span, { outputs, end: Math.max(span.start, Date.now() * 1000) });
+  }
+
+  /** A graph that pauses throws too; to those who look at traces it is no error. */
+  #fail(id: string, error: unknown): void {
+    this.#end(id, undefined);
+    const span = this.#spans.get(id);
+    if (span && !isGraphBubbleUp(error))
+      span.error = error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  }
+
+  /** The shown runs from the root to this one. */
+  #pathOf(span: Span): Span[] {
+    const path: Span[] = [];
+    for (let at: Span | undefined = span; at; at = at.parent === undefined ? undefined : this.#spans.get(at.parent)) {
+      if (!at.hidden) path.unshift(at);
+    }
+    return path;
+  }
+}
+
+function nameOf(serialized: Serialized): string {
+  return serialized?.id?.at(-1) ?? "run";
+}
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    return { input };
+  }
+}
+
+/** Inputs and outputs are objects in a trace; anything else goes under a key. */
+function object(value: unknown, key: string): object | undefined {
+  if (value === undefined) return undefined;
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { [key]: value };
+}
+
+function payload(value: object): string {
+  try {
+    const text = wire(value);
+    return text.length <= MAX_PAYLOAD ? text : JSON.stringify({ cut: text.slice(0, 10_000) });
+  } catch {
+    // A cycle, or a value that cannot be JSON.
+    return "{}";
+  }
+}
+
+function stamp(micros: number): string {
+  const millis = Math.floor(micros / 1000);
+  const rest = String(micros - millis * 1000).padStart(3, "0");
+  return `${new Date(millis).toISOString().replaceAll(/[-:.Z]/g, "")}${rest}Z`;
+}

@@ -1,0 +1,60 @@
+/** One alarm for everything the thread must do later. */
+import { compact } from "./compact.ts";
+import { deliver } from "./outbox.ts";
+import type { ThreadParts } from "./parts.ts";
+import type { Runner } from "./runner.ts";
+
+/** While a run is open the alarm comes this often, so that a run whose process died is taken up again. */
+const WATCHDOG_MS = 4_000;
+const REPROJECT_MS = 2_000;
+
+/** Sets the alarm to the earliest thing due. An earlier alarm that is already set stays. */
+export function armAlarm(parts: ThreadParts, runner: Runner): void {
+  const now = Date.now();
+  const { record } = parts;
+  const outbox = parts.tables.nextOutboxDue();
+  const dues = [
+    runner.busy ? now + WATCHDOG_MS : undefined,
+    ...runner.open.filter((run) => run.due > now).map((run) => run.due),
+    parts.stale ? now + REPROJECT_MS : undefined,
+    outbox,
+    // What has to be told goes out before the thread goes.
+    outbox === undefined ? record?.temporary?.until : undefined,
+    // With a run open these wait for that run's end.
+    runner.busy ? undefined : record?.ttl?.expires,
+    runner.busy ? undefined : record?.compacted?.due,
+  ].filter((due) => due !== undefined);
+  if (dues.length === 0) return;
+  const due = Math.min(...dues);
+  if (parts.alarmAt !== undefined && parts.alarmAt <= due) return;
+  parts.alarmAt = due;
+  parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
+}
+
+/** What is due now. Never throws: after six failures the platform would give the alarm up. */
+export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void> {
+  parts.alarmAt = undefined;
+  try {
+    const now = Date.now();
+    const { record } = parts;
+    const told = parts.tables.nextOutboxDue() === undefined;
+    if (told && (record?.temporary?.until ?? Infinity) <= now) return await parts.destroy();
+    if (record?.ttl && record.ttl.expires <= now && !runner.busy) await expire(parts);
+    runner.next();
+    if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
+    if (parts.stale) await parts.project(runner.busy);
+    await deliver(parts);
+  } catch (error) {
+    console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `alarm: ${String(error)}` }));
+  }
+  armAlarm(parts, runner);
+}
+
+async function expire(parts: ThreadParts): Promise<void> {
+  const { record } = parts;
+  if (!record?.ttl) return;
+  if (record.ttl.strategy === "delete") return parts.destroy();
+  parts.checkpoints.keepLatest();
+  const { ttl: _ttl, ...rest } = record;
+  parts.saveRecord(rest);
+}

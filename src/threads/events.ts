@@ -1,0 +1,77 @@
+/** What the thread's log holds, as its readers get it. Classic SSE, the streaming protocol and A2A frame these. */
+
+export interface LogEvent {
+  /** Thread-wide, from 1, without gaps. */
+  seq: number;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The run it belongs to. */
+  run: string;
+  method: EventMethod;
+  /** Where in the graph: `[]` is the root, a segment is `<node>:<task id>`. */
+  ns: string[];
+  node?: string;
+  /** With `tuple`: the metadata of the message. */
+  meta?: Record<string, unknown>;
+  data: unknown;
+}
+
+/**
+ * - `metadata`: a run began, or began again after a crash: `{run_id, attempt}`.
+ * - `lifecycle`: `{event: started|running|completed|failed|interrupted, graph_name, error?}`. At the root each run has
+ *   exactly one `running` per attempt (with `attempt` from the second on) and one end.
+ * - `values`: the state, or `{__interrupt__: […]}`. `updates`: `{<node>: update}`, or `{__interrupt__: […]}`.
+ * - `tuple`: a message or a chunk of one, for the classic `messages` modes. `messages`: the same as the streaming
+ *   protocol's sub-events.
+ * - `tasks`, `checkpoints` (light: id, parent_id, step, source), `custom`, `tools`, `debug`, `events`: as LangGraph gives them.
+ * - `input.requested`: `{interrupt_id, payload}`. `input.answered`: `{interrupt_ids}`.
+ * - `error`: `{error, message}`. `feedback`: `{<key>: url}`.
+ */
+export type EventMethod =
+  | "metadata"
+  | "lifecycle"
+  | "values"
+  | "updates"
+  | "tuple"
+  | "messages"
+  | "tasks"
+  | "checkpoints"
+  | "custom"
+  | "tools"
+  | "debug"
+  | "events"
+  | "input.requested"
+  | "input.answered"
+  | "error"
+  | "feedback";
+
+/** Which events a reader wants, from where. */
+export interface TailQuery {
+  /** Only events after this sequence number. */
+  after: number;
+  /** Only this run's, and the stream ends when the run has ended. Without it the stream never ends. */
+  runId?: string;
+  /** Only these methods; all when absent. Leaving out what is not framed spares rebuilding whole states. */
+  methods?: EventMethod[];
+  /** End when everything visible now has been read, instead of following. */
+  replayOnly?: boolean;
+  /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
+  cancelOnDisconnect?: boolean;
+}
+
+/** Takes a tail's bytes as they come and gives the events they complete: one JSON object a line. */
+export function readLines(): (bytes: Uint8Array) => LogEvent[] {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (bytes) => {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    return lines.map((line) => JSON.parse(line) as LogEvent);
+  };
+}
+
+/** Reads the events out of a tail. */
+export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<LogEvent, void, void> {
+  const read = readLines();
+  for await (const bytes of stream) yield* read(bytes);
+}

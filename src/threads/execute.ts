@@ -1,0 +1,142 @@
+/** One run of a graph, from its request to its outcome. */
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import { graphs } from "../graphs/index.ts";
+import { command, drive, type Graph } from "../runtime/drive.ts";
+import { Saver } from "../runtime/saver.ts";
+import { errorBody } from "../runtime/serde.ts";
+import { Tracer } from "../runtime/tracer.ts";
+import { ownProject } from "../traces/self.ts";
+import type { Checkpoints } from "./checkpoints.ts";
+import type { Emitter } from "./emit.ts";
+import { pendingInterrupts, type ThreadRecord } from "./record.ts";
+import type { Json, RunRequest, RunStatus } from "./rpc.ts";
+import type { StoredRun } from "./runs.ts";
+
+/** Why a running graph is stopped; the abort signal's reason. */
+export type StopReason = "interrupt" | "rollback" | "timeout";
+
+export interface Execution {
+  env: Env;
+  thread: ThreadRecord;
+  run: StoredRun;
+  checkpoints: Checkpoints;
+  emitter: Emitter;
+  store?: BaseStore;
+  signal: AbortSignal;
+}
+
+const RECURSION_LIMIT = 25;
+
+/** Runs the graph to its end, its pause, its error or its stop; never throws. */
+export async function execute(
+  execution: Execution,
+): Promise<{ status: RunStatus; error?: { error: string; message: string }; tracer?: Tracer }> {
+  const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
+  const tracer = project === undefined ? undefined : new Tracer();
+  return { ...(await ending(execution, tracer)), tracer };
+}
+
+async function ending(
+  execution: Execution,
+  tracer: Tracer | undefined,
+): Promise<{ status: RunStatus; error?: { error: string; message: string } }> {
+  const { run, emitter, signal } = execution;
+  try {
+    await start(execution, tracer);
+    return { status: emitter.interrupted ? "interrupted" : "success" };
+  } catch (error) {
+    if (!signal.aborted) return { status: "error", error: errorBody(error) };
+    if (signal.reason !== "timeout") return { status: "interrupted" };
+    return { status: "timeout", error: { error: "TimeoutError", message: `Run ${run.id} took too long.` } };
+  } finally {
+    emitter.close();
+  }
+}
+
+/** The compiled graph of this id for a run's config. Throws when it is not deployed. */
+export async function graphOf(graphId: string, config: Json, env: Env): Promise<Graph> {
+  const entry = Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined;
+  if (!entry) throw new Error(`Graph "${graphId}" is not deployed here.`);
+  return typeof entry === "function" ? entry(config, env) : entry;
+}
+
+async function start(
+  { env, thread, run, checkpoints, emitter, store, signal }: Execution,
+  tracer: Tracer | undefined,
+): Promise<void> {
+  const { request } = run;
+  const { config, context } = merged(request, thread);
+  const ids = {
+    run_id: run.id,
+    thread_id: thread.thread_id,
+    graph_id: request.graph_id,
+    assistant_id: request.assistant_id,
+  };
+  const metadata = {
+    ...request.assistant.metadata,
+    ...thread.metadata,
+    ...request.metadata,
+    ...ids,
+    run_attempt: run.outcome.attempt,
+  };
+  // After a crash, a run that has written a checkpoint goes on from it; one that has not begins again.
+  const begun = checkpoints.get("")?.metadata.run_id === run.id;
+  const configurable = {
+    ...config.configurable,
+    ...request.configurable,
+    ...ids,
+    ...(begun ? {} : request.checkpoint),
+  };
+  const graph = await graphOf(request.graph_id, { ...config, configurable, context, metadata }, env);
+  const modes = request.stream_mode ?? [];
+  await drive(
+    graph,
+    begun ? null : input(request, thread),
+    {
+      runId: run.id,
+      configurable: { checkpoint_ns: "", ...configurable },
+      context,
+      metadata,
+      tags: config.tags,
+      recursionLimit: config.recursion_limit ?? RECURSION_LIMIT,
+      interruptBefore: request.interrupt_before,
+      interruptAfter: request.interrupt_after,
+      durability: request.durability,
+      signal,
+      checkpointer: new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }),
+      store,
+      debug: modes.includes("debug") || modes.includes("checkpoints"),
+      events: modes.includes("events"),
+      callbacks: tracer && [tracer],
+    },
+    emitter,
+  );
+}
+
+function input(request: RunRequest, thread: ThreadRecord): unknown {
+  if (!request.command) return request.input ?? null;
+  const { resume } = request.command;
+  const pending = pendingInterrupts(thread);
+  // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
+  if (resume == null || resume || pending.length === 0) return command(request.command);
+  return command({ ...request.command, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
+}
+
+interface MergedConfig {
+  tags?: string[];
+  recursion_limit?: number;
+  configurable: Json;
+}
+
+/** The assistant's config, under the thread's, under the run's own; the same for `context`. */
+function merged(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
+  const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
+  const config: MergedConfig = {
+    tags: layers.flatMap((layer) => layer.tags ?? []),
+    recursion_limit: layers.findLast((layer) => layer.recursion_limit !== undefined)?.recursion_limit,
+    configurable: Object.assign({}, ...layers.map((layer) => layer.configurable)) as Json,
+  };
+  const context = { ...request.assistant.context, ...request.context };
+  // Clients older than `context` send its values as configurable ones.
+  return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
+}

@@ -1,0 +1,122 @@
+/** Side effects of a run's end, carried out at least once: they are queued in the transaction that ends the run. */
+import type { Json } from "./rpc.ts";
+import { shownRun, type StoredRun } from "./runs.ts";
+import type { ThreadParts } from "./parts.ts";
+import type { OutboxRow } from "./tables.ts";
+import type { Tracer } from "../runtime/tracer.ts";
+import { ownProject, storeOwnRuns } from "../traces/self.ts";
+import { queueTaskEffects } from "./tasks.ts";
+
+/** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
+const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
+const REQUEST_TIMEOUT_MS = 20_000;
+/** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
+const TRACE_ROW = 400_000;
+
+/** Queues what a run's end brings about. Called inside the transaction that ends it. */
+export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tracer): void {
+  const { webhook } = run.request;
+  if (tracer) queueTrace(parts, run, tracer);
+  if (webhook) parts.tables.addToOutbox("webhook", JSON.stringify({ run_id: run.id, url: webhook }), Date.now());
+  queueTaskEffects(parts, run);
+}
+
+/** What has happened to a task: a run of it ended, or it was cancelled. `hook` is the id of the one to tell, if any. */
+export interface TaskEffect {
+  workspaceId: string;
+  threadId: string;
+  task_id: string;
+  run_id: string;
+  hook?: string;
+}
+
+let onTask: (env: Env, effect: TaskEffect) => Promise<void> = async () => undefined;
+
+/** Whoever makes tasks says here what their changes bring about. It may be called more than once for one change. */
+export function handleTasks(handler: typeof onTask): void {
+  onTask = handler;
+}
+
+/** A trace's texts in rows that SQLite can hold. Whatever goes wrong here costs the trace, never the run. */
+function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
+  const { langsmith_tracer: wanted } = run.request;
+  const project = ownProject(parts.env, wanted?.project_name);
+  if (project === undefined) return;
+  try {
+    const texts = tracer.finish({ project, error: run.outcome.error?.message, referenceExampleId: wanted?.example_id });
+    let batch: string[] = [];
+    let size = 0;
+    const queue = () => parts.tables.addToOutbox("trace", `[${batch.join(",")}]`, Date.now());
+    for (const text of texts) {
+      if (batch.length > 0 && size + text.length > TRACE_ROW) {
+        queue();
+        [batch, size] = [[], 0];
+      }
+      batch.push(text);
+      size += text.length;
+    }
+    if (batch.length > 0) queue();
+  } catch (error) {
+    console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `trace: ${String(error)}` }));
+  }
+}
+
+/** Carries out what is due. Each effect is removed when done, or put off. */
+export async function deliver(parts: ThreadParts): Promise<void> {
+  for (const row of parts.tables.outbox(Date.now())) {
+    try {
+      await carryOut(parts, row);
+      parts.tables.removeFromOutbox(row.id);
+    } catch (error) {
+      postpone(parts, row, String(error));
+    }
+  }
+}
+
+async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<void> {
+  if (kind === "webhook") return webhook(parts, JSON.parse(body) as { run_id: string; url: string });
+  const { workspaceId, threadId } = parts;
+  if (kind === "trace") return storeOwnRuns(parts.env, workspaceId, JSON.parse(body) as unknown[]);
+  await onTask(parts.env, {
+    workspaceId,
+    threadId,
+    ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "hook">),
+  });
+}
+
+function postpone(parts: ThreadParts, row: OutboxRow, reason: string): void {
+  const seconds = RETRY_SECONDS[row.attempts];
+  const log = { level: "warn", thread: parts.threadId, effect: row.kind, attempt: row.attempts + 1, reason };
+  console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
+  if (seconds === undefined) parts.tables.removeFromOutbox(row.id);
+  else parts.tables.retryOutbox(row.id, Date.now() + seconds * 1000);
+}
+
+async function webhook(parts: ThreadParts, { run_id, url }: { run_id: string; url: string }): Promise<void> {
+  const row = parts.run(run_id);
+  if (!row) return;
+  const { outcome } = row;
+  const values = outcome.values ? (JSON.parse(parts.values.flatAll(outcome.values)) as Json) : {};
+  const body = JSON.stringify({
+    ...shownRun(row, parts.threadId),
+    run_started_at: new Date(row.due).toISOString(),
+    run_ended_at: new Date(outcome.updated).toISOString(),
+    webhook_sent_at: new Date().toISOString(),
+    values,
+    ...(outcome.error && { error: outcome.error }),
+  });
+  const headers = { "content-type": "application/json", "x-weir-signature": await signature(parts.env, body) };
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
+}
+
+/** `sha256=<hex>`: HMAC-SHA-256 of the body, with the deployment's secret, by which a receiver knows who sent it. */
+async function signature(env: Env, body: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const secret = encoder.encode(env.WEBHOOK_SECRET || env.ENCRYPTION_KEY);
+  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(body)));
+  return `sha256=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,106 @@
+/** What one thread is made of, put together once when its object wakes. */
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import { database } from "../db/client.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import { storeFor } from "../memory/langgraph.ts";
+import { Journal } from "./journal.ts";
+import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
+import { storedRun, type StoredRun } from "./runs.ts";
+import { putThread, removeThread } from "./store.ts";
+import { Tables } from "./tables.ts";
+import { Values } from "./values.ts";
+
+/** Milliseconds that a run may take before the index says that its thread is busy. */
+const SOON_MS = 100;
+
+export class ThreadParts {
+  readonly workspaceId: string;
+  readonly threadId: string;
+  readonly tables: Tables;
+  readonly journal: Journal;
+  readonly values: Values;
+  readonly checkpoints: Checkpoints;
+  /** Undefined when the thread does not exist. */
+  record: ThreadRecord | undefined;
+  /** The index row is behind the record. After a wake nobody knows, so it is written again. */
+  stale = false;
+  /** Destroyed: what is in memory must not be used again. */
+  gone = false;
+  /** When the alarm will come, as far as this instance has set it. */
+  alarmAt: number | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
+  #revision = 0;
+  #projecting: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly ctx: DurableObjectState,
+    readonly env: Env,
+  ) {
+    const name = ctx.id.name ?? "";
+    this.workspaceId = name.slice(0, name.indexOf(":"));
+    this.threadId = name.slice(name.indexOf(":") + 1);
+    this.tables = new Tables(ctx.storage);
+    this.journal = new Journal(this.tables, () => ctx.storage.sync());
+    this.values = new Values(this.tables, this.journal);
+    this.checkpoints = new Checkpoints(this.tables, this.journal, this.values);
+    this.record = readRecord(this.tables);
+    this.stale = this.record !== undefined;
+  }
+
+  run(runId: string): StoredRun | undefined {
+    const row = this.tables.run(runId);
+    return row && storedRun(row);
+  }
+
+  saveRecord(record: ThreadRecord): void {
+    this.record = record;
+    this.tables.putThread(JSON.stringify(record));
+  }
+
+  /** The long-term memory that graphs of this workspace share. */
+  memory(): BaseStore {
+    return storeFor(this.env, this.workspaceId);
+  }
+
+  /** Writes the index row in a moment, unless something writes it before: a short run is never listed as busy. */
+  projectSoon(busy: () => boolean): void {
+    this.stale = true;
+    this.#soon ??= setTimeout(() => void this.project(busy()), SOON_MS);
+  }
+
+  /** Writes the index row; calls are carried out in order. A failure is left to the alarm. */
+  async project(busy: boolean): Promise<void> {
+    const { record } = this;
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
+    if (!record || record.temporary) return;
+    this.stale = true;
+    // Grows even across restarts, where a count of events would not (a patch adds none).
+    this.#revision = Math.max(this.#revision + 1, Date.now());
+    const row = indexRow(record, busy, this.values, this.#revision);
+    this.#projecting = this.#projecting.then(async () => {
+      try {
+        await putThread(database(this.env.DB), row);
+        if (row.revision === this.#revision) this.stale = false;
+      } catch (error) {
+        console.error(JSON.stringify({ level: "error", thread: this.threadId, message: `index: ${String(error)}` }));
+      }
+    });
+    return this.#projecting;
+  }
+
+  /** Resolves when the writes of the index row begun so far are done. */
+  async projected(): Promise<void> {
+    return this.#projecting;
+  }
+
+  /** Forgets the thread: its index row, then everything it holds. */
+  async destroy(): Promise<void> {
+    this.record = undefined;
+    this.gone = true;
+    await this.#projecting;
+    await removeThread(database(this.env.DB), this.workspaceId, this.threadId);
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+}

@@ -1,0 +1,106 @@
+/** The thread's own record, and how it reads on the wire. */
+import type { Json, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
+import type { IndexRow } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import type { Refs, Values } from "./values.ts";
+
+export interface ThreadRecord {
+  thread_id: string;
+  workspace_id: string;
+  created: number;
+  updated: number;
+  stateUpdated: number;
+  metadata: Json;
+  config: Json;
+  /** The root state after the last run or update. */
+  values: Refs | null;
+  interrupts: Record<string, { id?: string; value: unknown }[]>;
+  /** The status when no run is open. */
+  rest: Exclude<ThreadStatus, "busy">;
+  error?: { error: string; message: string };
+  ttl?: Ttl & { expires: number };
+  /** How far token deltas have been added up, and when to go on (compact.ts). */
+  compacted?: { through: number; due?: number };
+  /** Made for one stateless run: never listed, and deleted at this moment once the run has ended. */
+  temporary?: { until?: number };
+}
+
+export function newRecord(workspaceId: string, threadId: string, metadata: Json): ThreadRecord {
+  const now = Date.now();
+  return {
+    thread_id: threadId,
+    workspace_id: workspaceId,
+    created: now,
+    updated: now,
+    stateUpdated: now,
+    metadata,
+    config: {},
+    values: null,
+    interrupts: {},
+    rest: "idle",
+  };
+}
+
+export function readRecord(tables: Tables): ThreadRecord | undefined {
+  const text = tables.thread();
+  return text === undefined ? undefined : (JSON.parse(text) as ThreadRecord);
+}
+
+/** The TTL as kept: it counts from now. */
+export function startTtl(ttl: Ttl | undefined): ThreadRecord["ttl"] {
+  return ttl && { ...ttl, expires: Date.now() + ttl.ttl_minutes * 60_000 };
+}
+
+/** The thread on the wire. */
+export function shownThread(record: ThreadRecord, busy: boolean, values: Values): Thread {
+  const { ttl, error } = record;
+  return {
+    thread_id: record.thread_id,
+    created_at: new Date(record.created).toISOString(),
+    updated_at: new Date(record.updated).toISOString(),
+    state_updated_at: new Date(record.stateUpdated).toISOString(),
+    status: busy ? "busy" : record.rest,
+    metadata: record.metadata,
+    config: record.config,
+    values: record.values && (JSON.parse(values.flatAll(record.values)) as Json),
+    interrupts: record.interrupts,
+    ...(error && { error }),
+    ...(ttl && {
+      ttl: { strategy: ttl.strategy, ttl_minutes: ttl.ttl_minutes, expires_at: new Date(ttl.expires).toISOString() },
+    }),
+  };
+}
+
+export function standingOf(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
+  if (!record) return undefined;
+  const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };
+  return { busy, graphId: graph_id, assistantId: assistant_id, interrupts: pendingInterrupts(record) };
+}
+
+/** The ids of the interrupts that the last run left. */
+export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
+  return Object.values(record?.interrupts ?? {}).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+}
+
+/** Longest state, in characters of JSON, that the index holds for searches by value. */
+const INDEXED_VALUES = 16_000;
+
+/** The thread's row in the D1 index. */
+export function indexRow(record: ThreadRecord, busy: boolean, values: Values, revision: number): IndexRow {
+  const small = record.values !== null && values.size(record.values) <= INDEXED_VALUES;
+  return {
+    workspaceId: record.workspace_id,
+    id: record.thread_id,
+    status: busy ? "busy" : record.rest,
+    metadata: record.metadata,
+    config: record.config,
+    values: small && record.values ? (JSON.parse(values.flatAll(record.values)) as Json) : null,
+    hasValues: record.values !== null,
+    interrupts: record.interrupts,
+    error: record.error ? { ...record.error } : null,
+    createdAt: record.created,
+    updatedAt: record.updated,
+    stateUpdatedAt: record.stateUpdated,
+    revision,
+  };
+}

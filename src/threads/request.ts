@@ -1,0 +1,81 @@
+/** From a client's request for a run to the one the thread understands. */
+import type { Assistant } from "../assistants/store.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { CheckpointAddress, Json, RunRequest } from "./rpc.ts";
+import type { RunCreate } from "./schema.ts";
+import { uuidv7 } from "../http/uuid.ts";
+
+/** Headers that a graph must not see: they carry credentials or routing. */
+const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-organization-id", "x-service-key"]);
+
+/** `x-*` headers and the user agent, which graphs may read from `configurable`. */
+export function headersAsConfigurable(headers: Headers): Json {
+  return Object.fromEntries(
+    [...headers].filter(([name]) => (name.startsWith("x-") && !HIDDEN_HEADERS.has(name)) || name === "user-agent"),
+  );
+}
+
+/** What a request adds to `configurable`: its headers, and the user of the deployment's own `Auth`. */
+export function configurableOf(headers: Headers, { user }: Principal): Json {
+  const shown = headersAsConfigurable(headers);
+  if (!user) return shown;
+  return {
+    ...shown,
+    user_id: user.identity,
+    langgraph_auth_user: user,
+    langgraph_auth_user_id: user.identity,
+    langgraph_auth_permissions: user.permissions,
+  };
+}
+
+export function runRequest(
+  body: RunCreate,
+  assistant: Assistant,
+  configurable: Json,
+  runId: string = uuidv7(),
+): RunRequest {
+  const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
+  const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
+  // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
+  const { checkpoint_id: named, ...others } = given;
+  const at: CheckpointAddress = {
+    ...(typeof named === "string" && { checkpoint_id: named }),
+    ...defined(checkpoint ?? {}),
+    ...(checkpoint_id && { checkpoint_id }),
+  };
+  return {
+    run_id: runId,
+    assistant_id: assistant.assistant_id,
+    graph_id: assistant.graph_id,
+    assistant: { config: assistant.config, context: assistant.context, metadata: assistant.metadata },
+    input: body.input,
+    command: body.command,
+    config: config ? { ...settings, configurable: others } : undefined,
+    context: body.context ?? undefined,
+    metadata: body.metadata ?? undefined,
+    checkpoint: Object.keys(at).length > 0 ? at : undefined,
+    stream_mode: body.stream_mode ?? ["values"],
+    stream_subgraphs: body.stream_subgraphs ?? false,
+    stream_resumable: body.stream_resumable ?? false,
+    interrupt_before: nodes(body.interrupt_before),
+    interrupt_after: nodes(body.interrupt_after),
+    multitask_strategy: body.multitask_strategy ?? undefined,
+    if_not_exists: body.if_not_exists ?? undefined,
+    after_seconds: body.after_seconds ?? undefined,
+    durability: body.durability ?? (body.checkpoint_during === false ? "exit" : undefined),
+    on_disconnect: body.on_disconnect ?? undefined,
+    webhook: body.webhook ?? undefined,
+    feedback_keys: feedback_keys == null ? undefined : [feedback_keys].flat(),
+    langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
+    configurable,
+  };
+}
+
+function nodes(given: string | string[] | null | undefined): "*" | string[] | undefined {
+  if (given == null) return undefined;
+  return given === "*" ? "*" : [given].flat();
+}
+
+function defined(values: object): Json {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined));
+}

@@ -1,0 +1,215 @@
+/** `/threads`: records, state, history. Their runs are in runs-routes.ts. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { found, threadOf } from "./access.ts";
+import type { CheckpointAddress, Json, ThreadState } from "./rpc.ts";
+import * as schema from "./schema.ts";
+import { search } from "./search.ts";
+import { countThreads } from "./store.ts";
+import { threadEvents } from "./thread-stream.ts";
+
+const tags = ["Threads"];
+const doc = (summary: string) => describeRoute({ tags, summary });
+
+/** `include=ttl` shows it; otherwise it stays in the house. */
+function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
+  const { ttl: _ttl, ...rest } = thread as T & { ttl?: unknown };
+  return rest;
+}
+
+/** Of a state only what was asked for; `values.<key>` is one of its values. */
+function selected(state: ThreadState, select: string[] | null | undefined): Partial<ThreadState> {
+  if (!select) return state;
+  const keys = select.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : []));
+  const whole = select.includes("values");
+  const values = Object.fromEntries(Object.entries((state.values ?? {}) as Json).filter(([key]) => keys.includes(key)));
+  const fields = Object.fromEntries(Object.entries(state).filter(([name]) => select.includes(name)));
+  return keys.length > 0 && !whole ? { ...fields, values } : fields;
+}
+
+const address = (checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string | null } | null | undefined) =>
+  checkpoint
+    ? ({
+        checkpoint_id: checkpoint.checkpoint_id,
+        checkpoint_ns: checkpoint.checkpoint_ns ?? "",
+      } satisfies CheckpointAddress)
+    : undefined;
+
+export const threads = new Hono<App>()
+  .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
+    const { thread_id, metadata, if_exists, ttl, supersteps } = c.req.valid("json");
+    const thread = await threadOf(c, thread_id ?? crypto.randomUUID()).create({
+      metadata: metadata ?? {},
+      ifExists: if_exists ?? "raise",
+      ttl: ttl ?? undefined,
+      supersteps: supersteps?.map(({ updates }) => ({
+        updates: updates.map(({ command, ...rest }) => ({ ...rest, command })),
+      })),
+    });
+    return c.json(withoutTtl(thread));
+  })
+  .post("/search", doc("Search threads"), body(schema.ThreadSearch), async (c) => {
+    const { limit, offset, ...rest } = c.req.valid("json");
+    const request = { ...rest, limit: limit ?? 10, offset: offset ?? 0 };
+    const { items, headers } = page(
+      await search(c.env, c.get("principal").workspaceId, request),
+      request.limit,
+      request.offset,
+    );
+    return c.json(items, 200, headers);
+  })
+  .post("/count", doc("Count threads"), body(schema.ThreadCount), async (c) => {
+    const { ids, metadata, values, status } = c.req.valid("json");
+    const filter = {
+      ids: ids ?? undefined,
+      metadata: metadata ?? undefined,
+      values: values ?? undefined,
+      status: status ?? undefined,
+    };
+    return c.json(await countThreads(database(c.env.DB), c.get("principal").workspaceId, filter));
+  })
+  .post(
+    "/prune",
+    doc("Delete threads, or forget all but their latest checkpoint"),
+    body(schema.ThreadPrune),
+    async (c) => {
+      const { thread_ids, strategy } = c.req.valid("json");
+      let pruned = 0;
+      for (const id of thread_ids) {
+        const thread = threadOf(c, id);
+        if (await (strategy === "delete" ? thread.remove() : thread.keepLatest())) pruned += 1;
+      }
+      return c.json({ pruned_count: pruned });
+    },
+  )
+  .get("/:thread_id", doc("Get a thread"), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
+    const thread = found(await threadOf(c, c.req.valid("param").thread_id).get(), "Thread");
+    return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));
+  })
+  .patch(
+    "/:thread_id",
+    doc("Change a thread's metadata or lifetime"),
+    param(schema.ThreadParam),
+    body(schema.ThreadPatch),
+    async (c) => {
+      const { metadata, ttl } = c.req.valid("json");
+      const change = { metadata: metadata ?? undefined, ttl: ttl ?? undefined };
+      const thread = await threadOf(c, c.req.valid("param").thread_id).patch(change);
+      return c.req.header("prefer") === "return=minimal" ? c.body(null, 204) : c.json(withoutTtl(thread));
+    },
+  )
+  .delete("/:thread_id", doc("Delete a thread with everything in it"), param(schema.ThreadParam), async (c) => {
+    if (!(await threadOf(c, c.req.valid("param").thread_id).remove())) throw new Problem(404, "Thread not found.");
+    return c.body(null, 204);
+  })
+  .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
+    const source = threadOf(c, c.req.valid("param").thread_id);
+    if (!(await source.get())) throw new Problem(409, "The thread to copy does not exist.");
+    return c.json(withoutTtl(await source.copyTo(crypto.randomUUID())));
+  })
+  .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
+    const { subgraphs, select } = c.req.valid("query");
+    const state = await threadOf(c, c.req.valid("param").thread_id).state({ subgraphs });
+    return c.json(selected(found(state, "Thread"), select));
+  })
+  .get(
+    "/:thread_id/state/:checkpoint_id",
+    doc("The state at a checkpoint"),
+    param(schema.CheckpointParam),
+    query(schema.StateQuery),
+    async (c) => {
+      const { thread_id, checkpoint_id } = c.req.valid("param");
+      const { subgraphs, select } = c.req.valid("query");
+      return c.json(
+        selected(
+          found(await threadOf(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs }), "Thread"),
+          select,
+        ),
+      );
+    },
+  )
+  .post(
+    "/:thread_id/state/checkpoint",
+    doc("The state at a checkpoint of any namespace"),
+    param(schema.ThreadParam),
+    body(schema.StateAtCheckpoint),
+    async (c) => {
+      const { checkpoint, subgraphs, select } = c.req.valid("json");
+      const state = await threadOf(c, c.req.valid("param").thread_id).state({
+        checkpoint: address(checkpoint),
+        subgraphs: subgraphs ?? false,
+      });
+      return c.json(selected(found(state, "Thread"), select));
+    },
+  )
+  .post(
+    "/:thread_id/state",
+    doc("Update the state as a node would"),
+    param(schema.ThreadParam),
+    body(schema.StateUpdate),
+    async (c) => {
+      const { checkpoint, checkpoint_id, as_node, values, command } = c.req.valid("json");
+      const at = checkpoint_id ? { ...address(checkpoint), checkpoint_id } : address(checkpoint);
+      const update = { values, command, as_node: as_node ?? undefined };
+      return c.json(await threadOf(c, c.req.valid("param").thread_id).updateState(update, at));
+    },
+  )
+  .patch(
+    "/:thread_id/state",
+    doc("Merge into the thread's metadata"),
+    param(schema.ThreadParam),
+    body(schema.StatePatch),
+    async (c) => {
+      await threadOf(c, c.req.valid("param").thread_id).patch({ metadata: c.req.valid("json").metadata });
+      return c.body(null, 204);
+    },
+  )
+  .get(
+    "/:thread_id/history",
+    doc("Past states, newest first"),
+    param(schema.ThreadParam),
+    query(schema.HistoryQuery),
+    async (c) => c.json(await threadOf(c, c.req.valid("param").thread_id).history(c.req.valid("query"))),
+  )
+  .post(
+    "/:thread_id/history",
+    doc("Past states, newest first, filtered"),
+    param(schema.ThreadParam),
+    body(schema.HistoryBody),
+    async (c) => {
+      const { limit, before, metadata, checkpoint, select } = c.req.valid("json");
+      const request = {
+        limit: limit ?? 10,
+        before: before ?? undefined,
+        metadata: metadata ?? undefined,
+        checkpoint: address(checkpoint),
+      };
+      const states = await threadOf(c, c.req.valid("param").thread_id).history(request);
+      return c.json(states.map((state) => selected(state, select)));
+    },
+  )
+  .get(
+    "/:thread_id/stream",
+    doc("Everything that happens on the thread, run after run (SSE)"),
+    param(schema.ThreadParam),
+    query(schema.ThreadStreamQuery),
+    async (c) => {
+      const { stream_modes, stream_mode } = c.req.valid("query");
+      const thread = threadOf(c, c.req.valid("param").thread_id);
+      return threadEvents(thread, stream_modes ?? stream_mode ?? ["run_modes"], c.req.header("last-event-id"));
+    },
+  )
+  .get(
+    "/:thread_id/storage",
+    doc("How much room the thread's checkpoints take"),
+    param(schema.ThreadParam),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      return c.json({ thread_id, ...found(await threadOf(c, thread_id).storage(), "Thread") });
+    },
+  );

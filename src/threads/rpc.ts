@@ -1,0 +1,224 @@
+/** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
+import type { TailQuery } from "./events.ts";
+
+export type { EventMethod, LogEvent, TailQuery } from "./events.ts";
+export { readEvents, readLines } from "./events.ts";
+
+export type Json = Record<string, unknown>;
+export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
+export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
+export type CancelAction = "interrupt" | "rollback";
+
+export interface CheckpointAddress {
+  checkpoint_id?: string | null;
+  checkpoint_ns?: string;
+  checkpoint_map?: Json | null;
+}
+
+/** A run to make. Everything has been validated; the assistant has been resolved. */
+export interface RunRequest {
+  /** A new UUID of the caller's: asking twice with the same one makes one run. */
+  run_id: string;
+  /** Of a command that a client may repeat when it lost the answer: a run with the same one is not made twice at a time. */
+  fingerprint?: string;
+  /** The interrupts that `command.resume` answers. When one of them is not pending any more: 409. */
+  answers?: string[];
+  assistant_id: string;
+  graph_id: string;
+  /** What the assistant contributes: merged under the thread's and the run's own. */
+  assistant: { config: Json; context: Json; metadata: Json };
+  input?: unknown;
+  command?: { update?: unknown; resume?: unknown; goto?: unknown } | null;
+  config?: Json;
+  context?: Json;
+  metadata?: Json;
+  checkpoint?: CheckpointAddress;
+  stream_mode?: string[];
+  stream_subgraphs?: boolean;
+  stream_resumable?: boolean;
+  interrupt_before?: "*" | string[];
+  interrupt_after?: "*" | string[];
+  /** Default "enqueue". */
+  multitask_strategy?: MultitaskStrategy;
+  /** "create" makes the thread when there is none; default "reject": 404. */
+  if_not_exists?: "create" | "reject";
+  after_seconds?: number;
+  durability?: "sync" | "async" | "exit";
+  on_disconnect?: "cancel" | "continue";
+  webhook?: string;
+  feedback_keys?: string[];
+  langsmith_tracer?: { project_name?: string; example_id?: string };
+  /** The thread is this run's alone and goes when the run has ended. */
+  temporary?: boolean;
+  /** Request headers and the user, which the graph sees in `configurable`. */
+  configurable?: Json;
+  /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
+  task?: { task_id: string; hooks?: Record<string, Json> };
+}
+
+/** A run of a task, with what the run alone does not show on the wire. */
+export interface TaskRun extends Run {
+  configurable: Json;
+  /** The sequence numbers of its first and last event, once there are such. */
+  first_seq?: number;
+  last_seq?: number;
+  /** Set when it did not end by itself. */
+  stopped?: "interrupt" | "rollback" | "timeout";
+}
+
+/** Runs that belong to one piece of work: one that paused, and those that took it up again. */
+export interface TaskView {
+  /** In the order of their creation. */
+  runs: TaskRun[];
+  /** When it was cancelled while it waited; milliseconds since the epoch. */
+  canceled?: number;
+  /** The questions of its last run that the thread still waits on. */
+  waiting: { id?: string; value: unknown }[];
+  hooks: Record<string, Json>;
+}
+
+/** A run as the Agent Server's clients read it. */
+export interface Run {
+  run_id: string;
+  thread_id: string;
+  assistant_id: string;
+  created_at: string;
+  updated_at: string;
+  status: RunStatus;
+  metadata: Json;
+  multitask_strategy: MultitaskStrategy;
+  kwargs: Json;
+}
+
+export interface Thread {
+  thread_id: string;
+  created_at: string;
+  updated_at: string;
+  state_updated_at: string;
+  status: ThreadStatus;
+  metadata: Json;
+  config: Json;
+  values: Json | null;
+  interrupts: Record<string, { id?: string; value: unknown }[]>;
+  error?: { error: string; message: string };
+  ttl?: Ttl & { expires_at: string };
+}
+
+/** How a thread stands between two runs. */
+export interface Standing {
+  assistantId?: string;
+  graphId?: string;
+  busy: boolean;
+  /** The ids of the interrupts that wait for an answer. */
+  interrupts: string[];
+}
+
+export interface Ttl {
+  strategy: "delete" | "keep_latest";
+  ttl_minutes: number;
+}
+
+export interface ThreadState {
+  values: unknown;
+  next: string[];
+  tasks: Json[];
+  metadata: Json | null;
+  created_at: string | null;
+  checkpoint: Json | null;
+  parent_checkpoint: Json | null;
+  interrupts: unknown[];
+}
+
+export interface CreateThread {
+  metadata: Json;
+  ifExists: "raise" | "do_nothing";
+  ttl?: Ttl;
+  supersteps?: { updates: StateUpdate[] }[];
+}
+
+export interface StateUpdate {
+  values?: unknown;
+  command?: { update?: unknown; resume?: unknown; goto?: unknown } | null;
+  as_node?: string;
+}
+
+export interface HistoryQuery {
+  limit: number;
+  before?: string;
+  metadata?: Json;
+  checkpoint?: CheckpointAddress;
+}
+
+export interface StorageFigures {
+  total_bytes: number;
+  checkpoints: { count: number; bytes: number };
+  channel_values: { count: number; bytes: number; by_channel: Record<string, { count: number; bytes: number }> };
+  pending_writes: { count: number; bytes: number };
+}
+
+/**
+ * A thread that does not exist answers `undefined`, or a 404 where it is asked to do something.
+ * Errors arrive as `Problem:<status>:<detail>`; http/problem.ts turns them back.
+ */
+export interface ThreadRpc {
+  create(request: CreateThread): Promise<Thread>;
+  get(): Promise<Thread | undefined>;
+  /** What decides how a new run begins, without the state's values. */
+  standing(): Promise<Standing | undefined>;
+  /** What the conversation is called: the beginning of the first thing a person said. */
+  title(): Promise<string | undefined>;
+  patch(change: { metadata?: Json; ttl?: Ttl }): Promise<Thread>;
+  /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
+  remove(): Promise<boolean>;
+  copyTo(threadId: string): Promise<Thread>;
+  /** Forgets all but the latest checkpoint. */
+  keepLatest(): Promise<boolean>;
+  storage(): Promise<StorageFigures | undefined>;
+
+  startRun(request: RunRequest): Promise<Run>;
+  /** `startRun`, with the sequence number of the run's first event; of the log's last one when the run has to wait. */
+  launch(request: RunRequest): Promise<{ run: Run; seq: number }>;
+  /** `startRun` and `follow` of the run in one call; the run has the request's id. */
+  startAndFollow(request: RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<ReadableStream<Uint8Array>>;
+  getRun(runId: string): Promise<Run | undefined>;
+  listRuns(query: { limit: number; offset: number; status?: RunStatus }): Promise<Run[]>;
+  /** With `wait` it resolves when the run has ended. 404 when there is no such run, 409 when it has ended. */
+  cancel(runId: string, action: CancelAction, wait: boolean): Promise<void>;
+  /** Cancels the open runs with one of these statuses, or with these ids. Returns how many. */
+  cancelMany(
+    which: { status?: "pending" | "running" | "all"; runIds?: string[] },
+    action: CancelAction,
+  ): Promise<number>;
+  deleteRun(runId: string): Promise<boolean>;
+  /** Resolves when the run has ended, with the body of `/wait` and `/join`: values, `__interrupt__` or `__error__`. */
+  join(runId: string): Promise<Json>;
+
+  task(taskId: string): Promise<TaskView | undefined>;
+  /** Whom to tell when a run of the task ends; `undefined` takes the hook away. 404 without the task, 409 past `most`. */
+  setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void>;
+  /** Cancels the task's open runs, or marks one that waits as cancelled. Resolves when they have ended. */
+  cancelTask(taskId: string): Promise<void>;
+
+  /** The log as lines of JSON (see `readEvents`): replayed, then live. A run id that is unknown: 404. */
+  follow(query: TailQuery): Promise<ReadableStream<Uint8Array>>;
+  /** The sequence number of the last event, 0 when there is none. */
+  lastSeq(): Promise<number>;
+  /** Of a run: the sequence number of its first event. */
+  firstSeq(runId: string): Promise<number | undefined>;
+
+  /** The sequence number of the state that this checkpoint of the run's root graph shows; undefined when it is not the run's. */
+  seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined>;
+
+  state(query: { checkpoint?: CheckpointAddress; subgraphs?: boolean }): Promise<ThreadState | undefined>;
+  history(query: HistoryQuery): Promise<ThreadState[]>;
+  /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */
+  updateState(update: StateUpdate, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
+}
+
+/** The thread of this workspace with this id; whether it exists is for it to say. */
+export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
+  // The name holds the workspace, so another workspace's id leads to an object that is empty.
+  const id = env.THREAD.idFromName(`${workspaceId}:${threadId}`);
+  return env.THREAD.get(id);
+}

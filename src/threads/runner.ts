@@ -1,0 +1,301 @@
+/**
+ * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
+ * together with the events that tell of it.
+ */
+import { remoteProblem } from "../http/problem.ts";
+import type { Tracer } from "../runtime/tracer.ts";
+import { COMPACT_AFTER_MS } from "./compact.ts";
+import { Emitter } from "./emit.ts";
+import { execute, type StopReason } from "./execute.ts";
+import { deliver, queueSideEffects } from "./outbox.ts";
+import type { ThreadParts } from "./parts.ts";
+import { newRecord, pendingInterrupts, type ThreadRecord } from "./record.ts";
+import type { CancelAction, Json, RunRequest, RunStatus } from "./rpc.ts";
+import { stateOf } from "./state.ts";
+import { toldBefore } from "./tail.ts";
+import { busy, isOpen, storedRun, type StoredRun, strategyOf, transition } from "./runs.ts";
+import { joinTask } from "./tasks.ts";
+
+interface Active {
+  run: StoredRun;
+  stop: AbortController;
+}
+
+/** Seconds a run may take when the deployment does not say. */
+const RUN_TIMEOUT = 3_600;
+/** So long after a run's end the command that made it still counts as a repetition. Longer, and people repeat themselves. */
+const REPEAT_MS = 10_000;
+
+export class Runner {
+  /** Pending and running, in the order they will run. */
+  readonly open: StoredRun[];
+  #active: Active | undefined;
+  #waiters = new Map<string, (() => void)[]>();
+  /** Ended, but the outside has not been told yet. */
+  #settling = new Set<string>();
+
+  constructor(
+    private readonly parts: ThreadParts,
+    private readonly arm: () => void,
+  ) {
+    this.open = parts.tables.openRuns().map(storedRun);
+  }
+
+  get busy(): boolean {
+    return this.open.length > 0;
+  }
+
+  settled(runId: string): boolean {
+    return !this.open.some((run) => run.id === runId) && !this.#settling.has(runId);
+  }
+
+  /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
+  create(request: RunRequest): StoredRun {
+    const known = this.parts.run(request.run_id) ?? this.#repeated(request);
+    if (known) return known;
+    this.#checkAnswers(request);
+    const strategy = strategyOf(request);
+    const fresh = this.parts.record === undefined;
+    const record = this.#threadFor(request);
+    if (strategy === "reject" && this.busy) throw busy();
+    const now = Date.now();
+    const last = this.open.at(-1);
+    const run: StoredRun = {
+      id: request.run_id,
+      // Creation orders the queue, and a clock may stand still within a request.
+      created: last && last.created >= now ? last.created + 1 : now,
+      due: now + (request.after_seconds ?? 0) * 1000,
+      status: "pending",
+      request,
+      outcome: { updated: now, attempt: 0 },
+    };
+    const before = [...this.open];
+    this.open.push(run);
+    const starts = !this.#active && before.length === 0 && run.due <= now;
+    if (starts) this.#begin(run);
+    this.parts.journal.due(() => {
+      this.parts.saveRecord(record);
+      const row = { run_id: run.id, created: run.created, status: run.status, request: JSON.stringify(request) };
+      this.parts.tables.insertRun({ ...row, outcome: starts ? JSON.stringify(run.outcome) : null });
+      joinTask(this.parts, request);
+    });
+    this.parts.journal.flush();
+    // A thread that this run has made is found at once.
+    if (fresh) void this.parts.project(this.busy);
+    else this.parts.projectSoon(() => this.busy);
+    if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
+    if (starts) this.#launch(run);
+    this.arm();
+    return run;
+  }
+
+  /** Starts the next due run when none is running; resumes the one a crash has left. */
+  next(): void {
+    if (this.#active) return;
+    const [run] = this.open;
+    if (!run || run.due > Date.now()) return;
+    this.#begin(run);
+    this.parts.journal.due(() => this.parts.tables.setRun(run.id, run.status, JSON.stringify(run.outcome)));
+    this.parts.journal.flush();
+    this.parts.projectSoon(() => this.busy);
+    this.#launch(run);
+  }
+
+  /** Stops a run: an active one at its next breath, a pending one at once. */
+  stop(runId: string, reason: StopReason): void {
+    if (this.#active?.run.id === runId) {
+      this.#active.stop.abort(reason);
+      return;
+    }
+    const run = this.open.find((one) => one.id === runId);
+    if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", reason);
+  }
+
+  cancel(runId: string, action: CancelAction): void {
+    const run = this.open.find((one) => one.id === runId);
+    if (run) return this.stop(runId, action);
+    if (!this.parts.tables.run(runId)) throw remoteProblem(404, "Run not found.");
+    throw remoteProblem(409, "The run has ended, so it can no longer be cancelled.");
+  }
+
+  /** Stops every open run and resolves when they have ended. */
+  async stopAll(reason: StopReason): Promise<void> {
+    const ids = this.open.map((run) => run.id).toReversed();
+    for (const id of ids) this.stop(id, reason);
+    await Promise.all(ids.map((id) => this.ended(id)));
+  }
+
+  /** Resolves once the run has ended and the outside knows. */
+  async ended(runId: string): Promise<void> {
+    if (this.settled(runId)) return;
+    await new Promise<void>((resolve) => {
+      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
+    });
+  }
+
+  /** The run that the same command has made: of a client that asks again because it lost the answer. */
+  #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
+    if (fingerprint === undefined) return undefined;
+    const since = Date.now() - REPEAT_MS;
+    const recent = this.parts.tables.runs(5, 0).map(storedRun);
+    const same = recent.find((run) => run.request.fingerprint === fingerprint);
+    return same && (isOpen(same.status) || same.outcome.updated > since) ? same : undefined;
+  }
+
+  /** An interrupt is answered once, whoever is first. */
+  #checkAnswers({ answers = [] }: RunRequest): void {
+    const taken = this.open.flatMap((run) => run.request.answers ?? []);
+    const pending = pendingInterrupts(this.parts.record).filter((id) => !taken.includes(id));
+    if (answers.every((id) => pending.includes(id))) return;
+    throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
+  }
+
+  #threadFor(request: RunRequest): ThreadRecord {
+    const record = this.parts.record ?? this.#newThread(request);
+    const { graph_id, assistant_id } = request;
+    return { ...record, updated: Date.now(), metadata: { ...record.metadata, graph_id, assistant_id } };
+  }
+
+  #newThread(request: RunRequest): ThreadRecord {
+    if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
+    const { workspaceId, threadId } = this.parts;
+    const record = newRecord(workspaceId, threadId, { ...request.metadata });
+    return request.temporary ? { ...record, temporary: {} } : record;
+  }
+
+  #begin(run: StoredRun): void {
+    const { journal, values } = this.parts;
+    const emitter = new Emitter(journal, values, run.id);
+    if (run.status === "pending") transition(run, "running");
+    run.outcome.attempt += 1;
+    const { attempt } = run.outcome;
+    const again = attempt > 1 && { attempt };
+    const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
+    run.outcome.first_seq ??= first;
+    emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
+    const answered = attempt === 1 ? this.#answers(run.request) : [];
+    if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
+  }
+
+  /** The pending interrupts that the run's command answers. */
+  #answers(request: RunRequest): string[] {
+    const resume = request.command?.resume;
+    if (resume === undefined) return [];
+    const pending = pendingInterrupts(this.parts.record);
+    const named = typeof resume === "object" && resume !== null ? pending.filter((id) => id in (resume as Json)) : [];
+    return named.length > 0 ? named : pending;
+  }
+
+  #launch(run: StoredRun): void {
+    const { env, journal, values, checkpoints, ctx } = this.parts;
+    const stop = new AbortController();
+    const active: Active = { run, stop };
+    this.#active = active;
+    const { attempt, first_seq = 1 } = run.outcome;
+    const told = attempt > 1 ? toldBefore(this.parts.tables, first_seq, run.id) : undefined;
+    const emitter = new Emitter(journal, values, run.id, told);
+    const seconds = Number(env.RUN_TIMEOUT_SECONDS ?? RUN_TIMEOUT);
+    const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), seconds * 1000);
+    const work = async () => {
+      const thread = this.parts.record as ThreadRecord;
+      const store = this.parts.memory();
+      const { status, error, tracer } = await execute({
+        env,
+        thread,
+        run,
+        checkpoints,
+        emitter,
+        store,
+        signal: stop.signal,
+      });
+      clearTimeout(timer);
+      const reason = stop.signal.reason as StopReason | undefined;
+      // A graph that was stopped between two steps waits there, as one that paused itself.
+      if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
+      this.#active = undefined;
+      this.#end(run, emitter, status, reason, error, tracer);
+    };
+    ctx.waitUntil(work());
+    this.arm();
+  }
+
+  async #waits(): Promise<boolean> {
+    try {
+      return (await stateOf(this.parts, {})).next.length > 0;
+    } catch (error) {
+      console.error(JSON.stringify({ level: "error", thread: this.parts.threadId, message: String(error) }));
+      return false;
+    }
+  }
+
+  #end(
+    run: StoredRun,
+    emitter: Emitter,
+    status: RunStatus,
+    reason?: StopReason,
+    error?: { error: string; message: string },
+    tracer?: Tracer,
+  ): void {
+    const { journal, tables, values, checkpoints } = this.parts;
+    const { outcome } = run;
+    transition(run, status);
+    Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
+    const told = new Emitter(journal, values, run.id);
+    if (error) told.emit("error", [], JSON.stringify(error));
+    outcome.last_seq = told.lifecycle([], end(status, run.request.graph_id, error));
+    outcome.first_seq ??= outcome.last_seq;
+    this.open.splice(this.open.indexOf(run), 1);
+    this.#settling.add(run.id);
+    const record = this.#recordAfter(run, emitter, reason);
+    journal.due(() => {
+      this.parts.saveRecord(record);
+      if (reason === "rollback") tables.deleteRun(run.id);
+      else tables.setRun(run.id, run.status, JSON.stringify(outcome));
+      queueSideEffects(this.parts, run, tracer);
+    });
+    journal.flush();
+    if (reason === "rollback") checkpoints.remove((entry) => entry.metadata.run_id === run.id);
+    this.parts.ctx.waitUntil(this.#settle(run.id));
+    this.next();
+    this.arm();
+  }
+
+  #recordAfter(run: StoredRun, emitter: Emitter, reason?: StopReason): ThreadRecord {
+    const record = this.parts.record as ThreadRecord;
+    const { status, outcome } = run;
+    const now = Date.now();
+    const ran = outcome.attempt > 0 && reason !== "rollback";
+    const failed = status === "error" || status === "timeout";
+    return {
+      ...record,
+      updated: now,
+      ...(ran && {
+        stateUpdated: now,
+        values: emitter.values ?? record.values,
+        interrupts: emitter.interrupts,
+        rest: failed ? "error" : emitter.interrupted ? "interrupted" : "idle",
+        error: outcome.error,
+      }),
+      compacted: { through: record.compacted?.through ?? 0, due: now + COMPACT_AFTER_MS },
+      ...(record.temporary && !this.busy && { temporary: { until: now + 60_000 } }),
+      ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
+    };
+  }
+
+  /** A client that sees the run's end finds it in searches too: the index is written before readers are let go. */
+  async #settle(runId: string): Promise<void> {
+    await Promise.all([this.parts.journal.settled(), this.parts.project(this.busy)]);
+    this.#settling.delete(runId);
+    for (const resolve of this.#waiters.get(runId) ?? []) resolve();
+    this.#waiters.delete(runId);
+    this.parts.journal.wake();
+    await deliver(this.parts);
+  }
+}
+
+function end(status: RunStatus, graphName: string, error?: { error: string; message: string }): Json {
+  const base = { graph_name: graphName };
+  if (status === "success") return { event: "completed", ...base };
+  if (status === "interrupted") return { event: "interrupted", ...base };
+  return { event: "failed", ...base, error: error ? `${error.error}: ${error.message}` : status };
+}

@@ -1,0 +1,216 @@
+/** `/threads/{id}/runs` and the stateless `/runs`. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { body, param, query } from "../http/validate.ts";
+import { webhookOf } from "../http/webhook.ts";
+import { idempotentId } from "../idempotency/middleware.ts";
+import { assistantOf, found, threadOf } from "./access.ts";
+import { busyThreads } from "./busy.ts";
+import { configurableOf, runRequest } from "./request.ts";
+import type { Run, RunRequest } from "./rpc.ts";
+import { joinRun, streamRun } from "./run-stream.ts";
+import * as schema from "./schema.ts";
+import { waitResponse } from "./wait.ts";
+
+const tags = ["Runs"];
+const doc = (summary: string) => describeRoute({ tags, summary });
+type C = Context<App>;
+
+async function requestOf(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
+  const webhook = webhookOf(c, given.webhook);
+  const assistant = await assistantOf(c, given.assistant_id);
+  return runRequest({ ...given, webhook }, assistant, configurableOf(c.req.raw.headers, c.get("principal")), runId);
+}
+
+/** A stateless run has a thread of its own, which bears the run's id: that is how it is found again. */
+async function statelessRequest(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
+  if (given.command?.resume !== undefined)
+    throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");
+  const request = await requestOf(c, { ...given, if_not_exists: "create" }, runId);
+  return { ...request, temporary: (given.on_completion ?? "delete") === "delete" };
+}
+
+function created(c: C, run: Run, base: string): Response {
+  return c.json(run, 200, { "content-location": `${base}/runs/${run.run_id}` });
+}
+
+export const threadRuns = new Hono<App>()
+  .post(
+    "/:thread_id/runs",
+    doc("Start a run in the background"),
+    param(schema.ThreadParam),
+    body(schema.RunCreate),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const run = await threadOf(c, thread_id).startRun(await requestOf(c, c.req.valid("json")));
+      return created(c, run, `/threads/${thread_id}`);
+    },
+  )
+  .post(
+    "/:thread_id/runs/stream",
+    doc("Start a run and stream its events (SSE)"),
+    param(schema.ThreadParam),
+    query(schema.StreamQuery),
+    body(schema.RunCreate),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const request = await requestOf(c, c.req.valid("json"));
+      return streamRun(threadOf(c, thread_id), request, `/threads/${thread_id}`, c.req.valid("query").namespace);
+    },
+  )
+  .post(
+    "/:thread_id/runs/wait",
+    doc("Start a run and wait for its final state"),
+    param(schema.ThreadParam),
+    body(schema.RunCreate),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const thread = threadOf(c, thread_id);
+      const run = await thread.startRun(await requestOf(c, c.req.valid("json")));
+      const cancel = c.req.valid("json").on_disconnect === "cancel";
+      return waitResponse(thread, run.run_id, cancel, `/threads/${thread_id}/runs/${run.run_id}`);
+    },
+  )
+  .get(
+    "/:thread_id/runs",
+    doc("List runs, newest first"),
+    param(schema.ThreadParam),
+    query(schema.RunsQuery),
+    async (c) => {
+      const { limit, offset, status, select } = c.req.valid("query");
+      const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
+      const { items, headers } = page(rows, limit, offset);
+      const chosen = select
+        ? items.map((run) => Object.fromEntries(Object.entries(run).filter(([name]) => select.includes(name))))
+        : items;
+      return c.json(chosen, 200, headers);
+    },
+  )
+  .get("/:thread_id/runs/:run_id", doc("Get a run"), param(schema.RunParam), async (c) => {
+    const { thread_id, run_id } = c.req.valid("param");
+    return c.json(found(await threadOf(c, thread_id).getRun(run_id), "Run"));
+  })
+  .delete("/:thread_id/runs/:run_id", doc("Delete a run"), param(schema.RunParam), async (c) => {
+    const { thread_id, run_id } = c.req.valid("param");
+    if (!(await threadOf(c, thread_id).deleteRun(run_id))) throw new Problem(404, "Run not found.");
+    return c.body(null, 204);
+  })
+  .get(
+    "/:thread_id/runs/:run_id/join",
+    doc("Wait for a run's final state"),
+    param(schema.RunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      const thread = threadOf(c, thread_id);
+      found(await thread.getRun(run_id), "Run");
+      return waitResponse(
+        thread,
+        run_id,
+        c.req.valid("query").cancel_on_disconnect,
+        `/threads/${thread_id}/runs/${run_id}`,
+      );
+    },
+  )
+  .get(
+    "/:thread_id/runs/:run_id/stream",
+    doc("Join a run's stream, from Last-Event-ID or its beginning (SSE)"),
+    param(schema.RunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      return joinRun(threadOf(c, thread_id), run_id, c.req.header("last-event-id"), c.req.valid("query"));
+    },
+  )
+  .post(
+    "/:thread_id/runs/:run_id/cancel",
+    doc("Stop a run"),
+    param(schema.RunParam),
+    query(schema.CancelQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      const { action, wait } = c.req.valid("query");
+      await threadOf(c, thread_id).cancel(run_id, action, wait);
+      return wait ? c.body(null, 204) : c.body(null, 202);
+    },
+  );
+
+export const statelessRuns = new Hono<App>()
+  .post("/", doc("Start a stateless run in the background"), body(schema.RunCreate), async (c) => {
+    const request = await statelessRequest(c, c.req.valid("json"));
+    return created(c, await threadOf(c, request.run_id).startRun(request), "");
+  })
+  .post(
+    "/stream",
+    doc("Start a stateless run and stream its events (SSE)"),
+    query(schema.StreamQuery),
+    body(schema.RunCreate),
+    async (c) => {
+      const request = await statelessRequest(c, c.req.valid("json"));
+      return streamRun(threadOf(c, request.run_id), request, "", c.req.valid("query").namespace);
+    },
+  )
+  .post("/wait", doc("Start a stateless run and wait for its final state"), body(schema.RunCreate), async (c) => {
+    const request = await statelessRequest(c, c.req.valid("json"));
+    const thread = threadOf(c, request.run_id);
+    await thread.startRun(request);
+    return waitResponse(
+      thread,
+      request.run_id,
+      request.on_disconnect === "cancel",
+      `/threads/${request.run_id}/runs/${request.run_id}`,
+    );
+  })
+  .post("/batch", doc("Start several stateless runs in the background"), body(schema.RunBatch), async (c) => {
+    const requests = await Promise.all(c.req.valid("json").map((one) => statelessRequest(c, one, uuidv7())));
+    return c.json(await Promise.all(requests.map((request) => threadOf(c, request.run_id).startRun(request))));
+  })
+  .post(
+    "/cancel",
+    doc("Stop many runs, by status or by their ids on one thread"),
+    query(schema.CancelQuery),
+    body(schema.BulkCancel),
+    async (c) => {
+      const { status, thread_id, run_ids } = c.req.valid("json");
+      const byIds = Boolean(thread_id && run_ids);
+      if (byIds === Boolean(status) || (!byIds && (thread_id || run_ids))) {
+        throw new Problem(422, "Give either status, or thread_id together with run_ids.");
+      }
+      const { action } = c.req.valid("query");
+      const threads = thread_id ? [thread_id] : await busyThreads(c.env, c.get("principal").workspaceId);
+      const which = { status: status ?? undefined, runIds: run_ids ?? undefined };
+      for (const id of threads) await threadOf(c, id).cancelMany(which, action);
+      return c.body(null, 204);
+    },
+  )
+  .get(
+    "/:run_id/stream",
+    doc("Join a stateless run's stream (SSE)"),
+    param(schema.StatelessRunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { run_id } = c.req.valid("param");
+      return joinRun(threadOf(c, run_id), run_id, c.req.header("last-event-id"), c.req.valid("query"));
+    },
+  )
+  .get(
+    "/:run_id/join",
+    doc("Wait for a stateless run's final state"),
+    param(schema.StatelessRunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { run_id } = c.req.valid("param");
+      const thread = threadOf(c, run_id);
+      found(await thread.getRun(run_id), "Run");
+      return waitResponse(
+        thread,
+        run_id,
+        c.req.valid("query").cancel_on_disconnect,
+        `/threads/${run_id}/runs/${run_id}`,
+      );
+    },
+  );

@@ -1,0 +1,76 @@
+/** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
+import { database } from "../db/client.ts";
+import type { Json, ThreadStatus } from "./rpc.ts";
+import { threadStub } from "./rpc.ts";
+import { type IndexRow, searchThreads, type SORTS } from "./store.ts";
+
+interface Request {
+  ids?: string[] | null;
+  metadata?: Json | null;
+  values?: Json | null;
+  status?: ThreadStatus | null;
+  limit: number;
+  offset: number;
+  sort_by: keyof typeof SORTS | null;
+  sort_order: "asc" | "desc" | null;
+  select?: readonly string[] | null;
+  extract?: Record<string, string> | null;
+}
+
+/** Threads on the wire, one more than `limit` when more exist. */
+export async function search(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
+  const rows = await searchThreads(database(env.DB), workspaceId, {
+    ids: request.ids ?? undefined,
+    metadata: request.metadata ?? undefined,
+    values: request.values ?? undefined,
+    status: request.status ?? undefined,
+    limit: request.limit,
+    offset: request.offset,
+    sortBy: request.sort_by ?? "created_at",
+    sortOrder: request.sort_order ?? "desc",
+  });
+  const { select, extract } = request;
+  const paths = Object.entries(extract ?? {});
+  const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
+  const threads = await Promise.all(
+    rows.map(async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row))),
+  );
+  return threads.map((thread) => ({
+    ...(select
+      ? Object.fromEntries(select.filter((name) => name in thread).map((name) => [name, thread[name]]))
+      : thread),
+    ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),
+  }));
+}
+
+async function withValues(env: Env, workspaceId: string, row: IndexRow): Promise<Json> {
+  if (row.values !== null || !row.hasValues) return shown(row);
+  const thread = await threadStub(env, workspaceId, row.id).get();
+  return { ...shown(row), values: thread?.values ?? null };
+}
+
+function shown(row: IndexRow): Json {
+  return {
+    thread_id: row.id,
+    created_at: new Date(row.createdAt).toISOString(),
+    updated_at: new Date(row.updatedAt).toISOString(),
+    state_updated_at: new Date(row.stateUpdatedAt).toISOString(),
+    metadata: row.metadata,
+    config: row.config,
+    status: row.status,
+    values: row.values,
+    interrupts: row.interrupts,
+    ...(row.error && { error: row.error }),
+  };
+}
+
+/** The value at a path such as `values.messages[-1].content`; null when there is none. */
+function at(thread: Json, path: string): unknown {
+  let value: unknown = thread;
+  for (const [, name, index] of path.matchAll(/([\w-]+)|\[(-?\d+)\]/g)) {
+    if (typeof value !== "object" || value === null) return null;
+    if (name === undefined) value = Array.isArray(value) ? (value as unknown[]).at(Number(index)) : undefined;
+    else value = Object.hasOwn(value, name) ? (value as Json)[name] : undefined;
+  }
+  return value ?? null;
+}

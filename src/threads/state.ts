@@ -1,0 +1,116 @@
+/** The thread's state, history and updates, through the graph that made them. */
+import { remoteProblem } from "../http/problem.ts";
+import type { Graph } from "../runtime/drive.ts";
+import { Saver } from "../runtime/saver.ts";
+import { readHistory, readState, writeState } from "../runtime/state.ts";
+import { graphOf } from "./execute.ts";
+import type { ThreadParts } from "./parts.ts";
+import type { CheckpointAddress, HistoryQuery, Json, StateUpdate, ThreadState } from "./rpc.ts";
+
+const EMPTY: ThreadState = {
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: null,
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+  interrupts: [],
+};
+
+export async function stateOf(
+  parts: ThreadParts,
+  { checkpoint, subgraphs }: { checkpoint?: CheckpointAddress; subgraphs?: boolean },
+): Promise<ThreadState> {
+  const graph = await graphOfThread(parts);
+  if (!graph) return EMPTY;
+  const checkpointId = checkpointIdOf(checkpoint);
+  const ns = checkpoint?.checkpoint_ns ?? "";
+  if (checkpointId !== undefined && !parts.checkpoints.get(ns, checkpointId)) {
+    throw remoteProblem(404, "Checkpoint not found on this thread.");
+  }
+  const options = { threadId: parts.threadId, checkpointId, checkpointNs: ns, subgraphs };
+  return JSON.parse(await readState(graph, saver(parts), options)) as ThreadState;
+}
+
+export async function historyOf(parts: ThreadParts, query: HistoryQuery): Promise<ThreadState[]> {
+  const graph = await graphOfThread(parts);
+  if (!graph) return [];
+  const { limit, before, metadata, checkpoint } = query;
+  const options = {
+    threadId: parts.threadId,
+    checkpointId: checkpointIdOf(checkpoint),
+    checkpointNs: checkpoint?.checkpoint_ns,
+    limit,
+    before,
+    filter: metadata,
+  };
+  return JSON.parse(await readHistory(graph, saver(parts), options)) as ThreadState[];
+}
+
+/** Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. */
+export async function applyUpdates(
+  parts: ThreadParts,
+  steps: { updates: StateUpdate[] }[],
+  checkpoint: CheckpointAddress | undefined,
+  graphId?: string,
+): Promise<{ checkpoint: Json }> {
+  const graph = await graphOfThread(parts, graphId);
+  if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
+  const options = {
+    threadId: parts.threadId,
+    checkpointId: checkpointIdOf(checkpoint),
+    checkpointNs: checkpoint?.checkpoint_ns,
+  };
+  let written: Json;
+  try {
+    written = await writeState(graph, saver(parts), options, steps);
+  } catch (error) {
+    throw remoteProblem(
+      422,
+      `The state cannot be updated so: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  await refresh(parts, graph);
+  return { checkpoint: written };
+}
+
+/** Makes the thread's record show its latest checkpoint. */
+async function refresh(parts: ThreadParts, graph: Graph): Promise<void> {
+  const { record, journal } = parts;
+  if (!record) return;
+  const state = JSON.parse(await readState(graph, saver(parts), { threadId: parts.threadId })) as ThreadState;
+  const latest = parts.checkpoints.get("");
+  const shown = Object.keys(state.values ?? {});
+  const refs = Object.fromEntries(Object.entries(latest?.refs ?? {}).filter(([channel]) => shown.includes(channel)));
+  const interrupts = state.tasks
+    .filter((task) => (task.interrupts as unknown[]).length > 0)
+    .map((task) => [task.id, task.interrupts]);
+  const now = Date.now();
+  journal.due(() =>
+    parts.saveRecord({
+      ...record,
+      updated: now,
+      stateUpdated: now,
+      values: refs,
+      interrupts: Object.fromEntries(interrupts) as typeof record.interrupts,
+      rest: state.next.length > 0 ? "interrupted" : "idle",
+      error: undefined,
+    }),
+  );
+  journal.flush();
+}
+
+function saver(parts: ThreadParts): Saver {
+  const { graph_id, assistant_id } = parts.record?.metadata ?? {};
+  return new Saver(parts.checkpoints, parts.threadId, { thread_id: parts.threadId, graph_id, assistant_id });
+}
+
+async function graphOfThread(parts: ThreadParts, graphId?: string): Promise<Graph | undefined> {
+  const id = parts.record?.metadata.graph_id ?? graphId;
+  return typeof id === "string" ? graphOf(id, { configurable: { thread_id: parts.threadId } }, parts.env) : undefined;
+}
+
+function checkpointIdOf(checkpoint: CheckpointAddress | undefined): string | undefined {
+  return checkpoint?.checkpoint_id ?? undefined;
+}

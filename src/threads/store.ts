@@ -1,0 +1,85 @@
+/** The index of threads in D1. */
+import { and, asc, count, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { contains } from "../db/contains.ts";
+import type { Database } from "../db/client.ts";
+import { threads } from "../db/schema.ts";
+import type { Json, ThreadStatus } from "./rpc.ts";
+
+export type IndexRow = typeof threads.$inferSelect;
+
+export const SORTS = {
+  thread_id: threads.id,
+  status: threads.status,
+  created_at: threads.createdAt,
+  updated_at: threads.updatedAt,
+  state_updated_at: threads.stateUpdatedAt,
+};
+
+export interface ThreadFilter {
+  ids?: string[];
+  metadata?: Json;
+  values?: Json;
+  status?: ThreadStatus;
+}
+
+export interface ThreadSearch extends ThreadFilter {
+  limit: number;
+  offset: number;
+  sortBy: keyof typeof SORTS;
+  sortOrder: "asc" | "desc";
+}
+
+/** Writes a thread's row unless a newer one is there. */
+export async function putThread(db: Database, row: IndexRow): Promise<void> {
+  await db
+    .insert(threads)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [threads.workspaceId, threads.id],
+      set: row,
+      setWhere: sql`${threads.revision} <= ${row.revision}`,
+    });
+}
+
+export async function removeThread(db: Database, workspaceId: string, id: string): Promise<void> {
+  await db.delete(threads).where(and(eq(threads.workspaceId, workspaceId), eq(threads.id, id)));
+}
+
+/** Rows by filter; one more than `limit`, for paging. States too large for the index are matched by nobody here. */
+export async function searchThreads(db: Database, workspaceId: string, search: ThreadSearch): Promise<IndexRow[]> {
+  const order = search.sortOrder === "asc" ? asc : desc;
+  return db
+    .select()
+    .from(threads)
+    .where(matching(workspaceId, search))
+    .orderBy(order(SORTS[search.sortBy]), order(threads.id))
+    .limit(search.limit + 1)
+    .offset(search.offset)
+    .all();
+}
+
+export async function countThreads(db: Database, workspaceId: string, filter: ThreadFilter): Promise<number> {
+  const row = await db.select({ n: count() }).from(threads).where(matching(workspaceId, filter)).get();
+  return row?.n ?? 0;
+}
+
+function matching(workspaceId: string, { ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
+  return and(
+    eq(threads.workspaceId, workspaceId),
+    ids && inArray(threads.id, sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))` as unknown as string[]),
+    status && eq(threads.status, status),
+    contains(threads.metadata, metadata),
+    Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
+  );
+}
+
+/** How many threads have each status. */
+export async function countByStatus(db: Database, workspaceId: string): Promise<Record<string, number>> {
+  const rows = await db
+    .select({ status: threads.status, n: count() })
+    .from(threads)
+    .where(eq(threads.workspaceId, workspaceId))
+    .groupBy(threads.status)
+    .all();
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+}

@@ -1,0 +1,274 @@
+/**
+ * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
+ * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
+ */
+
+/** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
+const MIGRATIONS = [
+  `CREATE TABLE thread (only INTEGER PRIMARY KEY CHECK (only = 1), record TEXT NOT NULL) STRICT;
+   CREATE TABLE runs (run_id TEXT PRIMARY KEY, created INTEGER NOT NULL, status TEXT NOT NULL,
+     request TEXT NOT NULL, outcome TEXT) STRICT, WITHOUT ROWID;
+   CREATE TABLE segments (first_seq INTEGER, n INTEGER, last_seq INTEGER NOT NULL, events TEXT NOT NULL,
+     metas TEXT NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (first_seq, n)) STRICT, WITHOUT ROWID;
+   CREATE TABLE packs (last_id TEXT, n INTEGER, first_id TEXT NOT NULL, entries TEXT NOT NULL,
+     PRIMARY KEY (last_id, n)) STRICT, WITHOUT ROWID;
+   CREATE TABLE heads (ns TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE TABLE writes (ns TEXT, checkpoint_id TEXT, n INTEGER, body TEXT NOT NULL,
+     PRIMARY KEY (ns, checkpoint_id, n)) STRICT, WITHOUT ROWID;
+   CREATE TABLE blobs (hash TEXT, part INTEGER, body TEXT NOT NULL, PRIMARY KEY (hash, part)) STRICT, WITHOUT ROWID;
+   CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
+     attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT;`,
+  `CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+];
+
+/** Longest text in one column, in UTF-16 units: a row holds 2 MB at most, and a unit takes up to 3 bytes. */
+const PART = 500_000;
+
+export interface RunRow {
+  run_id: string;
+  created: number;
+  status: string;
+  request: string;
+  outcome: string | null;
+}
+
+export interface SegmentRow {
+  first_seq: number;
+  n: number;
+  last_seq: number;
+  events: string;
+  metas: string;
+  chunks: string;
+}
+
+export interface OutboxRow {
+  id: number;
+  kind: string;
+  body: string;
+  attempts: number;
+  due: number;
+}
+
+/** What a copy of a thread takes along. Segments come without their events: a copy starts a log of its own. */
+export const COPIED_TABLES = ["packs", "heads", "writes", "blobs", "segments"] as const;
+export type CopiedTable = (typeof COPIED_TABLES)[number];
+
+export class Tables {
+  /** Rows written since the object woke: what the bench reports. */
+  rowsWritten = 0;
+
+  constructor(private readonly storage: DurableObjectStorage) {
+    storage.transactionSync(() => {
+      this.#run("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
+      const done = this.#all<{ id: number }>("SELECT id FROM _migrations").length;
+      for (const [i, sql] of MIGRATIONS.entries()) {
+        if (i < done) continue;
+        this.#run(sql);
+        this.#run("INSERT INTO _migrations VALUES (?)", i + 1);
+      }
+    });
+    this.rowsWritten = 0;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.storage.transactionSync(work);
+  }
+
+  thread(): string | undefined {
+    return this.#all<{ record: string }>("SELECT record FROM thread")[0]?.record;
+  }
+
+  putThread(record: string): void {
+    this.#run("INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record", record);
+  }
+
+  run(runId: string): RunRow | undefined {
+    return this.#all<RunRow>("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+  }
+
+  insertRun(row: RunRow): void {
+    this.#run("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row.run_id, row.created, row.status, row.request, row.outcome);
+  }
+
+  setRun(runId: string, status: string, outcome: string | null): void {
+    this.#run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
+  }
+
+  /** Newest first. */
+  runs(limit: number, offset: number, status?: string): RunRow[] {
+    const where = status === undefined ? "" : "WHERE status = ?";
+    const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
+    return this.#all<RunRow>(sql, ...(status === undefined ? [] : [status]), limit, offset);
+  }
+
+  /** Pending and running, in the order they will run. */
+  openRuns(): RunRow[] {
+    return this.#all<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
+  }
+
+  deleteRun(runId: string): void {
+    this.#run("DELETE FROM runs WHERE run_id = ?", runId);
+  }
+
+  lastSeq(): { seq: number; first: number; n: number } {
+    const row = this.#all<SegmentRow>(
+      "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1",
+    )[0];
+    return { seq: row?.last_seq ?? 0, first: row?.first_seq ?? 0, n: row?.n ?? 0 };
+  }
+
+  insertSegment(row: SegmentRow): void {
+    const { first_seq, n, last_seq, events, metas, chunks } = row;
+    this.#run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
+  }
+
+  /** Segments that hold events after `seq`, in order. */
+  segmentsAfter(seq: number, limit: number): SegmentRow[] {
+    // Events of one segment are contiguous: the one that holds seq + 1 starts at or before it.
+    const from = this.#all<{ at: number | null }>(
+      "SELECT max(first_seq) at FROM segments WHERE first_seq <= ?",
+      seq + 1,
+    );
+    const sql = "SELECT * FROM segments WHERE first_seq >= ? AND last_seq > ? ORDER BY first_seq, n LIMIT ?";
+    return this.#all<SegmentRow>(sql, from[0]?.at ?? 0, seq, limit);
+  }
+
+  setEvents(first: number, n: number, events: string): void {
+    this.#run("UPDATE segments SET events = ? WHERE first_seq = ? AND n = ?", events, first, n);
+  }
+
+  /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
+  chunks(first: number, n: number): string | undefined {
+    const sql = "SELECT chunks FROM segments WHERE first_seq = ? AND n = ?";
+    return this.#all<{ chunks: string }>(sql, first, n)[0]?.chunks;
+  }
+
+  insertPack(lastId: string, firstId: string, entries: string): void {
+    const sql = `INSERT INTO packs SELECT ?1, coalesce(max(n) + 1, 0), ?2, ?3 FROM packs WHERE last_id = ?1`;
+    this.#run(sql, lastId, firstId, entries);
+  }
+
+  /** Packs that may hold checkpoint `id`. */
+  packsWith(id: string): string[] {
+    const sql = "SELECT entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
+    return this.#all<{ entries: string }>(sql, id).map((row) => row.entries);
+  }
+
+  /** Packs newest first, from those that may hold checkpoints before `before`. */
+  *packs(before?: string): Generator<{ last_id: string; n: number; entries: string }> {
+    let cursor: { last_id: string; n: number } | undefined;
+    for (;;) {
+      const rows: { last_id: string; n: number; entries: string }[] = this.#all(
+        `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
+         AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT 16`,
+        before ?? null,
+        cursor?.last_id ?? null,
+        cursor?.n ?? null,
+      );
+      yield* rows;
+      cursor = rows.at(-1);
+      if (!cursor) return;
+    }
+  }
+
+  setPack(lastId: string, n: number, entries: string): void {
+    if (entries === "[]") this.#run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
+    else this.#run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
+  }
+
+  head(ns: string): string | undefined {
+    return this.#all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
+  }
+
+  setHead(ns: string, id: string): void {
+    this.#run("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET id = excluded.id", ns, id);
+  }
+
+  deleteHead(ns: string): void {
+    this.#run("DELETE FROM heads WHERE ns = ?", ns);
+  }
+
+  insertWrites(ns: string, checkpointId: string, body: string): void {
+    const sql = `INSERT INTO writes SELECT ?1, ?2, coalesce(max(n) + 1, 0), ?3 FROM writes WHERE ns = ?1 AND checkpoint_id = ?2`;
+    this.#run(sql, ns, checkpointId, body);
+  }
+
+  writes(ns: string, checkpointId: string): string[] {
+    const sql = "SELECT body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n";
+    return this.#all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
+  }
+
+  deleteWrites(ns: string, checkpointId: string): void {
+    this.#run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
+  }
+
+  /** Keeps a text of any length under its content's hash, in parts that fit a row. */
+  putBlob(hash: string, text: string): void {
+    if (this.#all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    for (let part = 0; part * PART < text.length; part++) {
+      this.#run("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, text.slice(part * PART, (part + 1) * PART));
+    }
+  }
+
+  blob(hash: string): string {
+    const rows = this.#all<{ body: string }>("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
+    return rows.map((row) => row.body).join("");
+  }
+
+  rows(table: CopiedTable): Record<string, string | number | null>[] {
+    const sql =
+      table === "segments"
+        ? "SELECT first_seq, n, last_seq, '[]' events, '[]' metas, chunks FROM segments"
+        : `SELECT * FROM ${table}`;
+    return this.#all(sql);
+  }
+
+  insertRow(table: CopiedTable, row: Record<string, string | number | null>): void {
+    const values = Object.values(row);
+    this.#run(`INSERT INTO ${table} VALUES (${values.map(() => "?").join(", ")})`, ...values);
+  }
+
+  writesFigures(): { count: number; bytes: number } {
+    const rows = this.#all<{ count: number; bytes: number | null }>(
+      "SELECT count(*) count, sum(length(body)) bytes FROM writes",
+    );
+    return { count: rows[0]?.count ?? 0, bytes: rows[0]?.bytes ?? 0 };
+  }
+
+  task(taskId: string): string | undefined {
+    return this.#all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId)[0]?.body;
+  }
+
+  putTask(taskId: string, body: string): void {
+    const sql = "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body";
+    this.#run(sql, taskId, body);
+  }
+
+  addToOutbox(kind: string, body: string, due: number): void {
+    this.#run("INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?)", kind, body, due);
+  }
+
+  outbox(now: number): OutboxRow[] {
+    return this.#all<OutboxRow>("SELECT * FROM outbox WHERE due <= ? ORDER BY id LIMIT 20", now);
+  }
+
+  nextOutboxDue(): number | undefined {
+    return this.#all<{ due: number | null }>("SELECT min(due) due FROM outbox")[0]?.due ?? undefined;
+  }
+
+  removeFromOutbox(id: number): void {
+    this.#run("DELETE FROM outbox WHERE id = ?", id);
+  }
+
+  retryOutbox(id: number, due: number): void {
+    this.#run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
+  }
+
+  #all<T extends object>(sql: string, ...params: (string | number | null)[]): T[] {
+    return this.storage.sql.exec(sql, ...params).toArray() as unknown as T[];
+  }
+
+  #run(sql: string, ...params: (string | number | null)[]): void {
+    this.rowsWritten += this.storage.sql.exec(sql, ...params).rowsWritten;
+  }
+}

@@ -1,0 +1,278 @@
+/** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
+import { DurableObject } from "cloudflare:workers";
+import { remoteProblem } from "../http/problem.ts";
+import { armAlarm, onAlarm } from "./alarm.ts";
+import { copyRows, pasteRows, type Rows } from "./copy.ts";
+import { ThreadParts } from "./parts.ts";
+import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
+import type * as rpc from "./rpc.ts";
+import { Runner } from "./runner.ts";
+import { shownRun, storedRun } from "./runs.ts";
+import { applyUpdates, historyOf, stateOf } from "./state.ts";
+import { storageFigures } from "./figures.ts";
+import { seqOfCheckpoint, tail } from "./tail.ts";
+import { titleOf } from "./title.ts";
+import { markCanceled, setHook, viewTask } from "./tasks.ts";
+
+export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
+  #parts: ThreadParts;
+  #runner: Runner;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#parts = new ThreadParts(ctx, env);
+    this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
+    // A run that a crash has left is taken up at once, not only when the alarm comes.
+    if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
+  }
+
+  override async alarm(): Promise<void> {
+    await onAlarm(this.#parts, this.#runner);
+    if (this.#parts.gone) this.#rebuild();
+  }
+
+  async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<rpc.Thread> {
+    const parts = this.#parts;
+    if (parts.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
+    if (!parts.record) {
+      parts.saveRecord({ ...newRecord(parts.workspaceId, parts.threadId, metadata), ttl: startTtl(ttl) });
+      if (supersteps) await this.#seed(supersteps);
+      armAlarm(parts, this.#runner);
+    }
+    await parts.project(this.#runner.busy);
+    return this.#shown(this.#existing());
+  }
+
+  async get(): Promise<rpc.Thread | undefined> {
+    const { record } = this.#parts;
+    return record && !record.temporary?.until ? this.#shown(record) : undefined;
+  }
+
+  async standing(): Promise<rpc.Standing | undefined> {
+    return standingOf(this.#parts.record, this.#runner.busy);
+  }
+
+  async title(): Promise<string | undefined> {
+    return titleOf(this.#parts, this.#runner.open[0]?.request.input);
+  }
+
+  async patch({ metadata, ttl }: { metadata?: rpc.Json; ttl?: rpc.Ttl }): Promise<rpc.Thread> {
+    const record = this.#existing();
+    const merged = { ...record.metadata, ...metadata };
+    this.#parts.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
+    await this.#parts.project(this.#runner.busy);
+    armAlarm(this.#parts, this.#runner);
+    return this.#shown(this.#existing());
+  }
+
+  async remove(): Promise<boolean> {
+    if (!this.#parts.record) return false;
+    await this.#runner.stopAll("interrupt");
+    await this.#parts.destroy();
+    this.#rebuild();
+    return true;
+  }
+
+  async copyTo(threadId: string): Promise<rpc.Thread> {
+    const record = this.#existing();
+    const stub = this.env.THREAD.get(this.env.THREAD.idFromName(`${this.#parts.workspaceId}:${threadId}`));
+    const copy = stub as unknown as { paste(record: ThreadRecord, rows: Rows): Promise<rpc.Thread> };
+    const now = Date.now();
+    const metadata = { ...record.metadata, thread_id: threadId };
+    const copied = { ...record, thread_id: threadId, metadata, created: now, updated: now };
+    return copy.paste(copied, copyRows(this.#parts));
+  }
+
+  async paste(record: ThreadRecord, rows: Rows): Promise<rpc.Thread> {
+    if (this.#parts.record) throw remoteProblem(409, "A thread with this id exists.");
+    pasteRows(this.#parts, record, rows);
+    this.#rebuild();
+    await this.#parts.project(false);
+    return this.#shown(this.#existing());
+  }
+
+  async keepLatest(): Promise<boolean> {
+    if (!this.#parts.record) return false;
+    this.#parts.checkpoints.keepLatest();
+    return true;
+  }
+
+  async storage(): Promise<rpc.StorageFigures | undefined> {
+    return this.#parts.record && storageFigures(this.#parts);
+  }
+
+  async startRun(request: rpc.RunRequest): Promise<rpc.Run> {
+    return (await this.launch(request)).run;
+  }
+
+  async launch(request: rpc.RunRequest): Promise<{ run: rpc.Run; seq: number }> {
+    const run = this.#runner.create(request);
+    const answer = { run: shownRun(run, this.#parts.threadId), seq: run.outcome.first_seq ?? this.#parts.journal.seq };
+    await this.#parts.projected();
+    return answer;
+  }
+
+  async startAndFollow(request: rpc.RunRequest, query: Omit<rpc.TailQuery, "after" | "runId">) {
+    const run = this.#runner.create(request);
+    const after = (run.outcome.first_seq ?? this.#parts.journal.seq + 1) - 1;
+    return this.#tail({ ...query, after, runId: run.id });
+  }
+
+  async getRun(runId: string): Promise<rpc.Run | undefined> {
+    const run = this.#parts.run(runId);
+    return run && shownRun(run, this.#parts.threadId);
+  }
+
+  async listRuns({
+    limit,
+    offset,
+    status,
+  }: {
+    limit: number;
+    offset: number;
+    status?: rpc.RunStatus;
+  }): Promise<rpc.Run[]> {
+    this.#existing();
+    return this.#parts.tables.runs(limit, offset, status).map((row) => shownRun(storedRun(row), this.#parts.threadId));
+  }
+
+  async cancel(runId: string, action: rpc.CancelAction, wait: boolean): Promise<void> {
+    this.#runner.cancel(runId, action);
+    if (wait) await this.#runner.ended(runId);
+  }
+
+  async cancelMany(
+    which: { status?: "pending" | "running" | "all"; runIds?: string[] },
+    action: rpc.CancelAction,
+  ): Promise<number> {
+    const chosen = this.#runner.open.filter(
+      ({ id, status }) => which.runIds?.includes(id) ?? (which.status === "all" || which.status === status),
+    );
+    for (const { id } of chosen) this.#runner.stop(id, action);
+    return chosen.length;
+  }
+
+  async deleteRun(runId: string): Promise<boolean> {
+    if (!this.#parts.run(runId)) return false;
+    if (this.#runner.open.some((run) => run.id === runId)) {
+      this.#runner.stop(runId, "interrupt");
+      await this.#runner.ended(runId);
+    }
+    this.#parts.tables.deleteRun(runId);
+    return true;
+  }
+
+  async join(runId: string): Promise<rpc.Json> {
+    if (!this.#parts.run(runId)) throw remoteProblem(404, "Run not found.");
+    await this.#runner.ended(runId);
+    const run = this.#parts.run(runId);
+    return run ? this.#result(run.outcome) : {};
+  }
+
+  async task(taskId: string): Promise<rpc.TaskView | undefined> {
+    return viewTask(this.#parts, taskId);
+  }
+
+  async setHook(taskId: string, id: string, hook: rpc.Json | undefined, most: number): Promise<void> {
+    setHook(this.#parts, taskId, id, hook, most);
+  }
+
+  async cancelTask(taskId: string): Promise<void> {
+    const ids = viewTask(this.#parts, taskId)?.runs.map((run) => run.run_id) ?? [];
+    const stopped = await this.cancelMany({ runIds: ids }, "interrupt");
+    if (stopped === 0) markCanceled(this.#parts, taskId);
+    await Promise.all(ids.map((id) => this.#runner.ended(id)));
+    armAlarm(this.#parts, this.#runner);
+  }
+
+  async follow(query: rpc.TailQuery): Promise<ReadableStream<Uint8Array>> {
+    if (query.runId !== undefined && !this.#parts.run(query.runId)) throw remoteProblem(404, "Run not found.");
+    return this.#tail(query);
+  }
+
+  async lastSeq(): Promise<number> {
+    return this.#parts.journal.visible;
+  }
+
+  async firstSeq(runId: string): Promise<number | undefined> {
+    return this.#parts.run(runId)?.outcome.first_seq;
+  }
+
+  async seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined> {
+    const run = this.#parts.run(runId);
+    return run && seqOfCheckpoint(this.#parts.tables, run.outcome.first_seq ?? 1, checkpointId);
+  }
+
+  async state(query: {
+    checkpoint?: rpc.CheckpointAddress;
+    subgraphs?: boolean;
+  }): Promise<rpc.ThreadState | undefined> {
+    if (!this.#parts.record) return undefined;
+    const state = await stateOf(this.#parts, query);
+    // A client that reads the state of a thread at work must not take it for one at rest, and look away.
+    const waiting = this.#runner.busy && !query.checkpoint && state.next.length === 0;
+    return waiting ? { ...state, next: ["__start__"] } : state;
+  }
+
+  async history(query: rpc.HistoryQuery): Promise<rpc.ThreadState[]> {
+    this.#existing();
+    return historyOf(this.#parts, query);
+  }
+
+  async updateState(update: rpc.StateUpdate, checkpoint?: rpc.CheckpointAddress, graphId?: string) {
+    this.#existing();
+    if (this.#runner.busy)
+      throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
+    const written = await applyUpdates(this.#parts, [{ updates: [update] }], checkpoint, graphId);
+    await this.#parts.project(this.#runner.busy);
+    return written;
+  }
+
+  /** Rows written since this object woke: the bench's figure. */
+  async rowsWritten(): Promise<number> {
+    return this.#parts.tables.rowsWritten;
+  }
+
+  #tail(query: rpc.TailQuery): ReadableStream<Uint8Array> {
+    const { tables, journal, values } = this.#parts;
+    const runner = this.#runner;
+    const source = { tables, journal, values, settled: (runId: string) => runner.settled(runId) };
+    return tail(source, query, () => {
+      if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
+    });
+  }
+
+  #result({ values, interrupts = {}, error }: ReturnType<typeof storedRun>["outcome"]): rpc.Json {
+    if (error) return { __error__: error };
+    const state = JSON.parse(values ? this.#parts.values.flatAll(values) : "{}") as rpc.Json;
+    const raised = Object.values(interrupts).flat();
+    return raised.length > 0 ? { ...state, __interrupt__: raised } : state;
+  }
+
+  /** A thread whose first states cannot be made is not made. */
+  async #seed(supersteps: NonNullable<rpc.CreateThread["supersteps"]>): Promise<void> {
+    try {
+      await applyUpdates(this.#parts, supersteps, undefined);
+    } catch (error) {
+      await this.#parts.destroy();
+      this.#rebuild();
+      throw error;
+    }
+  }
+
+  /** Reads everything anew: what this instance held in memory is no longer so. */
+  #rebuild(): void {
+    this.#parts.journal.end();
+    this.#parts = new ThreadParts(this.ctx, this.env);
+    this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
+  }
+
+  #existing(): ThreadRecord {
+    if (!this.#parts.record) throw remoteProblem(404, "Thread not found.");
+    return this.#parts.record;
+  }
+
+  #shown(record: ThreadRecord): rpc.Thread {
+    return shownThread(record, this.#runner.busy, this.#parts.values);
+  }
+}

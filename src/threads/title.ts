@@ -1,0 +1,12 @@
+/** What a conversation is called. */
+import { type Message, titleIn } from "./naming.ts";
+import type { ThreadParts } from "./parts.ts";
+
+/** From the state's first messages, or from what the first run was given while there is no state. */
+export function titleOf({ record, values }: ThreadParts, input: unknown): string | undefined {
+  const messages = record?.values?.messages;
+  if (!messages) return titleIn(input);
+  // The beginning of a list lies in its first chunk; the rest of a long thread need not be read.
+  const first = "l" in messages ? { l: messages.l.slice(0, 1) } : messages;
+  return titleIn({ messages: JSON.parse(values.flat(first)) as Message[] });
+}

@@ -1,0 +1,33 @@
+/** `/wait` and `/join`: the body is newlines while the run goes on, then the JSON of its result. */
+import type { ThreadRpc } from "./rpc.ts";
+
+/** Newlines keep proxies from giving a silent connection up; JSON parsers skip them. */
+const KEEP_ALIVE_MS = 5_000;
+
+/** The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always 200. */
+export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnect: boolean, path: string): Response {
+  const encoder = new TextEncoder();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const result = thread.join(runId);
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      timer = setInterval(() => controller.enqueue(encoder.encode("\n")), KEEP_ALIVE_MS);
+      try {
+        controller.enqueue(encoder.encode(JSON.stringify(await result)));
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));
+      } finally {
+        clearInterval(timer);
+      }
+      controller.close();
+    },
+    async cancel() {
+      clearInterval(timer);
+      if (cancelOnDisconnect) await thread.cancelMany({ runIds: [runId] }, "interrupt");
+    },
+  });
+  return new Response(body, {
+    headers: { "content-type": "application/json", "content-location": path, location: `${path}/join` },
+  });
+}
