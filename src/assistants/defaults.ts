@@ -1,0 +1,70 @@
+/** The default assistant of each deployed graph: what a graph id stands for wherever an assistant id is expected. */
+import { env } from "cloudflare:workers";
+import { createHash } from "node:crypto";
+import * as v from "valibot";
+import { graphs } from "../graphs/index.ts";
+
+/** The namespace that both official servers use: literally this, not one of RFC 4122's. */
+const NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
+
+const Settings = v.record(
+  v.string(),
+  v.object({
+    configurable: v.optional(v.record(v.string(), v.unknown())),
+    context: v.optional(v.record(v.string(), v.unknown())),
+  }),
+);
+
+export interface DefaultAssistant {
+  id: string;
+  graphId: string;
+  config: Record<string, unknown>;
+  context: Record<string, unknown>;
+}
+
+/** The deployed graphs. Read anew each time: tests deploy graphs of their own. */
+export const graphIds = (): string[] => Object.keys(graphs);
+
+/** The graph for those who name none: the one called `agent`, or the registry's first. */
+export const defaultGraphId: string = "agent" in graphs ? "agent" : (graphIds()[0] ?? "");
+
+/** The id of a graph's default assistant: a version 5 UUID (RFC 9562) of the graph id. */
+export function defaultAssistantId(graphId: string): string {
+  const hash = createHash("sha1");
+  hash.update(Buffer.from(NAMESPACE.replaceAll("-", ""), "hex"));
+  const bytes = hash.update(graphId).digest().subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const known = new Map<string, string>();
+
+/** The ids of the default assistants, by graph. */
+function idOfGraph(): Map<string, string> {
+  for (const graphId of graphIds()) if (!known.has(graphId)) known.set(graphId, defaultAssistantId(graphId));
+  return known;
+}
+
+/** A graph id becomes the id of its default assistant; anything else stays. */
+export function assistantIdOf(idOrGraphId: string): string {
+  return idOfGraph().get(idOrGraphId) ?? idOrGraphId;
+}
+
+/** What the default assistants are made of, to tell whether a workspace has them as they are now. */
+export function defaultsStamp(): string {
+  return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""}`;
+}
+
+export function isDefaultAssistant(id: string): boolean {
+  return [...idOfGraph().values()].includes(id);
+}
+
+/** One default assistant a graph, with what LANGGRAPH_CONFIG sets: `{"<graph id>":{"configurable":{…},"context":{…}}}`. */
+export function defaultAssistants(): DefaultAssistant[] {
+  const settings = v.parse(Settings, JSON.parse((env as Env).LANGGRAPH_CONFIG ?? "{}"));
+  return [...idOfGraph()].map(([graphId, id]) => {
+    const { configurable, context = {} } = settings[graphId] ?? {};
+    return { id, graphId, config: configurable ? { configurable } : {}, context };
+  });
+}

@@ -1,0 +1,62 @@
+/** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: what an assistant's graph looks like from outside. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { database } from "../db/client.ts";
+import type { Graph } from "../graphs/entry.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { param, query } from "../http/validate.ts";
+import { drawGraph, schemasOf, subgraphSchemas } from "../runtime/introspect.ts";
+import { graphOf } from "./graph.ts";
+import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
+import { type Assistant, resolveAssistant } from "./store.ts";
+
+const tags = ["Assistants"];
+
+async function found(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
+  const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
+  if (!assistant) throw new Problem(404, "Assistant not found.");
+  return { assistant, graph: await graphOf(assistant, c.env) };
+}
+
+export const assistantGraphs = new Hono<App>()
+  .get(
+    "/:assistant_id/graph",
+    describeRoute({ tags, summary: "The graph's nodes and edges" }),
+    param(AssistantPath),
+    query(GraphQuery),
+    async (c) => {
+      const { graph } = await found(c, c.req.valid("param").assistant_id);
+      return c.json(await drawGraph(graph, c.req.valid("query").xray));
+    },
+  )
+  .get(
+    "/:assistant_id/schemas",
+    describeRoute({ tags, summary: "The graph's input, output, state and context as JSON Schema" }),
+    param(AssistantPath),
+    async (c) => {
+      const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
+      return c.json({ graph_id: assistant.graph_id, ...schemasOf(graph) });
+    },
+  )
+  .get(
+    "/:assistant_id/subgraphs",
+    describeRoute({ tags, summary: "The schemas of the graph's subgraphs" }),
+    param(AssistantPath),
+    query(SubgraphsQuery),
+    async (c) => {
+      const { graph } = await found(c, c.req.valid("param").assistant_id);
+      return c.json(await subgraphSchemas(graph, undefined, c.req.valid("query").recurse));
+    },
+  )
+  .get(
+    "/:assistant_id/subgraphs/:namespace",
+    describeRoute({ tags, summary: "The schemas of one subgraph, or of those under a namespace" }),
+    param(SubgraphPath),
+    query(SubgraphsQuery),
+    async (c) => {
+      const { assistant_id, namespace } = c.req.valid("param");
+      const { graph } = await found(c, assistant_id);
+      return c.json(await subgraphSchemas(graph, namespace, c.req.valid("query").recurse));
+    },
+  );

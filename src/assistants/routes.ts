@@ -1,0 +1,161 @@
+/** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { deleteCronsOf } from "../crons/store.ts";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { threadStub } from "../threads/rpc.ts";
+import { searchThreads } from "../threads/store.ts";
+import { assistantIdOf, graphIds } from "./defaults.ts";
+import { assistantGraphs } from "./describe.ts";
+import {
+  ActivateVersion,
+  AssistantPath,
+  CountAssistants,
+  CreateAssistant,
+  DeleteQuery,
+  ListVersions,
+  SearchAssistants,
+  UpdateAssistant,
+} from "./schema.ts";
+import {
+  activateVersion,
+  countAssistants,
+  createAssistant,
+  deleteAssistant,
+  listVersions,
+  resolveAssistant,
+  searchAssistants,
+  updateAssistant,
+} from "./store.ts";
+
+const tags = ["Assistants"];
+const notFound = () => new Problem(404, "Assistant not found.");
+
+/** Deletes the threads whose last run was the assistant's. */
+async function deleteThreadsOf(c: Context<App>, assistantId: string): Promise<void> {
+  const { workspaceId } = c.get("principal");
+  const search = {
+    metadata: { assistant_id: assistantId },
+    limit: 100,
+    offset: 0,
+    sortBy: "thread_id",
+    sortOrder: "asc",
+  } as const;
+  for (let more = true; more;) {
+    const rows = await searchThreads(database(c.env.DB), workspaceId, search);
+    const gone = await Promise.all(rows.map(({ id }) => threadStub(c.env, workspaceId, id).remove()));
+    more = rows.length > search.limit && gone.some(Boolean);
+  }
+}
+
+function requireGraph(graphId: string | undefined): void {
+  if (graphId === undefined || graphIds().includes(graphId)) return;
+  throw new Problem(404, `No graph with this id is deployed. Deployed graphs: ${graphIds().join(", ")}.`);
+}
+
+export const assistants = new Hono<App>()
+  .post("/", describeRoute({ tags, summary: "Create an assistant" }), body(CreateAssistant), async (c) => {
+    const { graph_id, assistant_id = crypto.randomUUID(), if_exists, ...input } = c.req.valid("json");
+    requireGraph(graph_id);
+    const db = database(c.env.DB);
+    const { workspaceId } = c.get("principal");
+    const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
+    if (made) return c.json(made);
+    if (if_exists !== "do_nothing") throw new Problem(409, "An assistant with this assistant_id exists.");
+    return c.json((await resolveAssistant(db, workspaceId, assistant_id)) ?? null);
+  })
+  .post("/search", describeRoute({ tags, summary: "Search assistants" }), body(SearchAssistants), async (c) => {
+    const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
+    const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
+      ...filter,
+      graphId: graph_id,
+      limit,
+      offset,
+      sortBy: sort_by ?? "created_at",
+      sortOrder: sort_order ?? "desc",
+    });
+    const { items, headers } = page(rows, limit, offset);
+    if (!select) return c.json(items, 200, headers);
+    return c.json(
+      items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]]))),
+      200,
+      headers,
+    );
+  })
+  .post("/count", describeRoute({ tags, summary: "Count assistants" }), body(CountAssistants), async (c) => {
+    const { graph_id, ...filter } = c.req.valid("json");
+    const { workspaceId } = c.get("principal");
+    return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
+  })
+  .get("/:assistant_id", describeRoute({ tags, summary: "Get an assistant" }), param(AssistantPath), async (c) => {
+    const { assistant_id } = c.req.valid("param");
+    const found = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, assistant_id);
+    if (!found) throw notFound();
+    return c.json(found);
+  })
+  .patch(
+    "/:assistant_id",
+    describeRoute({ tags, summary: "Update an assistant: makes and activates a new version" }),
+    param(AssistantPath),
+    body(UpdateAssistant),
+    async (c) => {
+      const { assistant_id } = c.req.valid("param");
+      const { graph_id, ...input } = c.req.valid("json");
+      requireGraph(graph_id);
+      const { workspaceId } = c.get("principal");
+      const made = await updateAssistant(database(c.env.DB), workspaceId, assistant_id, {
+        ...input,
+        graphId: graph_id,
+      });
+      if (!made) throw notFound();
+      return c.json(made);
+    },
+  )
+  .delete(
+    "/:assistant_id",
+    describeRoute({ tags, summary: "Delete an assistant and all its versions" }),
+    param(AssistantPath),
+    query(DeleteQuery),
+    async (c) => {
+      const id = assistantIdOf(c.req.valid("param").assistant_id);
+      const gone = await deleteAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
+      if (!gone) throw notFound();
+      await deleteCronsOf(database(c.env.DB), c.get("principal").workspaceId, id);
+      if (c.req.valid("query").delete_threads) await deleteThreadsOf(c, id);
+      return c.body(null, 204);
+    },
+  )
+  .post(
+    "/:assistant_id/versions",
+    describeRoute({ tags, summary: "List an assistant's versions, newest first" }),
+    param(AssistantPath),
+    body(ListVersions),
+    async (c) => {
+      const { assistant_id } = c.req.valid("param");
+      const { limit = 10, offset = 0, metadata } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
+      const rows = await listVersions(database(c.env.DB), workspaceId, assistant_id, { limit, offset, metadata });
+      if (!rows) throw notFound();
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items, 200, headers);
+    },
+  )
+  .post(
+    "/:assistant_id/latest",
+    describeRoute({ tags, summary: "Make a version of an assistant the active one" }),
+    param(AssistantPath),
+    body(ActivateVersion),
+    async (c) => {
+      const { assistant_id } = c.req.valid("param");
+      const { version } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
+      const active = await activateVersion(database(c.env.DB), workspaceId, assistant_id, version);
+      if (!active) throw new Problem(404, "Assistant or version not found.");
+      return c.json(active);
+    },
+  )
+  .route("/", assistantGraphs);

@@ -1,0 +1,99 @@
+import * as v from "valibot";
+import { JsonFilter, JsonObject } from "../http/json.ts";
+import { Flag, optional } from "../http/fields.ts";
+
+const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const name = v.pipe(v.string(), v.maxLength(1000));
+const description = v.pipe(v.string(), v.maxLength(10_000));
+
+const Config = v.pipe(
+  v.looseObject({
+    tags: v.optional(v.array(v.string())),
+    recursion_limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    configurable: v.optional(JsonObject),
+  }),
+  v.metadata({ description: "LangGraph run configuration" }),
+);
+
+/** A page of results: 1 to 1,000 of them. */
+const limit = optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)));
+const offset = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
+
+export const CreateAssistant = v.object({
+  graph_id: graphId,
+  assistant_id: optional(v.pipe(v.string(), v.uuid())),
+  config: optional(Config),
+  context: optional(JsonObject),
+  metadata: optional(JsonObject),
+  if_exists: optional(v.picklist(["raise", "do_nothing"])),
+  name: optional(name),
+  description: optional(description),
+});
+
+export const UpdateAssistant = v.object({
+  graph_id: optional(graphId),
+  config: optional(Config),
+  context: optional(JsonObject),
+  metadata: optional(JsonObject),
+  name: optional(name),
+  description: v.optional(v.nullable(description)),
+});
+
+const filter = { metadata: optional(JsonFilter), graph_id: optional(graphId), name: optional(name) };
+
+const FIELDS = [
+  "assistant_id",
+  "graph_id",
+  "version",
+  "name",
+  "description",
+  "config",
+  "context",
+  "metadata",
+  "created_at",
+  "updated_at",
+] as const;
+
+export const SearchAssistants = v.object({
+  ...filter,
+  limit,
+  offset,
+  sort_by: optional(v.picklist(["assistant_id", "created_at", "updated_at", "name", "graph_id"])),
+  sort_order: optional(
+    v.pipe(
+      v.string(),
+      v.transform((order) => order.toLowerCase()),
+      v.picklist(["asc", "desc"]),
+    ),
+  ),
+  select: optional(v.array(v.picklist(FIELDS))),
+});
+
+export const CountAssistants = v.object(filter);
+
+export const ListVersions = v.object({ metadata: optional(JsonFilter), limit, offset });
+
+export const ActivateVersion = v.object({ version: v.pipe(v.number(), v.integer(), v.minValue(1)) });
+
+export const AssistantPath = v.object({ assistant_id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) });
+
+/** `xray`: false, true for every level of subgraphs, or how many levels. */
+export const GraphQuery = v.object({
+  xray: v.optional(
+    v.union([
+      v.pipe(v.string(), v.regex(/^(true|false)$/i), Flag),
+      v.pipe(
+        v.string(),
+        v.regex(/^[1-9]\d{0,3}$/, "xray must be true, false or a number above 0"),
+        v.transform(Number),
+      ),
+    ]),
+    "false",
+  ),
+});
+
+export const SubgraphsQuery = v.object({ recurse: v.optional(Flag, "false") });
+
+export const SubgraphPath = v.object({ ...AssistantPath.entries, namespace: v.pipe(v.string(), v.maxLength(1000)) });
+
+export const DeleteQuery = v.object({ delete_threads: v.optional(Flag, "false") });

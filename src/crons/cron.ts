@@ -1,0 +1,82 @@
+/** A cron as it is made, changed and shown. */
+import type * as v from "valibot";
+import { nextDue } from "./schedule.ts";
+import type { CreateCron, UpdateCron } from "./schema.ts";
+import type { CronRow } from "./store.ts";
+
+type Creation = v.InferOutput<typeof CreateCron>;
+type Change = v.InferOutput<typeof UpdateCron>;
+
+/** A new cron; `threadId` null: each firing gets a thread of its own, deleted afterwards unless told to keep it. */
+export function made(
+  workspaceId: string,
+  input: Creation,
+  threadId: string | null,
+  userId: string | null = null,
+): CronRow {
+  const { assistant_id, schedule, timezone = null, end_time = null, enabled = true, metadata = {}, ...rest } = input;
+  const { on_run_completed = "delete", ...run } = rest;
+  const now = Date.now();
+  const row = {
+    id: crypto.randomUUID(),
+    workspaceId,
+    assistantId: assistant_id,
+    threadId,
+    schedule,
+    timezone,
+    endTime: end_time,
+    nextRunDate: null,
+    enabled,
+    onRunCompleted: threadId === null ? on_run_completed : null,
+    payload: present({ assistant_id, ...run }),
+    metadata,
+    userId,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return { ...row, nextRunDate: nextDue(row, now) };
+}
+
+/** The row after a change: the clock starts anew when the change touches it, so nothing missed before is fired. */
+export function changed(row: CronRow, change: Change): Partial<CronRow> {
+  const { schedule, timezone, end_time, metadata, enabled, on_run_completed, ...run } = change;
+  const now = Date.now();
+  const next: CronRow = {
+    ...row,
+    schedule: schedule ?? row.schedule,
+    timezone: timezone === undefined ? row.timezone : timezone,
+    endTime: end_time === undefined ? row.endTime : end_time,
+    enabled: enabled ?? row.enabled,
+    metadata: { ...row.metadata, ...metadata },
+    onRunCompleted: row.threadId === null ? (on_run_completed ?? row.onRunCompleted) : null,
+    payload: { ...row.payload, ...present(run) },
+    updatedAt: now,
+  };
+  const retimed = [schedule, timezone, end_time, enabled].some((value) => value !== undefined);
+  return { ...next, nextRunDate: retimed ? nextDue(next, now) : row.nextRunDate };
+}
+
+/** The cron on the wire. */
+export function shown(row: CronRow) {
+  const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+  return {
+    cron_id: row.id,
+    assistant_id: row.assistantId,
+    thread_id: row.threadId,
+    on_run_completed: row.onRunCompleted,
+    schedule: row.schedule,
+    timezone: row.timezone,
+    end_time: iso(row.endTime),
+    next_run_date: row.enabled ? iso(row.nextRunDate) : null,
+    enabled: row.enabled,
+    user_id: row.userId,
+    payload: row.payload,
+    metadata: row.metadata,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+  };
+}
+
+function present(members: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+}

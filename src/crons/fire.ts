@@ -1,0 +1,106 @@
+/**
+ * From the clock to runs. A tick writes each due time into a ledger and moves the cron on in one transaction; then a queue
+ * message starts the run, under an id made from the cron and the due time. So a tick that comes late, twice or not at all,
+ * and a message that comes twice or is lost, change nothing: each due time starts one run.
+ */
+import { type Database, database } from "../db/client.ts";
+import { uuidOf } from "../http/ids.ts";
+import { toProblem } from "../http/problem.ts";
+import { dueTimes, nextDue } from "./schedule.ts";
+import {
+  type CronRow,
+  deleteOldFirings,
+  dueCrons,
+  type Firing,
+  findFiring,
+  recordDue,
+  setFiring,
+  takeFirings,
+} from "./store.ts";
+
+/** The run, and the thread when the cron has none of its own, that a firing makes. */
+export interface FiringIds {
+  threadId: string;
+  runId: string;
+}
+
+/** What a firing does to threads. */
+export interface Threads {
+  /** Starts the run; asking twice with the same ids starts one. */
+  start(cron: CronRow, ids: FiringIds): Promise<void>;
+  /** Deletes the firing's own thread when its run has ended; false while it has not. */
+  clear(workspaceId: string, ids: FiringIds): Promise<boolean>;
+}
+
+const CRONS_PER_TICK = 500;
+const MESSAGES_PER_BATCH = 100;
+/** A message without effect for this long is taken for lost. */
+const LOST_MS = 60_000;
+const KEPT_MS = 7 * 24 * 3_600_000;
+/** A run that could not be started for this long, for a fault of ours, is given up. */
+const GIVEN_UP_MS = 24 * 3_600_000;
+
+/** Writes down what is due and sends a message for every firing with work left. Returns how many messages. */
+export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Promise<number> {
+  const db = database(env.DB);
+  for (const cron of await dueCrons(db, now, CRONS_PER_TICK)) await reach(db, cron, now);
+  const waiting = [
+    ...(await takeFirings(db, "due", { before: now - LOST_MS, now, limit: 1000 })),
+    ...(await takeFirings(db, "started", { before: now - LOST_MS, now, limit: 1000 })),
+  ];
+  for (let n = 0; n < waiting.length; n += MESSAGES_PER_BATCH) {
+    await env.CRON_QUEUE.sendBatch(waiting.slice(n, n + MESSAGES_PER_BATCH).map((body) => ({ body })));
+  }
+  await deleteOldFirings(db, now - KEPT_MS);
+  return waiting.length;
+}
+
+/** Does what is left to do for one firing: starts its run, or clears up after it. Safe to repeat. */
+export async function work(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
+  const found = await findFiring(db, firing);
+  if (!found) return;
+  const ids = idsOf(firing, found.cron?.threadId ?? undefined);
+  if (found.state === "due") await start(db, firing, found.cron, ids, threads, now);
+  if (found.state === "started" && (await threads.clear(firing.workspaceId, ids))) {
+    await setFiring(db, firing, "ended", now);
+  }
+}
+
+async function reach(db: Database, cron: CronRow, now: number): Promise<void> {
+  const first = cron.nextRunDate;
+  if (first === null) return;
+  try {
+    const due = dueTimes(cron, first, now);
+    await recordDue(db, cron, due, nextDue(cron, Math.max(now, due.at(-1) ?? first)));
+  } catch (error) {
+    // One cron that cannot be read must not keep the others from firing.
+    console.error(JSON.stringify({ level: "error", cron_id: cron.id, message: String(error) }));
+    await recordDue(db, cron, [], null);
+  }
+}
+
+async function start(
+  db: Database,
+  firing: Firing,
+  cron: CronRow | null,
+  ids: FiringIds,
+  threads: Threads,
+  now: number,
+): Promise<void> {
+  if (!cron) return setFiring(db, firing, "refused", now);
+  try {
+    await threads.start(cron, ids);
+  } catch (error) {
+    const { status, detail } = toProblem(error);
+    if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
+    console.error(JSON.stringify({ level: "error", cron_id: cron.id, due: firing.due, message: detail }));
+    return setFiring(db, firing, "refused", now);
+  }
+  const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";
+  await setFiring(db, firing, leavesThread ? "started" : "ended", now);
+}
+
+function idsOf({ cronId, due }: Firing, threadId: string | undefined): FiringIds {
+  const text = `cron\n${cronId}\n${due}`;
+  return { threadId: threadId ?? uuidOf(`${text}\nthread`), runId: uuidOf(`${text}\nrun`) };
+}

@@ -1,0 +1,21 @@
+/** The consumer of the queue `weir-crons`: one message, one firing to work on. */
+import { database } from "../db/client.ts";
+import { work } from "./fire.ts";
+import { threadsOf } from "./start.ts";
+import type { Firing } from "./store.ts";
+
+export async function workCrons(batch: MessageBatch, env: Env): Promise<void> {
+  const db = database(env.DB);
+  const threads = threadsOf(env);
+  await Promise.all(
+    batch.messages.map(async (message) => {
+      try {
+        await work(db, message.body as Firing, threads, Date.now());
+        message.ack();
+      } catch (error) {
+        console.error(JSON.stringify({ level: "error", firing: message.body, message: String(error) }));
+        message.retry();
+      }
+    }),
+  );
+}

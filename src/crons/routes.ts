@@ -1,0 +1,113 @@
+/** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import type * as v from "valibot";
+import { assistantIdOf } from "../assistants/defaults.ts";
+import { resolveAssistant } from "../assistants/store.ts";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param } from "../http/validate.ts";
+import { webhookOf } from "../http/webhook.ts";
+import { threadStub } from "../threads/rpc.ts";
+import { changed, made, shown } from "./cron.ts";
+import { CountCrons, CreateCron, CronPath, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
+import { countCrons, deleteCron, findCron, insertCron, searchCrons, updateCron } from "./store.ts";
+
+const tags = ["Crons"];
+const notFound = () => new Problem(404, "Cron not found.");
+
+async function create(
+  c: Context<App>,
+  input: v.InferOutput<typeof CreateCron>,
+  threadId: string | null,
+): Promise<Response> {
+  const { workspaceId, user } = c.get("principal");
+  const db = database(c.env.DB);
+  const assistant = await resolveAssistant(db, workspaceId, input.assistant_id);
+  if (!assistant) throw new Problem(404, "Assistant not found.");
+  if (threadId !== null && !(await threadStub(c.env, workspaceId, threadId).get())) {
+    throw new Problem(404, "Thread not found.");
+  }
+  const webhook = webhookOf(c, input.webhook);
+  const row = made(workspaceId, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId, user?.identity);
+  await insertCron(db, row);
+  return c.json(shown(row));
+}
+
+export const threadCrons = new Hono<App>().post(
+  "/:thread_id/runs/crons",
+  describeRoute({ tags, summary: "Create a cron on a thread" }),
+  param(ThreadPath),
+  body(CreateCron),
+  (c) => create(c, c.req.valid("json"), c.req.valid("param").thread_id),
+);
+
+export const crons = new Hono<App>()
+  .post(
+    "/",
+    describeRoute({ tags, summary: "Create a cron whose firings each get a thread of their own" }),
+    body(CreateCron),
+    (c) => create(c, c.req.valid("json"), null),
+  )
+  .post("/search", describeRoute({ tags, summary: "Search crons" }), body(SearchCrons), async (c) => {
+    const {
+      limit = 10,
+      offset = 0,
+      sort_by,
+      sort_order,
+      select,
+      assistant_id,
+      thread_id,
+      ...filter
+    } = c.req.valid("json");
+    const rows = await searchCrons(database(c.env.DB), c.get("principal").workspaceId, {
+      ...filter,
+      assistantId: assistant_id && assistantIdOf(assistant_id),
+      threadId: thread_id,
+      limit,
+      offset,
+      sortBy: sort_by ?? "created_at",
+      sortOrder: sort_order ?? "desc",
+    });
+    const { items, headers } = page(rows.map(shown), limit, offset);
+    if (!select) return c.json(items, 200, headers);
+    return c.json(
+      items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]]))),
+      200,
+      headers,
+    );
+  })
+  .post("/count", describeRoute({ tags, summary: "Count crons" }), body(CountCrons), async (c) => {
+    const { assistant_id, thread_id, metadata } = c.req.valid("json");
+    const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
+    return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
+  })
+  .get("/:cron_id", describeRoute({ tags, summary: "Get a cron" }), param(CronPath), async (c) => {
+    const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
+    if (!row) throw notFound();
+    return c.json(shown(row));
+  })
+  .patch(
+    "/:cron_id",
+    describeRoute({ tags, summary: "Change a cron; what is left out stays" }),
+    param(CronPath),
+    body(UpdateCron),
+    async (c) => {
+      const { cron_id } = c.req.valid("param");
+      const { workspaceId } = c.get("principal");
+      const db = database(c.env.DB);
+      if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
+      const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
+      const row = await findCron(db, workspaceId, cron_id);
+      const after = row && (await updateCron(db, workspaceId, cron_id, changed(row, change)));
+      if (!after) throw notFound();
+      return c.json(shown(after));
+    },
+  )
+  .delete("/:cron_id", describeRoute({ tags, summary: "Delete a cron" }), param(CronPath), async (c) => {
+    const gone = await deleteCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
+    if (!gone) throw notFound();
+    return c.body(null, 204);
+  });

@@ -1,0 +1,123 @@
+import * as v from "valibot";
+import { optional } from "../http/fields.ts";
+import { JsonFilter, JsonObject } from "../http/json.ts";
+import { RunCreate } from "../threads/schema.ts";
+import { nextDue } from "./schedule.ts";
+
+const zone = v.pipe(v.string(), v.maxLength(100), v.check(isZone, "must be an IANA time zone, such as Europe/Berlin"));
+const schedule = v.pipe(
+  v.string(),
+  v.maxLength(200),
+  v.check(isSchedule, "must be a cron expression of five fields that is due at some time"),
+);
+const time = v.pipe(
+  v.string(),
+  v.check((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 time"),
+  v.transform((text) => Date.parse(text)),
+);
+
+const {
+  assistant_id,
+  input,
+  config,
+  context,
+  webhook,
+  interrupt_before,
+  interrupt_after,
+  stream_mode,
+  stream_subgraphs,
+  stream_resumable,
+  durability,
+  checkpoint_during,
+  multitask_strategy,
+} = RunCreate.entries;
+
+/** What each run of the cron is started with. */
+const run = {
+  input,
+  config,
+  context,
+  webhook,
+  interrupt_before,
+  interrupt_after,
+  stream_mode,
+  stream_subgraphs,
+  stream_resumable,
+  durability,
+  checkpoint_during,
+  multitask_strategy,
+};
+
+const own = {
+  timezone: optional(zone),
+  end_time: optional(time),
+  metadata: optional(JsonObject),
+  enabled: optional(v.boolean()),
+  on_run_completed: optional(v.picklist(["delete", "keep"])),
+};
+
+export const CreateCron = v.object({ assistant_id, schedule, ...own, ...run });
+
+export const UpdateCron = v.object({
+  schedule: optional(schedule),
+  ...own,
+  ...run,
+  timezone: v.nullish(zone),
+  end_time: v.nullish(time),
+});
+
+const filter = {
+  assistant_id: optional(assistant_id),
+  thread_id: optional(v.pipe(v.string(), v.uuid())),
+  metadata: optional(JsonFilter),
+};
+
+export const FIELDS = [
+  "cron_id",
+  "assistant_id",
+  "thread_id",
+  "on_run_completed",
+  "schedule",
+  "timezone",
+  "end_time",
+  "next_run_date",
+  "enabled",
+  "user_id",
+  "payload",
+  "metadata",
+  "created_at",
+  "updated_at",
+] as const;
+
+export const SearchCrons = v.object({
+  ...filter,
+  enabled: optional(v.boolean()),
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  sort_by: optional(
+    v.picklist(["cron_id", "assistant_id", "thread_id", "next_run_date", "end_time", "created_at", "updated_at"]),
+  ),
+  sort_order: optional(v.picklist(["asc", "desc"])),
+  select: optional(v.array(v.picklist(FIELDS))),
+});
+
+export const CountCrons = v.object(filter);
+
+export const CronPath = v.object({ cron_id: v.pipe(v.string(), v.uuid()) });
+export const ThreadPath = v.object({ thread_id: v.pipe(v.string(), v.uuid()) });
+
+function isZone(timezone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: timezone }).resolvedOptions().timeZone.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function isSchedule(text: string): boolean {
+  try {
+    return nextDue({ schedule: text, timezone: null, endTime: null }, 0) !== null;
+  } catch {
+    return false;
+  }
+}

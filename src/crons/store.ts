@@ -1,0 +1,187 @@
+import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { contains } from "../db/contains.ts";
+import type { Database } from "../db/client.ts";
+import { cronFirings, crons, type FiringState } from "../db/schema.ts";
+
+export type CronRow = typeof crons.$inferSelect;
+export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
+type Json = Record<string, unknown>;
+
+export const SORTS = {
+  cron_id: crons.id,
+  assistant_id: crons.assistantId,
+  thread_id: crons.threadId,
+  next_run_date: crons.nextRunDate,
+  end_time: crons.endTime,
+  created_at: crons.createdAt,
+  updated_at: crons.updatedAt,
+};
+
+export interface CronFilter {
+  assistantId?: string;
+  threadId?: string;
+  enabled?: boolean;
+  metadata?: Json;
+}
+
+export interface CronSearch extends CronFilter {
+  limit: number;
+  offset: number;
+  sortBy: keyof typeof SORTS;
+  sortOrder: "asc" | "desc";
+}
+
+export async function insertCron(db: Database, row: CronRow): Promise<void> {
+  await db.insert(crons).values(row);
+}
+
+export async function findCron(db: Database, workspaceId: string, id: string): Promise<CronRow | undefined> {
+  return db.select().from(crons).where(isCron(workspaceId, id)).get();
+}
+
+export async function updateCron(
+  db: Database,
+  workspaceId: string,
+  id: string,
+  change: Partial<CronRow>,
+): Promise<CronRow | undefined> {
+  return db.update(crons).set(change).where(isCron(workspaceId, id)).returning().get();
+}
+
+/** False when there was no such cron. */
+export async function deleteCron(db: Database, workspaceId: string, id: string): Promise<boolean> {
+  const gone = await db.delete(crons).where(isCron(workspaceId, id)).returning({ id: crons.id });
+  return gone.length > 0;
+}
+
+/** Deletes the crons of an assistant that is deleted. */
+export async function deleteCronsOf(db: Database, workspaceId: string, assistantId: string): Promise<void> {
+  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
+}
+
+/** Deletes every cron of the workspace. */
+export async function deleteAllCrons(db: Database, workspaceId: string): Promise<void> {
+  await db.delete(crons).where(eq(crons.workspaceId, workspaceId));
+}
+
+/** How many firings there are in each state. */
+export async function countFirings(db: Database, workspaceId: string): Promise<Record<string, number>> {
+  const rows = await db
+    .select({ state: cronFirings.state, n: count() })
+    .from(cronFirings)
+    .where(eq(cronFirings.workspaceId, workspaceId))
+    .groupBy(cronFirings.state)
+    .all();
+  return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+}
+
+/** Crons by filter. Asks for one more than `limit`, for paging. */
+export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
+  const order = search.sortOrder === "asc" ? asc : desc;
+  return db
+    .select()
+    .from(crons)
+    .where(matching(workspaceId, search))
+    .orderBy(order(SORTS[search.sortBy]), order(sql`rowid`))
+    .limit(search.limit + 1)
+    .offset(search.offset)
+    .all();
+}
+
+export async function countCrons(db: Database, workspaceId: string, filter: CronFilter): Promise<number> {
+  const row = await db.select({ n: count() }).from(crons).where(matching(workspaceId, filter)).get();
+  return row?.n ?? 0;
+}
+
+/** Crons of all workspaces whose next due time has come, the most overdue first. */
+export async function dueCrons(db: Database, now: number, limit: number): Promise<CronRow[]> {
+  return db
+    .select()
+    .from(crons)
+    .where(and(eq(crons.enabled, true), isNotNull(crons.nextRunDate), lte(crons.nextRunDate, now)))
+    .orderBy(asc(crons.nextRunDate))
+    .limit(limit)
+    .all();
+}
+
+/** Records due times as reached and moves the cron on, in one transaction; nothing when another tick already did. */
+export async function recordDue(db: Database, cron: CronRow, due: number[], next: number | null): Promise<void> {
+  const unmoved = sql`EXISTS (SELECT 1 FROM ${crons} WHERE ${crons.id} = ${cron.id} AND ${crons.nextRunDate} = ${cron.nextRunDate})`;
+  await db.batch([
+    // One statement however many due times: each row would bind parameters, and D1 binds at most 100.
+    db
+      .insert(cronFirings)
+      .select(
+        sql`SELECT ${cron.workspaceId}, ${cron.id}, value, 'due', 0 FROM json_each(${JSON.stringify(due)}) WHERE ${unmoved}`,
+      )
+      .onConflictDoNothing(),
+    db
+      .update(crons)
+      .set({ nextRunDate: next })
+      .where(and(eq(crons.id, cron.id), eq(crons.nextRunDate, cron.nextRunDate ?? 0))),
+  ]);
+}
+
+/** Firings in `state` about which no message was sent since `before`; marks them as sent now. */
+export async function takeFirings(
+  db: Database,
+  state: "due" | "started",
+  { before, now, limit }: { before: number; now: number; limit: number },
+): Promise<Firing[]> {
+  const stale = db
+    .select({ id: sql`${cronFirings}.rowid` })
+    .from(cronFirings)
+    .where(and(eq(cronFirings.state, state), lte(cronFirings.touchedAt, before)))
+    .limit(limit);
+  return db
+    .update(cronFirings)
+    .set({ touchedAt: now })
+    .where(inArray(sql`${cronFirings}.rowid`, stale))
+    .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
+}
+
+/** The state of a firing and its cron, which may be gone by now. */
+export async function findFiring(
+  db: Database,
+  firing: Firing,
+): Promise<{ state: FiringState; cron: CronRow | null } | undefined> {
+  return db
+    .select({ state: cronFirings.state, cron: crons })
+    .from(cronFirings)
+    .leftJoin(crons, eq(crons.id, cronFirings.cronId))
+    .where(isFiring(firing))
+    .get();
+}
+
+export async function setFiring(
+  db: Database,
+  firing: Firing,
+  state: Exclude<FiringState, "due">,
+  now: number,
+): Promise<void> {
+  await db.update(cronFirings).set({ state, touchedAt: now }).where(isFiring(firing));
+}
+
+/** Forgets firings that have been over since `before`. */
+export async function deleteOldFirings(db: Database, before: number): Promise<void> {
+  const over = and(inArray(cronFirings.state, ["ended", "refused"]), lt(cronFirings.touchedAt, before));
+  await db.delete(cronFirings).where(over);
+}
+
+function isCron(workspaceId: string, id: string): SQL | undefined {
+  return and(eq(crons.workspaceId, workspaceId), eq(crons.id, id));
+}
+
+function isFiring({ cronId, due }: Pick<Firing, "cronId" | "due">): SQL | undefined {
+  return and(eq(cronFirings.cronId, cronId), eq(cronFirings.due, due));
+}
+
+function matching(workspaceId: string, { assistantId, threadId, enabled, metadata = {} }: CronFilter): SQL | undefined {
+  return and(
+    eq(crons.workspaceId, workspaceId),
+    assistantId === undefined ? undefined : eq(crons.assistantId, assistantId),
+    threadId === undefined ? undefined : eq(crons.threadId, threadId),
+    enabled === undefined ? undefined : eq(crons.enabled, enabled),
+    contains(crons.metadata, metadata),
+  );
+}

@@ -1,0 +1,38 @@
+/** A tool call: a stateless run of the assistant, waited for. */
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { Assistant } from "../assistants/store.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { runRequest } from "../threads/request.ts";
+import { type Json, threadStub } from "../threads/rpc.ts";
+
+/** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */
+export async function callAssistant(
+  env: Env,
+  workspaceId: string,
+  assistant: Assistant,
+  input: Json,
+  { configurable, metadata, signal }: { configurable: Json; metadata: Json; signal: AbortSignal },
+): Promise<CallToolResult> {
+  const runId = uuidv7();
+  const request = runRequest(
+    { assistant_id: assistant.assistant_id, input, metadata, if_not_exists: "create" },
+    assistant,
+    configurable,
+    runId,
+  );
+  const thread = threadStub(env, workspaceId, runId);
+  await thread.startRun({ ...request, temporary: true });
+  const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    return shown(await thread.join(runId));
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+function shown(result: Json): CallToolResult {
+  const failed = result.__error__ as { error: string; message: string } | undefined;
+  const text = failed ? `${failed.error}: ${failed.message}` : JSON.stringify(result);
+  return { content: [{ type: "text", text }], isError: failed !== undefined || "__interrupt__" in result };
+}

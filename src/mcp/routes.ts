@@ -1,0 +1,73 @@
+/** `/mcp`: the Model Context Protocol over streamable HTTP, stateless. Each assistant is a tool. */
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { BODY_LIMIT, readBody } from "../http/validate.ts";
+import { VERSION } from "../system/info.ts";
+import { configurableOf } from "../threads/request.ts";
+import { authorize } from "../users/authorize.ts";
+import { callAssistant } from "./call.ts";
+import { assistantOfTool, listTools, PAGE } from "./tools.ts";
+
+const tags = ["MCP"];
+
+/** A server for one request: nothing is kept between two. */
+function serverFor(c: Context<App>): Server {
+  const principal = c.get("principal");
+  const { workspaceId } = principal;
+  const visible = () => authorize(principal, "assistants", "search", { metadata: {} });
+  const server = new Server(
+    { name: "Weir", version: VERSION },
+    { capabilities: { tools: { listChanged: false } }, jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
+  );
+  server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
+    const offset = Number(params?.cursor ?? 0);
+    if (!Number.isSafeInteger(offset) || offset < 0) throw new McpError(ErrorCode.InvalidParams, "Unknown cursor.");
+    const { tools, more } = await listTools(c.env, workspaceId, offset, await visible());
+    return more ? { tools, nextCursor: String(offset + PAGE) } : { tools };
+  });
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const assistant = await assistantOfTool(c.env, workspaceId, params.name, await visible());
+    if (!assistant) throw new McpError(ErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
+    const configurable = configurableOf(c.req.raw.headers, c.get("principal"));
+    const value = { assistant_id: assistant.assistant_id, metadata: {}, kwargs: { input: params.arguments } };
+    await authorize(principal, "threads", "create_run", value);
+    const { metadata } = value;
+    return callAssistant(c.env, workspaceId, assistant, params.arguments ?? {}, { configurable, metadata, signal });
+  });
+  return server;
+}
+
+/** The transport insists on both media types; a client that takes one of them is served with that one. */
+async function answer(c: Context<App>): Promise<Response> {
+  const accepted = c.req.header("accept") ?? "*/*";
+  const takesJson = /application\/(json|\*)|\*\/\*/i.test(accepted);
+  if (!takesJson && !/text\/(event-stream|\*)/i.test(accepted)) {
+    throw new Problem(400, "Accept must hold application/json or text/event-stream.");
+  }
+  const headers = new Headers(c.req.raw.headers);
+  headers.set("accept", "application/json, text/event-stream");
+  const body = await readBody(c.req.raw, BODY_LIMIT);
+  const request = new Request(c.req.url, { method: "POST", headers, body });
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
+  await serverFor(c).connect(transport);
+  return transport.handleRequest(request);
+}
+
+function refuse(): never {
+  throw new Problem(405, "This endpoint is stateless: it takes POST only.", { headers: { allow: "POST" } });
+}
+
+export const mcp = new Hono<App>()
+  .post("/", describeRoute({ tags, summary: "Model Context Protocol: initialize, tools/list, tools/call" }), (c) =>
+    answer(c),
+  )
+  .get("/", describeRoute({ tags, summary: "No server-sent stream: 405" }), refuse)
+  .delete("/", describeRoute({ tags, summary: "No session to end: 404" }), () => {
+    throw new Problem(404, "There is no session: this endpoint is stateless.");
+  });

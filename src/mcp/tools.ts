@@ -1,0 +1,88 @@
+/** Each assistant of a workspace as a tool: its graph's input schema in, the final state out. */
+import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import { graphOf } from "../assistants/graph.ts";
+import { type Assistant, searchAssistants } from "../assistants/store.ts";
+import { type Database, database } from "../db/client.ts";
+import type { Filter } from "../users/authorize.ts";
+import { schemasOf } from "../runtime/introspect.ts";
+
+/** Tools on one page of `tools/list`, and assistants read at once when a tool is looked for. */
+export const PAGE = 100;
+
+/** What a message list takes, for clients that cannot know LangGraph's. */
+const MESSAGES = {
+  type: "array",
+  description: "Chat messages; usually one with the role user.",
+  items: {
+    type: "object",
+    properties: { role: { type: "string", enum: ["user", "assistant", "system"] }, content: { type: "string" } },
+    required: ["role", "content"],
+  },
+};
+
+/** One page of tools from `offset` on, in the order the assistants were made, and whether more follow; `metadata` narrows. */
+export async function listTools(
+  env: Env,
+  workspaceId: string,
+  offset: number,
+  metadata?: Filter,
+): Promise<{ tools: Tool[]; more: boolean }> {
+  const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
+  const tools = await Promise.all(rows.slice(0, PAGE).map((assistant) => toolOf(assistant, env)));
+  return { tools: tools.filter((tool) => tool !== undefined), more: rows.length > PAGE };
+}
+
+/** The assistant that a tool's name stands for. */
+export async function assistantOfTool(
+  env: Env,
+  workspaceId: string,
+  name: string,
+  metadata?: Filter,
+): Promise<Assistant | undefined> {
+  const db = database(env.DB);
+  for (let offset = 0; ; offset += PAGE) {
+    const rows = await assistantsFrom(db, workspaceId, offset, metadata);
+    const found = rows.slice(0, PAGE).find((assistant) => toolName(assistant) === name);
+    if (found || rows.length <= PAGE) return found;
+  }
+}
+
+/** A default assistant is called by its graph id; any other by its name and the beginning of its id, for names may repeat. */
+function toolName({ assistant_id, graph_id, name, metadata }: Assistant): string {
+  if (metadata.created_by === "system" && name === graph_id) return plain(graph_id, 64);
+  return `${plain(name, 55)}-${assistant_id.slice(0, 8)}`;
+}
+
+/** Letters, digits, `_` and `-`: what every model provider takes as a tool's name. */
+function plain(text: string, length: number): string {
+  return text.replaceAll(/[^a-zA-Z0-9_-]+/g, "_").slice(0, length);
+}
+
+async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined> {
+  // An assistant whose graph is not deployed any more is no tool.
+  const graph = await graphOf(assistant, env).catch(() => undefined);
+  if (!graph) return undefined;
+  const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;
+  return { name: toolName(assistant), description, inputSchema: inputSchema(schemasOf(graph).input_schema) };
+}
+
+function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {
+  if (schema?.type !== "object") return { type: "object" };
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>);
+  return {
+    ...schema,
+    type: "object",
+    properties: Object.fromEntries(
+      properties.map(([name, property]) => [name, property.langgraph_type === "messages" ? MESSAGES : property]),
+    ),
+  };
+}
+
+async function assistantsFrom(
+  db: Database,
+  workspaceId: string,
+  offset: number,
+  metadata: Filter,
+): Promise<Assistant[]> {
+  return searchAssistants(db, workspaceId, { metadata, limit: PAGE, offset, sortBy: "created_at", sortOrder: "asc" });
+}

@@ -1,0 +1,70 @@
+/** The Store as LangGraph sees it: `runtime.store` in a node and the HTTP API read and write the same items. */
+import {
+  BaseStore,
+  type GetOperation,
+  type Item as LangGraphItem,
+  type ListNamespacesOperation,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchOperation,
+} from "@langchain/langgraph-checkpoint";
+import { type Database, database } from "../db/client.ts";
+import { embeddingsOf } from "./embeddings.ts";
+import { literalPrefix, selectNamespaces } from "./namespaces.ts";
+import { deleteItem, getItem, type Item, namespacesUnder, type PutItem, putItems, searchItems } from "./store.ts";
+import type { Embed } from "./vectors.ts";
+
+/** The store of one workspace. */
+export function storeFor(env: Env, workspaceId: string): BaseStore {
+  return new D1Store(database(env.DB), workspaceId, embeddingsOf(env));
+}
+
+class D1Store extends BaseStore {
+  constructor(
+    private readonly db: Database,
+    private readonly workspaceId: string,
+    private readonly embed: Embed | undefined,
+  ) {
+    super();
+  }
+
+  /** Reads see what was there before the batch's writes; writes land in one transaction, the last one of a key wins. */
+  async batch<Op extends readonly Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const results = await Promise.all(operations.map((operation) => this.read(operation)));
+    const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
+    const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
+    if (items.length > 0) await putItems(this.db, this.workspaceId, items, this.embed);
+    for (const { namespace, key, value } of puts) {
+      if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);
+    }
+    return results as OperationResults<Op>;
+  }
+
+  private async read(operation: Operation): Promise<unknown> {
+    if ("value" in operation) return null;
+    if ("namespacePrefix" in operation) return this.searchItems(operation);
+    if ("key" in operation) return this.getItem(operation);
+    return this.listAll(operation);
+  }
+
+  private async getItem({ namespace, key }: GetOperation): Promise<LangGraphItem | null> {
+    const item = await getItem(this.db, this.workspaceId, namespace, key, true);
+    return item ? forLangGraph(item) : null;
+  }
+
+  private async searchItems({ namespacePrefix, filter, limit = 10, offset = 0, query }: SearchOperation) {
+    const search = { prefix: namespacePrefix, filter, limit, offset, query, refreshTtl: true };
+    const items = await searchItems(this.db, this.workspaceId, search, this.embed);
+    return items.map((item) => ({ ...forLangGraph(item), score: item.score }));
+  }
+
+  private async listAll({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation) {
+    const all = await namespacesUnder(this.db, this.workspaceId, literalPrefix(matchConditions));
+    return selectNamespaces(all, { conditions: matchConditions, maxDepth, limit, offset });
+  }
+}
+
+function forLangGraph({ namespace, key, value, created_at, updated_at }: Item): LangGraphItem {
+  return { namespace, key, value, createdAt: new Date(created_at), updatedAt: new Date(updated_at) };
+}

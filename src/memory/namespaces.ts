@@ -1,0 +1,34 @@
+/** Which namespaces a list of conditions means; `*` in a path stands for any one label. */
+
+export interface NamespaceCondition {
+  matchType: "prefix" | "suffix";
+  path: string[];
+}
+
+export interface NamespaceList {
+  conditions: NamespaceCondition[];
+  maxDepth?: number;
+  limit: number;
+  offset: number;
+}
+
+/** The labels of a prefix condition before its first wildcard: what the database can narrow by. */
+export function literalPrefix(conditions: NamespaceCondition[]): string[] {
+  const path = conditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
+  const wildcard = path.indexOf("*");
+  return wildcard === -1 ? path : path.slice(0, wildcard);
+}
+
+/** The matching namespaces, cut to `maxDepth` labels, each once, in order. */
+export function selectNamespaces(all: string[][], { conditions, maxDepth, limit, offset }: NamespaceList): string[][] {
+  const matching = all.filter((namespace) => conditions.every((condition) => matches(namespace, condition)));
+  if (maxDepth === undefined) return matching.slice(offset, offset + limit);
+  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [one.join("."), one]));
+  return [...cut.values()].slice(offset, offset + limit);
+}
+
+function matches(namespace: string[], { matchType, path }: NamespaceCondition): boolean {
+  if (path.length > namespace.length) return false;
+  const start = matchType === "prefix" ? 0 : namespace.length - path.length;
+  return path.every((label, n) => label === "*" || namespace[start + n] === label);
+}

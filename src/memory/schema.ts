@@ -1,0 +1,79 @@
+import * as v from "valibot";
+import { JsonObject, JsonFilter } from "../http/json.ts";
+import { Flag, optional } from "../http/fields.ts";
+import { isOperators, OPERATORS } from "./filter.ts";
+
+const label = v.pipe(
+  v.string(),
+  v.minLength(1, "a namespace label must not be empty"),
+  v.maxLength(500),
+  v.check((text) => !text.includes("."), "a namespace label must not contain a period"),
+);
+const namespace = v.pipe(v.array(label), v.maxLength(20));
+const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
+
+/** A D1 row holds 2 MB, and the item's text is kept beside its value. */
+const VALUE_LIMIT = 768 * 1024;
+const value = v.pipe(
+  JsonObject,
+  v.check(
+    (one) => JSON.stringify(one).length <= VALUE_LIMIT,
+    `an item's value holds at most ${VALUE_LIMIT} characters`,
+  ),
+);
+
+export const PutItemBody = v.object({
+  namespace,
+  key,
+  value,
+  index: optional(v.union([v.literal(false), v.pipe(v.array(v.pipe(v.string(), v.maxLength(500))), v.maxLength(50))])),
+  ttl: optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(60 * 24 * 366 * 10))),
+});
+
+/** Labels joined with dots, as the client sends them, or the parameter repeated. */
+const namespaceQuery = v.pipe(
+  v.union([v.string(), v.array(v.string())]),
+  v.transform((given) => (Array.isArray(given) ? given : given === "" ? [] : given.split("."))),
+  namespace,
+);
+export const GetItemQuery = v.object({
+  namespace: v.optional(namespaceQuery, []),
+  key,
+  refresh_ttl: v.optional(Flag, "true"),
+});
+
+export const DeleteItemBody = v.object({ namespace: v.optional(namespace, []), key });
+
+const filter = v.pipe(
+  JsonFilter,
+  v.check(
+    (fields) => Object.values(fields).every((one) => !isOperators(one) || Object.entries(one).every(isKnown)),
+    `operators are ${OPERATORS.join(", ")}; $in and $nin take a list, $gt, $gte, $lt and $lte a number or a text`,
+  ),
+);
+
+function isKnown([operator, operand]: [string, unknown]): boolean {
+  if (!(OPERATORS as readonly string[]).includes(operator)) return false;
+  if (operator === "$in" || operator === "$nin") return Array.isArray(operand);
+  return /^\$[gl]te?$/.test(operator) ? ["number", "string"].includes(typeof operand) : true;
+}
+
+const limit = (most: number) => optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most)));
+const offset = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
+
+export const SearchItemsBody = v.object({
+  namespace_prefix: namespace,
+  filter: optional(filter),
+  limit: limit(1000),
+  offset,
+  query: optional(v.pipe(v.string(), v.maxLength(10_000))),
+  refresh_ttl: optional(v.boolean()),
+});
+
+export const ListNamespacesBody = v.object({
+  prefix: optional(namespace),
+  suffix: optional(namespace),
+  max_depth: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  limit: limit(1000),
+  offset,
+});

@@ -1,0 +1,38 @@
+/** What of an item's value is searched: `index` names its paths, as LangGraph's stores do. */
+
+type Json = Record<string, unknown>;
+
+/** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
+export type Index = false | string[] | null | undefined;
+
+/** The texts of `value` that a query searches. */
+export function textsOf(value: Json, index: Index): string[] {
+  if (index === false) return [];
+  if (!index) return strings(value);
+  return index.flatMap((path) => at(value, steps(path)).flatMap(strings));
+}
+
+/** A full-text query that matches any of the words, best matches first; undefined when `text` holds no word. */
+export function matchAny(text: string): string | undefined {
+  const words = text.match(/[\p{L}\p{N}]+/gu)?.slice(0, 50);
+  return words?.map((word) => `"${word}"`).join(" OR ");
+}
+
+function strings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value === "number") return [String(value)];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
+}
+
+function steps(path: string): string[] {
+  return path === "$" ? [] : path.replaceAll("[", ".[").split(".").filter(Boolean);
+}
+
+function at(value: unknown, [step, ...rest]: string[]): unknown[] {
+  if (step === undefined) return [value];
+  if (typeof value !== "object" || value === null) return [];
+  if (step === "[*]" || step === "*") return Object.values(value).flatMap((member) => at(member, rest));
+  const index = /^\[(-?\d+)\]$/.exec(step)?.[1];
+  if (index !== undefined) return Array.isArray(value) ? at(value.at(Number(index)), rest) : [];
+  return at((value as Json)[step], rest);
+}

@@ -1,0 +1,26 @@
+/** What this deployment is and can do: the parts of `GET /info` that never change while it runs. */
+import { version as langgraphVersion } from "@langchain/langgraph/package.json";
+import { version } from "../../package.json";
+import { INGEST_API_VERSION, INGEST_INFO } from "../traces/info.ts";
+
+export { version as VERSION };
+
+/** Read by the LangGraph clients and Studio. */
+const AGENT_SERVER = {
+  langgraph_js_version: langgraphVersion,
+  context: "js",
+  flags: { stream_namespaces: true, assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: false },
+  host: { kind: "self-hosted", project_id: null, host_revision_id: null, revision_id: null, tenant_id: null },
+  metadata: {},
+};
+
+/** `storeSearch`: how the Store matches a query, "semantic" or "text". */
+export function info(storeSearch: "semantic" | "text") {
+  return {
+    version: INGEST_API_VERSION,
+    weir_version: version,
+    ...AGENT_SERVER,
+    flags: { ...AGENT_SERVER.flags, store_search: storeSearch },
+    ...INGEST_INFO,
+  };
+}

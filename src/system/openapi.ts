@@ -1,0 +1,76 @@
+/** `/openapi.json`: OpenAPI 3.1, made from the routes and the schemas that validate their requests. */
+import type { Handler, Hono } from "hono";
+import { generateSpecs } from "hono-openapi";
+import { isPublic } from "../auth/public.ts";
+import type { App } from "../http/types.ts";
+import { VERSION } from "./info.ts";
+
+type Specs = Awaited<ReturnType<typeof generateSpecs>>;
+type Operation = { operationId?: string; responses?: Record<string, object>; security?: object[] };
+
+const text = { type: "string" } as const;
+
+const documentation = {
+  info: { title: "Weir", version: VERSION, description: "Agent server and trace platform at the edge." },
+  servers: [{ url: "/" }],
+  security: [{ apiKey: [] }, { bearer: [] }],
+  components: {
+    securitySchemes: {
+      apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+      bearer: { type: "http", scheme: "bearer", description: "An OAuth access token; send X-Tenant-Id with it." },
+    },
+    schemas: {
+      Problem: {
+        type: "object",
+        description: "RFC 9457 problem details; `detail` says what is wrong and how to mend it.",
+        required: ["title", "status", "detail"],
+        properties: {
+          type: text,
+          title: text,
+          status: { type: "integer" },
+          detail: text,
+          errors: { type: "array", items: { type: "object", properties: { path: text, message: text } } },
+        },
+      },
+    },
+    responses: {
+      Problem: {
+        description: "The request failed.",
+        content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+      },
+    },
+  },
+} as const;
+
+/** Serves the description of every route of `app`. */
+export function openapi(app: Hono<App>): Handler<App> {
+  let specs: Specs | undefined;
+  return async (c) => {
+    const options = {
+      documentation: structuredClone(documentation),
+      includeEmptyPaths: true,
+      excludeStaticFile: false,
+    };
+    specs ??= finished(await generateSpecs(app, { ...options, defaultValidationErrorResponse: false } as never));
+    return c.json(specs);
+  };
+}
+
+/** What every operation has: a success, the one shape of failure, and whether it needs a credential. */
+function finished(specs: Specs): Specs {
+  const ids = new Set<string>();
+  for (const [path, operations] of Object.entries(specs.paths)) {
+    for (const operation of Object.values(operations ?? {}) as Operation[]) {
+      // The id is made of the path's words, which two paths may share.
+      while (operation.operationId && ids.has(operation.operationId)) operation.operationId += "_";
+      ids.add(operation.operationId ?? "");
+      operation.responses ??= {};
+      if (!Object.keys(operation.responses).some((status) => status.startsWith("2"))) {
+        operation.responses["2XX"] = { description: "Success" };
+      }
+      operation.responses.default ??= { $ref: "#/components/responses/Problem" };
+      if (isPublic(path)) operation.security = [];
+    }
+  }
+  return specs;
+}
