@@ -1,0 +1,98 @@
+/** What a chat application needs besides the protocol: its list of threads, their state and their past. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { defaultGraphId } from "../assistants/defaults.ts";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { assistantOf, threadOf } from "../threads/access.ts";
+import { titleIn } from "../threads/naming.ts";
+import type { ThreadRpc, ThreadState } from "../threads/rpc.ts";
+import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
+import { searchThreads } from "../threads/store.ts";
+import { authorize } from "../users/authorize.ts";
+import { Bootstrap, ThreadsQuery } from "./schema.ts";
+
+const tags = ["Application"];
+const doc = (summary: string) => describeRoute({ tags, summary });
+
+const UNTITLED = "New conversation";
+
+/** The thread's state; a thread without a checkpoint and without work has none. */
+async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
+  const state = await thread.state({ subgraphs });
+  if (!state || (!state.checkpoint && state.next.length === 0)) throw new Problem(404, "This thread has no state yet.");
+  return state;
+}
+
+export const application = new Hono<App>()
+  .get("/", doc("The application's threads, newest first"), query(ThreadsQuery), async (c) => {
+    const { limit, offset } = c.req.valid("query");
+    const metadata = await authorize(c.get("principal"), "threads", "search", { metadata: {} });
+    const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
+    const rows = await searchThreads(database(c.env.DB), c.get("principal").workspaceId, search);
+    const { items, headers } = page(rows, limit, offset);
+    const shown = items.map(async ({ id, values, updatedAt }) => ({
+      id,
+      title: (values ? titleIn(values) : await threadOf(c, id).title()) ?? UNTITLED,
+      updatedAt: new Date(updatedAt).toISOString(),
+    }));
+    return c.json(await Promise.all(shown), 200, headers);
+  })
+  .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
+    // Whether there was one or not, there is none now.
+    await threadOf(c, c.req.valid("param").thread_id).remove();
+    return c.body(null, 204);
+  })
+  .get(
+    "/:thread_id/state",
+    doc("The state; 404 when there is none"),
+    param(ThreadParam),
+    query(StateQuery),
+    async (c) => c.json(await stateOf(threadOf(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
+  )
+  .post(
+    "/:thread_id/state",
+    doc("Make the thread when there is none, and write values to its state"),
+    param(ThreadParam),
+    body(Bootstrap),
+    async (c) => {
+      const { values, checkpoint, as_node, assistant_id } = c.req.valid("json");
+      const thread = threadOf(c, c.req.valid("param").thread_id);
+      const standing = await thread.standing();
+      if (!standing?.graphId) {
+        const { assistant_id: id, graph_id } = await assistantOf(c, assistant_id ?? defaultGraphId);
+        const metadata = { graph_id, assistant_id: id };
+        if (standing) await thread.patch({ metadata });
+        else await thread.create({ metadata, ifExists: "do_nothing" });
+      }
+      const fresh = !(await thread.state({}))?.checkpoint;
+      if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
+      else if (values) {
+        const at = checkpoint && {
+          checkpoint_id: checkpoint.checkpoint_id,
+          checkpoint_ns: checkpoint.checkpoint_ns ?? "",
+        };
+        await thread.updateState({ values, as_node: as_node ?? undefined }, at ?? undefined);
+      }
+      return c.json(await stateOf(thread));
+    },
+  )
+  .post("/:thread_id/history", doc("Past states, newest first"), param(ThreadParam), body(HistoryBody), async (c) => {
+    const { limit, before, metadata, checkpoint } = c.req.valid("json");
+    const thread = threadOf(c, c.req.valid("param").thread_id);
+    const at = checkpoint && {
+      checkpoint_id: checkpoint.checkpoint_id,
+      checkpoint_ns: checkpoint.checkpoint_ns ?? "",
+    };
+    return c.json(
+      await thread.history({
+        limit: limit ?? 10,
+        before: before ?? undefined,
+        metadata: metadata ?? undefined,
+        checkpoint: at ?? undefined,
+      }),
+    );
+  });

@@ -1,0 +1,72 @@
+/** The protocol's commands, whichever way they come: one table, one answer's shape. */
+import type { Principal } from "../auth/principal.ts";
+import { toProblem } from "../http/problem.ts";
+import { parse } from "../http/validate.ts";
+import type { Json, ThreadRpc } from "../threads/rpc.ts";
+import { CommandError, type ErrorCode } from "./errors.ts";
+import { fork, inject, respond, runStart } from "./run-commands.ts";
+import type { Command } from "./schema.ts";
+import * as schema from "./schema.ts";
+import { getState, getTree, listCheckpoints } from "./state-commands.ts";
+
+/** Who commands, and which thread. */
+export interface Commander {
+  env: Env;
+  principal: Principal;
+  threadId: string;
+  thread: ThreadRpc;
+  /** Of the request's headers, what graphs may read. */
+  configurable: Json;
+}
+
+export interface Answer {
+  result: Json;
+  meta?: Json;
+}
+
+export type Response =
+  | { type: "success"; id: number; result: Json; meta?: Json }
+  | { type: "error"; id: number | null; error: ErrorCode; message: string };
+
+/** `params` are checked by each command's own schema. */
+type Handler = (by: Commander, params: Json, command: Command) => Promise<Answer>;
+
+const COMMANDS: Record<string, Handler> = {
+  "run.start": (by, params, command) => runStart(by, parse(schema.RunStart, params, "params"), command),
+  "input.respond": (by, params, command) => respond(by, parse(schema.Respond, params, "params"), command),
+  "input.inject": (by, params, command) => inject(by, parse(schema.Inject, params, "params"), command),
+  "state.get": (by, params) => getState(by, parse(schema.StateGet, params, "params")),
+  "state.listCheckpoints": (by, params) => listCheckpoints(by, parse(schema.ListCheckpoints, params, "params")),
+  "state.fork": (by, params, command) => fork(by, parse(schema.Fork, params, "params"), command),
+  "agent.getTree": (by, params) => getTree(by, parse(schema.GetTree, params, "params")),
+  "subscription.subscribe": unsupported("A subscription needs a WebSocket. Over HTTP, POST its filter to the stream."),
+  "subscription.unsubscribe": unsupported("A subscription needs a WebSocket. Over HTTP, close the stream."),
+  "subscription.reconnect": unsupported(
+    "Subscribe again, with `since` or `since_event_id`: what was missed is replayed.",
+  ),
+};
+
+/** Carries a command out. Never throws: what goes wrong is the answer. */
+export async function carryOut(by: Commander, command: Command, more: Record<string, Handler> = {}): Promise<Response> {
+  const { id, method } = command;
+  const handlers = { ...COMMANDS, ...more };
+  const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
+  try {
+    if (!handler) throw new CommandError("unknown_command", `There is no command "${method}".`);
+    return { type: "success", id, ...(await handler(by, command.params ?? {}, command)) };
+  } catch (error) {
+    return { type: "error", id, ...failure(error) };
+  }
+}
+
+function unsupported(message: string): Handler {
+  return async () => {
+    throw new CommandError("not_supported", message);
+  };
+}
+
+function failure(error: unknown): { error: ErrorCode; message: string } {
+  if (error instanceof CommandError) return { error: error.code, message: error.message };
+  const { status, detail } = toProblem(error);
+  return { error: status >= 500 ? "unknown_error" : "invalid_argument", message: detail };
+}

@@ -1,0 +1,78 @@
+/** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param } from "../http/validate.ts";
+import { threadOf } from "../threads/access.ts";
+import { configurableOf } from "../threads/request.ts";
+import { ThreadParam } from "../threads/schema.ts";
+import { carryOut } from "./commands.ts";
+import { Command, Filter } from "./schema.ts";
+import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
+import { eventStream } from "./stream.ts";
+
+const tags = ["Streaming"];
+const doc = (summary: string) => describeRoute({ tags, summary });
+
+/** Served under `/threads`, where the SDK's clients look, and under `/api/threads`, where applications do. */
+export const streaming = new Hono<App>()
+  .post(
+    "/:thread_id/commands",
+    doc("Send a command: run.start, input.respond, state.get, …"),
+    param(ThreadParam),
+    body(Command),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const by = {
+        env: c.env,
+        principal: c.get("principal"),
+        threadId: thread_id,
+        thread: threadOf(c, thread_id),
+        configurable: configurableOf(c.req.raw.headers, c.get("principal")),
+      };
+      return c.json(await carryOut(by, c.req.valid("json")));
+    },
+  )
+  .post(
+    "/:thread_id/stream",
+    doc("The thread's events: replay, then live (SSE)"),
+    param(ThreadParam),
+    body(Filter),
+    (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
+  )
+  .post(
+    "/:thread_id/stream/events",
+    doc("The thread's events: replay, then live (SSE)"),
+    param(ThreadParam),
+    body(Filter),
+    (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
+  )
+  .get("/:thread_id/stream", doc("The protocol over a WebSocket"), param(ThreadParam), async (c, next) => {
+    // Without an upgrade this path is the classic thread stream's, where there is one.
+    if (!isUpgrade(c)) return next();
+    return socket(c, c.req.valid("param").thread_id);
+  })
+  .get("/:thread_id/stream/events", doc("The protocol over a WebSocket"), param(ThreadParam), async (c) => {
+    if (isUpgrade(c)) return socket(c, c.req.valid("param").thread_id);
+    const headers = { upgrade: "websocket", connection: "upgrade" };
+    throw new Problem(426, "GET opens a WebSocket here. For SSE, POST a filter such as {channels: [...]}.", {
+      headers,
+    });
+  });
+
+const isUpgrade = (c: Context<App>): boolean => c.req.header("upgrade")?.toLowerCase() === "websocket";
+
+/** The socket is the thread's own: it goes on while this Worker forgets. */
+async function socket(c: Context<App>, threadId: string): Promise<Response> {
+  const principal = c.get("principal");
+  const caller: SocketCaller = { principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const headers = new Headers(c.req.raw.headers);
+  headers.set(CALLER_HEADER, JSON.stringify(caller));
+  const id = c.env.THREAD.idFromName(`${principal.workspaceId}:${threadId}`);
+  return c.env.THREAD.get(id).fetch(new Request(c.req.raw, { headers }));
+}
+
+async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
+  return eventStream(threadOf(c, threadId), filter, c.req.header("last-event-id"));
+}

@@ -1,0 +1,188 @@
+/**
+ * The protocol over a WebSocket: commands in, answers and events out. The socket lives in the thread's own object and
+ * hibernates with it: whatever a wake needs (who it is, what it wants, how far it has come) lies in its attachment.
+ */
+import * as v from "valibot";
+import type { Principal } from "../auth/principal.ts";
+import { BODY_LIMIT, parse } from "../http/validate.ts";
+import { type Json, readLines } from "../threads/rpc.ts";
+import { Thread } from "../threads/thread.ts";
+import { type Answer, carryOut, type Commander } from "./commands.ts";
+import { CommandError } from "./errors.ts";
+import { knownChannel, methodsOf, protocolEvent } from "./events.ts";
+import { matcher } from "./filter.ts";
+import { Command, Filter, Unsubscribe } from "./schema.ts";
+import { startOf } from "./stream.ts";
+
+/** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
+export const CALLER_HEADER = "x-weir-caller";
+
+export interface SocketCaller {
+  principal: Principal;
+  configurable: Json;
+}
+
+interface Subscription {
+  id: string;
+  filter: Filter;
+  /** It has had everything up to this sequence number. */
+  after: number;
+}
+
+interface Attachment extends SocketCaller {
+  subscriptions: Subscription[];
+}
+
+interface Pump {
+  reader?: ReadableStreamDefaultReader<Uint8Array>;
+}
+
+/** The thread's object, with sockets. */
+export class StreamingThread extends Thread {
+  #pumps = new Map<WebSocket, Pump>();
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    for (const socket of ctx.getWebSockets()) void this.#pump(socket);
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    const caller = JSON.parse(request.headers.get(CALLER_HEADER) ?? "{}") as SocketCaller;
+    this.ctx.acceptWebSocket(server);
+    server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    const command = commandIn(message);
+    if (typeof command === "string") {
+      return send(socket, { type: "error", id: null, error: "invalid_argument", message: command });
+    }
+    const name = this.ctx.id.name ?? "";
+    const { principal, configurable } = attachment(socket);
+    const threadId = name.slice(name.indexOf(":") + 1);
+    const by: Commander = { env: this.env, principal, threadId, thread: this, configurable };
+    const answer = await carryOut(by, command, {
+      "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),
+      "subscription.unsubscribe": async (_by, params) =>
+        this.#unsubscribe(socket, parse(Unsubscribe, params, "params").subscription_id),
+    });
+    send(socket, answer);
+    // What is replayed comes after the answer that names the subscription.
+    if (command.method.startsWith("subscription.")) void this.#pump(socket);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    await this.#stop(socket);
+    // The other half of the closing handshake, without which clients wait. 1005 and 1006 only say that there was no code.
+    socket.close(code === 1005 || code === 1006 ? 1000 : code);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.#stop(socket);
+  }
+
+  async #subscribe(socket: WebSocket, filter: Filter): Promise<Answer> {
+    const unknown = filter.channels.find((channel) => !knownChannel(channel));
+    if (unknown !== undefined) throw new CommandError("invalid_argument", `There is no channel "${unknown}".`);
+    if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
+    const after = await startOf(this, filter);
+    const subscription = { id: crypto.randomUUID(), filter, after };
+    attach(socket, [...attachment(socket).subscriptions, subscription]);
+    return { result: { subscription_id: subscription.id } };
+  }
+
+  #unsubscribe(socket: WebSocket, id: string): Answer {
+    const before = attachment(socket).subscriptions;
+    const subscriptions = before.filter((one) => one.id !== id);
+    if (subscriptions.length === before.length) {
+      throw new CommandError("no_such_subscription", "This socket has no such subscription.");
+    }
+    attach(socket, subscriptions);
+    return { result: {} };
+  }
+
+  /**
+   * Sends the socket what its subscriptions want, in the log's order. Begins anew when they change, at the one that is
+   * furthest behind: the others have had what it replays, and each event goes out once.
+   */
+  async #pump(socket: WebSocket): Promise<void> {
+    void this.#stop(socket);
+    const { subscriptions } = attachment(socket);
+    if (subscriptions.length === 0 || socket.readyState !== WebSocket.OPEN) return;
+    const pump: Pump = {};
+    this.#pumps.set(socket, pump);
+    const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
+    const after = Math.min(...subscriptions.map((one) => one.after));
+    pump.reader = (await this.follow({ after, methods })).getReader();
+    if (this.#pumps.get(socket) !== pump) return pump.reader.cancel();
+    if (!(await this.#forward(socket, pump, subscriptions))) return;
+    // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
+    attach(
+      socket,
+      subscriptions.map((one) => ({ ...one, after: 0 })),
+    );
+    return this.#pump(socket);
+  }
+
+  /** Sends until the log ends (true), or another pump has taken over (false). */
+  async #forward(socket: WebSocket, pump: Pump, subscriptions: Subscription[]): Promise<boolean> {
+    const matching = subscriptions.map((one) => ({ one, matches: matcher(one.filter) }));
+    const lines = readLines();
+    for (;;) {
+      const { done = true, value } = (await pump.reader?.read()) ?? {};
+      if (this.#pumps.get(socket) !== pump) return false;
+      if (done) return true;
+      for (const logged of lines(value as Uint8Array)) {
+        const event = protocolEvent(logged);
+        const behind = matching.filter(({ one }) => one.after < logged.seq);
+        for (const { one } of behind) one.after = logged.seq;
+        if (event && behind.some(({ matches }) => matches(event))) send(socket, event);
+      }
+      // Subscriptions that came since are not this pump's; how far its own have come is.
+      const own = new Map(subscriptions.map((one) => [one.id, one]));
+      attach(
+        socket,
+        attachment(socket).subscriptions.map((one) => own.get(one.id) ?? one),
+      );
+    }
+  }
+
+  async #stop(socket: WebSocket): Promise<void> {
+    const pump = this.#pumps.get(socket);
+    this.#pumps.delete(socket);
+    await pump?.reader?.cancel();
+  }
+}
+
+/** The command in a frame, or what is wrong with it. */
+function commandIn(message: string | ArrayBuffer): Command | string {
+  if (typeof message !== "string") return "Send text frames, each with one command as JSON.";
+  if (message.length > BODY_LIMIT) return `A command is larger than ${BODY_LIMIT} characters.`;
+  let value: unknown;
+  try {
+    value = JSON.parse(message);
+  } catch {
+    return "The frame is not valid JSON.";
+  }
+  const result = v.safeParse(Command, value);
+  return result.success ? result.output : "A command is an object with id (a number), method and params.";
+}
+
+const attachment = (socket: WebSocket): Attachment => socket.deserializeAttachment() as Attachment;
+
+function attach(socket: WebSocket, subscriptions: Subscription[]): void {
+  try {
+    socket.serializeAttachment({ ...attachment(socket), subscriptions } satisfies Attachment);
+  } catch {
+    throw new CommandError(
+      "invalid_argument",
+      "The subscriptions of this socket take too much room. Use another socket.",
+    );
+  }
+}
+
+function send(socket: WebSocket, message: object): void {
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
