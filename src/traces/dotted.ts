@@ -1,0 +1,56 @@
+/** dotted_order: a run's place in its trace, as text that sorts in tree order. */
+
+export interface Segment {
+  /** Microseconds since the epoch. */
+  start: number;
+  id: string;
+}
+
+const SEGMENT =
+  /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Nothing real is nested deeper; the text is stored with every run. */
+const MAX_DEPTH = 200;
+
+/** The segments root first, or undefined when the text is none. */
+export function parseDotted(text: string): Segment[] | undefined {
+  const parts = text.split(".", MAX_DEPTH + 1);
+  if (parts.length > MAX_DEPTH) return undefined;
+  const segments: Segment[] = [];
+  for (const part of parts) {
+    const match = SEGMENT.exec(part);
+    if (!match) return undefined;
+    const [, year, month, day, hour, minute, second, micros, id] = match as unknown as string[];
+    const seconds = Date.UTC(
+      Number(year),
+      Number(month) - 1,
+      Number(day),
+      Number(hour),
+      Number(minute),
+      Number(second),
+    );
+    const start = seconds * 1000 + Number(micros);
+    if (!Number.isFinite(start) || start < 0) return undefined;
+    segments.push({ start, id: (id ?? "").toLowerCase() });
+  }
+  return segments;
+}
+
+/** One segment: `YYYYMMDDTHHMMSSffffffZ` and the id. */
+export function segment(start: number, id: string): string {
+  const millis = Math.floor(start / 1000);
+  const micros = String(start - millis * 1000).padStart(3, "0");
+  const stamp = new Date(millis).toISOString().replaceAll(/[-:.Z]/g, "");
+  return `${stamp}${micros}Z${id}`;
+}
+
+export function asUuid(value: unknown): string | undefined {
+  return typeof value === "string" && UUID.test(value) ? value.toLowerCase() : undefined;
+}
+
+/** The time inside a UUIDv7, microseconds; undefined for other ids. */
+export function uuidTime(id: string): number | undefined {
+  if (id.charAt(14) !== "7") return undefined;
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
+}

@@ -1,0 +1,88 @@
+/** Feedback on a run, or on a project as a whole: where it lies, and what is stored. */
+import type { InferOutput } from "valibot";
+import type { Principal } from "../../auth/principal.ts";
+import { type Database, database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import { parse } from "../../http/validate.ts";
+import { uuidTime } from "../dotted.ts";
+import { timeOf } from "../ingest/normalise.ts";
+import { locateRuns, type Place } from "../locate.ts";
+import { projectById } from "../projects/resolve.ts";
+import { type StoredFeedback, tracePartition } from "../rpc.ts";
+import { dayOf } from "../time.ts";
+import { CreateFeedback } from "./schema.ts";
+import { findPlace, savePlace } from "./store.ts";
+
+type Given = InferOutput<typeof CreateFeedback>;
+
+/** Stores feedback; the same id again replaces it. 404 when its run or project is not known. */
+export async function createFeedback(env: Env, principal: Principal, body: unknown): Promise<StoredFeedback> {
+  const given = parse(CreateFeedback, body, "body");
+  const db = database(env.DB);
+  const { workspaceId } = principal;
+  const id = given.id ?? crypto.randomUUID();
+  const known = await findPlace(db, workspaceId, id);
+  const place = known ?? (await placeOf(env, db, workspaceId, given));
+  const project = await projectById(db, workspaceId, place.projectId);
+  if (!project) throw new Problem(404, "session_id: project not found.");
+  const feedback = storedFeedback(id, given, place.projectId);
+  const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
+  const stored = await tracePartition(env, workspaceId, place.projectId, place.day).putFeedback(identity, feedback);
+  await savePlace(db, { workspaceId, ...place, ...listed(stored) });
+  return stored;
+}
+
+/** What lists of feedback select by. */
+export function listed(feedback: StoredFeedback) {
+  return {
+    id: feedback.id,
+    runId: feedback.run_id,
+    key: feedback.key,
+    source: feedback.feedback_source.type,
+    hasScore: feedback.score !== null,
+    hasComment: feedback.comment !== null,
+    createdAt: Date.parse(feedback.created_at),
+  };
+}
+
+async function placeOf(env: Env, db: Database, workspaceId: string, given: Given): Promise<Place> {
+  const runId = given.run_id ?? undefined;
+  const projectId = given.session_id ?? undefined;
+  if (runId === undefined) {
+    if (projectId === undefined) throw new Problem(422, "Give run_id, or session_id for feedback on a whole project.");
+    return { projectId, day: dayOf(Date.now() * 1000) };
+  }
+  const start = timeOf(given.start_time);
+  const found = await locateRuns(env, db, workspaceId, [runId], { projectId, start });
+  const place = found.get(runId);
+  if (place) return place;
+  // Feedback can come before its run when it says where the run will be.
+  const time = start ?? uuidTime(runId);
+  if (projectId !== undefined && time !== undefined) return { projectId, day: dayOf(time) };
+  throw new Problem(404, "Run not found. Send its trace first, or give session_id and start_time.");
+}
+
+function storedFeedback(id: string, given: Given, projectId: string): StoredFeedback {
+  const now = new Date().toISOString();
+  const created = timeOf(given.created_at);
+  const source = given.feedback_source ?? { type: "api" };
+  return {
+    id,
+    run_id: given.run_id ?? null,
+    trace_id: given.trace_id ?? given.run_id ?? null,
+    session_id: projectId,
+    key: given.key,
+    score: given.score ?? null,
+    value: given.value ?? null,
+    comment: given.comment ?? null,
+    correction: given.correction ?? null,
+    error: given.error ?? false,
+    feedback_source: { ...source, metadata: source.metadata ?? undefined, user_id: source.user_id ?? undefined },
+    feedback_config: given.feedback_config ?? null,
+    feedback_group_id: given.feedback_group_id ?? null,
+    comparative_experiment_id: given.comparative_experiment_id ?? null,
+    extra: given.extra ?? null,
+    created_at: created === undefined ? now : new Date(created / 1000).toISOString(),
+    modified_at: now,
+  };
+}

@@ -1,0 +1,69 @@
+/** D1: where each feedback lies. */
+import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import { feedbackPlaces } from "../../db/schema.ts";
+
+export type FeedbackPlace = typeof feedbackPlaces.$inferSelect;
+
+export interface FeedbackWanted {
+  run?: string[];
+  session?: string[];
+  key?: string[];
+  source?: string[];
+  has_comment?: boolean;
+  has_score?: boolean;
+  level?: "run" | "session";
+  limit: number;
+  offset: number;
+}
+
+export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
+  const { key, source, hasScore, hasComment } = row;
+  await db
+    .insert(feedbackPlaces)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [feedbackPlaces.workspaceId, feedbackPlaces.id],
+      set: { key, source, hasScore, hasComment },
+    });
+}
+
+export async function findPlace(db: Database, workspaceId: string, id: string): Promise<FeedbackPlace | undefined> {
+  return db
+    .select()
+    .from(feedbackPlaces)
+    .where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)))
+    .get();
+}
+
+export async function deletePlace(db: Database, workspaceId: string, id: string): Promise<void> {
+  await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
+}
+
+/** Newest first. */
+export async function listPlaces(db: Database, workspaceId: string, wanted: FeedbackWanted): Promise<FeedbackPlace[]> {
+  const { run, session, key, source, has_comment, has_score, level } = wanted;
+  return db
+    .select()
+    .from(feedbackPlaces)
+    .where(
+      and(
+        eq(feedbackPlaces.workspaceId, workspaceId),
+        run && inArray(feedbackPlaces.runId, run.slice(0, 40)),
+        session && inArray(feedbackPlaces.projectId, session.slice(0, 20)),
+        key && inArray(feedbackPlaces.key, key.slice(0, 15)),
+        source && inArray(feedbackPlaces.source, source.slice(0, 10)),
+        has_comment === undefined ? undefined : eq(feedbackPlaces.hasComment, has_comment),
+        has_score === undefined ? undefined : eq(feedbackPlaces.hasScore, has_score),
+        level === undefined
+          ? undefined
+          : level === "run"
+            ? isNotNull(feedbackPlaces.runId)
+            : isNull(feedbackPlaces.runId),
+      ),
+    )
+    .orderBy(desc(feedbackPlaces.createdAt), desc(feedbackPlaces.id))
+    .limit(wanted.limit)
+    .offset(wanted.offset)
+    .all();
+}

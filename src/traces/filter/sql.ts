@@ -1,0 +1,208 @@
+/**
+ * A filter as a SQL condition on the partition's tables, every value a bound parameter. Conditions have two values, never
+ * NULL, so that `not` means what it says: a run without an end does not have `gt(latency, 5)`, and has `not(gt(latency, 5))`.
+ */
+import type { Comparison, Field, PairKind, PairPart, SearchField } from "./fields.ts";
+import type { Filter, Json, PairTest } from "./filter.ts";
+import type { Literal } from "./syntax.ts";
+import { globOf, isPlainPattern, patternPieces } from "./values.ts";
+import { MAX_VALUE } from "../ingest/pairs.ts";
+
+export interface Condition {
+  sql: string;
+  values: (string | number)[];
+}
+
+const OPERATORS: Record<Exclude<Comparison, "like">, string> = {
+  eq: "IS",
+  neq: "IS NOT",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+};
+
+/** What is the same for all runs of a partition, and therefore no column. */
+export interface Constants {
+  session_id: string;
+  trace_tier: string;
+}
+
+/** The condition on a row of `runs` under the given alias. */
+export function compileFilter(filter: Filter, alias: string, constants: Constants): Condition {
+  const compiler = new Compiler(alias, constants);
+  return { sql: compiler.compile(filter), values: compiler.values };
+}
+
+class Compiler {
+  readonly values: (string | number)[] = [];
+
+  constructor(
+    private readonly alias: string,
+    private readonly constants: Constants,
+  ) {}
+
+  compile(filter: Filter): string {
+    switch (filter.op) {
+      case "and":
+      case "or":
+        return balanced(
+          filter.args.map((arg) => this.compile(arg)),
+          filter.op.toUpperCase(),
+        );
+      case "not":
+        return `(NOT ${this.compile(filter.arg)})`;
+      case "compare":
+        return this.test(this.column(filter.field), filter.comparison, filter.value);
+      case "in":
+        return this.test(this.column(filter.field), "in", filter.values);
+      case "tag":
+        return `EXISTS (SELECT 1 FROM json_each(${this.alias}.tags) t WHERE t.value = ${this.bind(filter.tag)})`;
+      case "exists":
+        return `EXISTS (SELECT 1 FROM json_each(${this.metadata()}) m WHERE m.key = ${this.bind(filter.key)})`;
+      case "contains":
+        return this.contains(this.metadata(), filter.metadata, 0);
+      case "search":
+        return this.search(filter.fields, filter.text);
+      case "pair":
+        return this.pair(filter.kind, filter.tests);
+    }
+  }
+
+  private bind(value: Literal): string {
+    this.values.push(typeof value === "boolean" ? Number(value) : (value ?? ""));
+    return "?";
+  }
+
+  private metadata(): string {
+    return `COALESCE(${this.alias}.metadata, '{}')`;
+  }
+
+  private column(field: Field): string {
+    if (field === "session_id" || field === "trace_tier") return this.bind(this.constants[field]);
+    if (field === "latency") return `((${this.alias}.end_time - ${this.alias}.start_time) / 1000000.0)`;
+    return `${this.alias}.${field}`;
+  }
+
+  private test(column: string, operator: PairTest["operator"], value: Literal | Literal[]): string {
+    if (Array.isArray(value))
+      return `COALESCE(${column} IN (SELECT value FROM json_each(${this.bind(JSON.stringify(value))})), 0)`;
+    if (operator === "like") return `COALESCE(${this.like(column, String(value))}, 0)`;
+    if (operator === "in") return "0";
+    if (value === null) return `(${column} ${OPERATORS[operator]} NULL)`;
+    const comparison = `(${column} ${OPERATORS[operator]} ${this.bind(value)})`;
+    return operator === "eq" || operator === "neq" ? comparison : `COALESCE(${comparison}, 0)`;
+  }
+
+  /** Case counts, as in the reference; LIKE would ignore it. */
+  private like(column: string, pattern: string): string {
+    const pieces = patternPieces(pattern);
+    if (!isPlainPattern(pieces)) return `${column} GLOB ${this.bind(globOf(pieces))}`;
+    const text = pieces.map((piece) => (typeof piece === "object" ? piece.text : "")).join("");
+    const [open, close] = [pieces[0] === "%", pieces.at(-1) === "%"];
+    if (open && close) return `instr(${column}, ${this.bind(text)}) > 0`;
+    if (open) return `substr(${column}, -${this.lengthOf(text)}) = ${this.bind(text)}`;
+    if (close) return `substr(${column}, 1, ${this.lengthOf(text)}) = ${this.bind(text)}`;
+    return `${column} = ${this.bind(text)}`;
+  }
+
+  /** SQLite counts characters, not UTF-16 units. */
+  private lengthOf(text: string): number {
+    return Array.from(text).length;
+  }
+
+  /** Text in any of the fields; the row of payloads is read once, and only if the narrow fields do not have it. */
+  private search(fields: readonly SearchField[], text: string): string {
+    const lower = (needle: string) => this.bind(needle.replaceAll(/[A-Z]/g, (char) => char.toLowerCase()));
+    const contains = (column: string, needle: string) => `instr(lower(COALESCE(${column}, '')), ${lower(needle)}) > 0`;
+    const narrow = fields.filter((field) => !isPayload(field)).map((field) => contains(`${this.alias}.${field}`, text));
+    const inJson = JSON.stringify(text).slice(1, -1);
+    const wide = fields.filter(isPayload).map((field) => contains(`p.${field}`, inJson));
+    const payloads = `EXISTS (SELECT 1 FROM payloads p WHERE p.n = ${this.alias}.n AND (${wide.join(" OR ")}))`;
+    return `(${[...narrow, ...(wide.length > 0 ? [payloads] : [])].join(" OR ")})`;
+  }
+
+  /** Whether a JSON object holds every entry of another, nested objects likewise. */
+  private contains(object: string, wanted: { [key: string]: Json }, depth: number): string {
+    const alias = `c${depth}`;
+    const tests = Object.entries(wanted).map(([key, value]) => {
+      const entry = `SELECT 1 FROM json_each(${object}) ${alias} WHERE ${alias}.key = ${this.bind(key)} AND`;
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+        const nested = `CASE ${alias}.type WHEN 'object' THEN ${alias}.value ELSE '[]' END`;
+        return `EXISTS (${entry} ${alias}.type = 'object' AND ${this.contains(nested, value, depth + 1)})`;
+      }
+      return `EXISTS (${entry} ${this.sameJson(alias, value)})`;
+    });
+    return tests.length === 0 ? "1" : balanced(tests, "AND");
+  }
+
+  private sameJson(alias: string, value: Exclude<Json, { [key: string]: Json }>): string {
+    if (value === null || typeof value === "boolean") return `${alias}.type = ${this.bind(String(value))}`;
+    if (typeof value === "number")
+      return `(${alias}.type IN ('integer', 'real') AND ${alias}.value = ${this.bind(value)})`;
+    if (typeof value === "string") return `(${alias}.type = 'text' AND ${alias}.value = ${this.bind(value)})`;
+    return `(${alias}.type = 'array' AND ${alias}.value = ${this.bind(JSON.stringify(value))})`;
+  }
+
+  /**
+   * One entry that passes every test; or, when all tests are negative, no entry that any of them names:
+   * `neq(metadata_key, "k")` is "there is no k", not "there is something besides k".
+   */
+  private pair(kind: PairKind, tests: PairTest[]): string {
+    const { from, parts } = this.entries(kind);
+    const column = (part: PairPart) => parts[part] ?? "NULL";
+    if (tests.every(({ operator }) => operator === "neq")) {
+      const named = tests.map(({ part, value }) => this.test(column(part), "eq", this.clip(part, value)));
+      return `(NOT EXISTS (SELECT 1 FROM ${from} AND ${balanced(named, "OR")}))`;
+    }
+    const passed = tests.map(({ part, operator, value }) => this.test(column(part), operator, this.clip(part, value)));
+    return `EXISTS (SELECT 1 FROM ${from} AND ${balanced(passed, "AND")})`;
+  }
+
+  /** Values are kept up to a length; a longer one is compared as far as it is kept. */
+  private clip(part: PairPart, value: Literal | Literal[]): Literal | Literal[] {
+    if (Array.isArray(value)) return value.map((item) => this.clip(part, item) as Literal);
+    return part === "value" && typeof value === "string" ? value.slice(0, MAX_VALUE) : value;
+  }
+
+  private entries(kind: PairKind): { from: string; parts: Partial<Record<PairPart, string>> } {
+    const { alias } = this;
+    switch (kind) {
+      case "metadata":
+        return {
+          from: `json_each(${this.metadata()}) e WHERE 1`,
+          parts: {
+            key: "e.key",
+            value: `substr(CASE e.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE CAST(e.value AS TEXT) END, 1, ${MAX_VALUE})`,
+          },
+        };
+      case "input":
+      case "output":
+        return {
+          from: `payloads q, json_each(q.${kind}_pairs) e WHERE q.n = ${alias}.n`,
+          parts: { key: "(e.value ->> 0)", value: "(e.value ->> 1)" },
+        };
+      case "feedback":
+        return {
+          from: `feedback f WHERE f.run_id = ${alias}.id`,
+          parts: {
+            key: "f.key",
+            score: "f.score",
+            value: `substr(f.value_text, 1, ${MAX_VALUE})`,
+            source: "f.source_type",
+          },
+        };
+    }
+  }
+}
+
+function isPayload(field: SearchField): boolean {
+  return field === "inputs" || field === "outputs";
+}
+
+/** `a AND (b AND c)` in halves, for SQLite bounds the depth of an expression. */
+function balanced(tests: string[], operator: string): string {
+  if (tests.length === 1) return tests[0] as string;
+  const middle = tests.length >> 1;
+  return `(${balanced(tests.slice(0, middle), operator)} ${operator} ${balanced(tests.slice(middle), operator)})`;
+}

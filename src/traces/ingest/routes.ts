@@ -1,0 +1,119 @@
+/** Where the tracing SDKs send runs. */
+import type { Context, MiddlewareHandler } from "hono";
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { decodedBody, INGEST_LIMIT, wholeBody } from "./body.ts";
+import { boundaryOf, readParts } from "./multipart.ts";
+import { Gathering, isObject } from "./operations.ts";
+import { take } from "./take.ts";
+
+const tags = ["Traces"];
+const batchRoute = describeRoute({ tags, summary: "Take a batch of runs as JSON: {post, patch}" });
+const runRoute = describeRoute({ tags, summary: "Take one run" });
+
+/** Ingest under a prefix of its own, such as /api/v1. */
+export function ingestRoutes(): Hono<App> {
+  return commonRoutes()
+    .post("/runs/batch", batchRoute, async (c) => takeBatch(c, await jsonBody(c.req.raw)))
+    .post("/runs", runRoute, async (c) => takeRun(c, await jsonBody(c.req.raw)));
+}
+
+/**
+ * Ingest at the root, where `POST /runs` and `POST /runs/batch` are routes of the Agent Server too. The body tells: one
+ * that is no trace run goes on to the next route, still readable.
+ */
+export function rootIngestRoutes(): Hono<App> {
+  return commonRoutes()
+    .post("/runs/batch", batchRoute, dispatch(isBatch, takeBatch))
+    .post("/runs", runRoute, dispatch(isTraceRun, takeRun));
+}
+
+function commonRoutes(): Hono<App> {
+  return new Hono<App>()
+    .post("/runs/multipart", describeRoute({ tags, summary: "Take runs as multipart/form-data" }), async (c) => {
+      const boundary = boundaryOf(c.req.header("content-type") ?? null);
+      const gathering = new Gathering();
+      for await (const part of readParts(decodedBody(c.req.raw), boundary)) gathering.addPart(part);
+      return answer(c, gathering);
+    })
+    .patch("/runs/:run_id", describeRoute({ tags, summary: "Update one run" }), async (c) => {
+      const gathering = new Gathering();
+      gathering.addRun("patch", await jsonBody(c.req.raw), c.req.param("run_id"));
+      return answerOne(c, gathering);
+    });
+}
+
+async function takeBatch(c: Context<App>, body: unknown): Promise<Response> {
+  if (!isObject(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
+  const gathering = new Gathering();
+  for (const kind of ["post", "patch"] as const) {
+    const runs = body[kind] ?? [];
+    if (!Array.isArray(runs)) throw new Problem(422, `Invalid body.${kind}: expected a list of runs.`);
+    for (const run of runs) gathering.addRun(kind, run);
+  }
+  return answer(c, gathering);
+}
+
+async function takeRun(c: Context<App>, body: unknown): Promise<Response> {
+  const gathering = new Gathering();
+  gathering.addRun("post", body);
+  return answerOne(c, gathering);
+}
+
+async function answer(c: Context<App>, gathering: Gathering): Promise<Response> {
+  return c.json(await take(c.env, c.get("principal"), gathering), 202);
+}
+
+/** A single run that cannot be taken is the caller's error, for nothing else rides on the request. */
+async function answerOne(c: Context<App>, gathering: Gathering): Promise<Response> {
+  const result = await take(c.env, c.get("principal"), gathering);
+  const fault = result.errors[0];
+  if (result.taken === 0 && fault) throw new Problem(422, `Invalid run: ${fault.message}.`);
+  return c.json(result, 202);
+}
+
+async function jsonBody(request: Request): Promise<unknown> {
+  const bytes = await wholeBody(request);
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new Problem(400, "Malformed JSON in request body.");
+  }
+}
+
+/** `{post: […], patch: […]}`; the Agent Server's batch is a list. */
+function isBatch(body: unknown): boolean {
+  return isObject(body) && ("post" in body || "patch" in body);
+}
+
+/** A trace run has an id and a place or type; the Agent Server's has an assistant. */
+function isTraceRun(body: unknown): boolean {
+  if (!isObject(body) || "assistant_id" in body) return false;
+  return ["run_type", "dotted_order", "trace_id", "session_name"].some((field) => field in body);
+}
+
+function dispatch(
+  isOurs: (body: unknown) => boolean,
+  handle: (c: Context<App>, body: unknown) => Promise<Response>,
+): MiddlewareHandler<App> {
+  return async (c, next) => {
+    const bytes = await wholeBody(c.req.raw, INGEST_LIMIT);
+    const body = parseOrNothing(bytes);
+    if (isOurs(body)) return handle(c, body);
+    const headers = new Headers(c.req.raw.headers);
+    headers.delete("content-encoding");
+    headers.delete("content-length");
+    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers, body: bytes, signal: c.req.raw.signal });
+    await next();
+  };
+}
+
+function parseOrNothing(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+/** Token counts and costs that a run reports about itself. */
+import { isObject } from "./operations.ts";
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_token_details?: Record<string, number>;
+  completion_token_details?: Record<string, number>;
+  /** US dollars, when the sender computed them. */
+  prompt_cost?: number;
+  completion_cost?: number;
+  total_cost?: number;
+}
+
+/**
+ * Reads usage where the SDKs put it: `outputs.usage_metadata`, `extra.metadata.usage_metadata`, LangChain's generations,
+ * and the legacy `outputs.llm_output.token_usage`.
+ */
+export function usageOf(outputs: unknown, extra: unknown): Usage | undefined {
+  const metadata = isObject(extra) ? extra["metadata"] : undefined;
+  return (
+    fromUsageMetadata(at(outputs, "usage_metadata")) ??
+    fromUsageMetadata(at(metadata, "usage_metadata")) ??
+    fromGenerations(at(outputs, "generations")) ??
+    fromTokenUsage(at(at(outputs, "llm_output"), "token_usage") ?? at(at(outputs, "llm_output"), "tokenUsage"))
+  );
+}
+
+function fromUsageMetadata(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  return usage(value["input_tokens"], value["output_tokens"], value["total_tokens"], {
+    prompt_token_details: details(value["input_token_details"]),
+    completion_token_details: details(value["output_token_details"]),
+    prompt_cost: amount(value["input_cost"]),
+    completion_cost: amount(value["output_cost"]),
+    total_cost: amount(value["total_cost"]),
+  });
+}
+
+/** `generations[][].message[.kwargs].usage_metadata`, summed. */
+function fromGenerations(value: unknown): Usage | undefined {
+  if (!Array.isArray(value)) return undefined;
+  let sum: Usage | undefined;
+  for (const generation of value.flat()) {
+    const message = at(generation, "message");
+    const found = fromUsageMetadata(at(message, "usage_metadata") ?? at(at(message, "kwargs"), "usage_metadata"));
+    if (found) sum = sum ? addUsage(sum, found) : found;
+  }
+  return sum;
+}
+
+function fromTokenUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  return usage(
+    value["prompt_tokens"] ?? value["promptTokens"],
+    value["completion_tokens"] ?? value["completionTokens"],
+    value["total_tokens"] ?? value["totalTokens"],
+    {},
+  );
+}
+
+function usage(prompt: unknown, completion: unknown, total: unknown, more: Partial<Usage>): Usage | undefined {
+  const given = [prompt, completion, total].map(count);
+  const costs = [more.prompt_cost, more.completion_cost, more.total_cost];
+  if ([...given, ...costs].every((value) => value === undefined)) return undefined;
+  const prompt_tokens = given[0] ?? 0;
+  const completion_tokens = given[1] ?? 0;
+  return { prompt_tokens, completion_tokens, total_tokens: given[2] ?? prompt_tokens + completion_tokens, ...more };
+}
+
+/** The sum of two usages, details by name. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    prompt_tokens: a.prompt_tokens + b.prompt_tokens,
+    completion_tokens: a.completion_tokens + b.completion_tokens,
+    total_tokens: a.total_tokens + b.total_tokens,
+    prompt_token_details: addDetails(a.prompt_token_details, b.prompt_token_details),
+    completion_token_details: addDetails(a.completion_token_details, b.completion_token_details),
+    prompt_cost: addAmounts(a.prompt_cost, b.prompt_cost),
+    completion_cost: addAmounts(a.completion_cost, b.completion_cost),
+    total_cost: addAmounts(a.total_cost, b.total_cost),
+  };
+}
+
+function addDetails(a?: Record<string, number>, b?: Record<string, number>): Record<string, number> | undefined {
+  if (!a || !b) return a ?? b;
+  const sum = { ...a };
+  for (const [name, value] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + value;
+  return sum;
+}
+
+function addAmounts(a?: number, b?: number): number | undefined {
+  return a === undefined ? b : a + (b ?? 0);
+}
+
+function details(value: unknown): Record<string, number> | undefined {
+  if (!isObject(value)) return undefined;
+  const kept = Object.entries(value).flatMap(([name, item]) => {
+    const tokens = count(item);
+    return tokens === undefined ? [] : [[name.slice(0, 60), tokens] as const];
+  });
+  return kept.length > 0 ? Object.fromEntries(kept.slice(0, 20)) : undefined;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value < 1e12 ? Math.round(value) : undefined;
+}
+
+function amount(value: unknown): number | undefined {
+  const number = typeof value === "string" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function at(value: unknown, key: string): unknown {
+  return isObject(value) ? value[key] : undefined;
+}

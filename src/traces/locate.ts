@@ -1,0 +1,62 @@
+/** In which partition a run lies, when the caller knows only its id. */
+import type { Database } from "../db/client.ts";
+import { uuidTime } from "./dotted.ts";
+import { tracePartition } from "./rpc.ts";
+import { listWorkspacePartitions } from "./store.ts";
+import { dayOf } from "./time.ts";
+
+export interface Place {
+  projectId: string;
+  day: string;
+}
+
+export interface LocateHint {
+  projectId?: string;
+  /** The run's start_time, microseconds. */
+  start?: number;
+}
+
+const DAY_MICROS = 86_400_000_000;
+/** Ids without a time in them are looked for in this many of the newest partitions. */
+const RECENT = 60;
+const AT_ONCE = 6;
+
+/**
+ * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the
+ * workspace's most recent partitions. Ids that lie nowhere there are absent from the answer.
+ */
+export async function locateRuns(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  ids: string[],
+  hint: LocateHint = {},
+): Promise<Map<string, Place>> {
+  const found = new Map<string, Place>();
+  await search(ids, hint.start === undefined ? uuidDays(ids) : daysAround([hint.start]));
+  const missing = ids.filter((id) => !found.has(id));
+  if (missing.length > 0) await search(missing, undefined);
+  return found;
+
+  async function search(wanted: string[], days: string[] | undefined): Promise<void> {
+    if (days?.length === 0) return;
+    const partitions = await listWorkspacePartitions(db, workspaceId, { days, projectId: hint.projectId }, RECENT);
+    for (let i = 0; i < partitions.length && wanted.some((id) => !found.has(id)); i += AT_ONCE) {
+      const asked = partitions.slice(i, i + AT_ONCE).map(async ({ projectId, day }) => {
+        for (const id of await tracePartition(env, workspaceId, projectId, day).which(wanted)) {
+          found.set(id, { projectId, day });
+        }
+      });
+      await Promise.all(asked);
+    }
+  }
+}
+
+function uuidDays(ids: string[]): string[] {
+  return daysAround(ids.flatMap((id) => uuidTime(id) ?? []));
+}
+
+function daysAround(times: number[]): string[] {
+  const days = times.flatMap((time) => [time, time - DAY_MICROS, time + DAY_MICROS].filter((t) => t >= 0).map(dayOf));
+  return [...new Set(days)].slice(0, 30);
+}

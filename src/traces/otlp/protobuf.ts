@@ -1,0 +1,141 @@
+/**
+ * ExportTraceServiceRequest in protobuf (opentelemetry-proto, trace/v1). Read field by field: workerd forbids the code that
+ * general decoders generate, and only these fields are of use here.
+ */
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Problem } from "../../http/problem.ts";
+import { type Attributes, attributesOf, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
+
+type Fields = Record<number, (reader: BinaryReader) => void>;
+
+/** The spans of a request. 400 when the bytes are no such message. */
+export function spansFromProtobuf(bytes: Uint8Array): OtlpSpan[] {
+  const spans: OtlpSpan[] = [];
+  try {
+    read(new BinaryReader(bytes), { 1: (reader) => readResourceSpans(reader.bytes(), spans) });
+  } catch {
+    throw new Problem(400, "The body is not an ExportTraceServiceRequest in protobuf.");
+  }
+  return spans;
+}
+
+/** ExportTraceServiceResponse: empty when everything was taken. */
+export function responseToProtobuf(rejected: number, message: string): Uint8Array {
+  const writer = new BinaryWriter();
+  if (rejected > 0)
+    writer
+      .tag(1, WireType.LengthDelimited)
+      .fork()
+      .tag(1, WireType.Varint)
+      .int64(rejected)
+      .tag(2, WireType.LengthDelimited)
+      .string(message)
+      .join();
+  return writer.finish();
+}
+
+function read(reader: BinaryReader, fields: Fields): void {
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    const one = fields[field];
+    if (one) one(reader);
+    else reader.skip(type, field);
+  }
+}
+
+function readResourceSpans(bytes: Uint8Array, spans: OtlpSpan[]): void {
+  const own: OtlpSpan[] = [];
+  let resource: Attributes = {};
+  read(new BinaryReader(bytes), {
+    1: (reader) => (resource = readAttributes(reader.bytes(), 1)),
+    2: (reader) => read(new BinaryReader(reader.bytes()), { 2: (inner) => own.push(readSpan(inner.bytes())) }),
+  });
+  for (const span of own) spans.push({ ...span, resource });
+}
+
+function readSpan(bytes: Uint8Array): OtlpSpan {
+  const entries: [string, unknown][] = [];
+  const span: Omit<OtlpSpan, "attributes"> = {
+    traceId: "",
+    spanId: "",
+    parentSpanId: "",
+    name: "",
+    start: undefined,
+    end: undefined,
+    resource: {},
+    events: [],
+    status: { code: 0, message: "" },
+  };
+  read(new BinaryReader(bytes), {
+    1: (reader) => (span.traceId = hex(reader.bytes())),
+    2: (reader) => (span.spanId = hex(reader.bytes())),
+    4: (reader) => (span.parentSpanId = hex(reader.bytes())),
+    5: (reader) => (span.name = reader.string()),
+    7: (reader) => (span.start = micros(reader.fixed64())),
+    8: (reader) => (span.end = micros(reader.fixed64())),
+    9: (reader) => entries.push(readKeyValue(reader.bytes(), 0)),
+    11: (reader) => span.events.push(readEvent(reader.bytes())),
+    15: (reader) =>
+      read(new BinaryReader(reader.bytes()), {
+        2: (inner) => (span.status.message = inner.string()),
+        3: (inner) => (span.status.code = inner.int32()),
+      }),
+  });
+  return { ...span, attributes: attributesOf(entries) };
+}
+
+function readEvent(bytes: Uint8Array): OtlpEvent {
+  const entries: [string, unknown][] = [];
+  const event: Omit<OtlpEvent, "attributes"> = { name: "", time: undefined };
+  read(new BinaryReader(bytes), {
+    1: (reader) => (event.time = micros(reader.fixed64())),
+    2: (reader) => (event.name = reader.string()),
+    3: (reader) => entries.push(readKeyValue(reader.bytes(), 0)),
+  });
+  return { ...event, attributes: attributesOf(entries) };
+}
+
+/** A message whose field of this number is a list of KeyValue. */
+function readAttributes(bytes: Uint8Array, field: number, depth = 0): Attributes {
+  const entries: [string, unknown][] = [];
+  read(new BinaryReader(bytes), { [field]: (reader) => entries.push(readKeyValue(reader.bytes(), depth)) });
+  return attributesOf(entries);
+}
+
+function readKeyValue(bytes: Uint8Array, depth: number): [string, unknown] {
+  let key = "";
+  let value: unknown = null;
+  read(new BinaryReader(bytes), {
+    1: (reader) => (key = reader.string()),
+    2: (reader) => (value = readValue(reader.bytes(), depth)),
+  });
+  return [key, value];
+}
+
+function readValue(bytes: Uint8Array, depth: number): unknown {
+  let value: unknown = null;
+  const list: unknown[] = [];
+  if (depth > MAX_ATTRIBUTE_DEPTH) return null;
+  read(new BinaryReader(bytes), {
+    1: (reader) => (value = reader.string()),
+    2: (reader) => (value = reader.bool()),
+    3: (reader) => (value = Number(reader.int64())),
+    4: (reader) => (value = reader.double()),
+    5: (reader) => {
+      read(new BinaryReader(reader.bytes()), { 1: (inner) => list.push(readValue(inner.bytes(), depth + 1)) });
+      value = list;
+    },
+    6: (reader) => (value = readAttributes(reader.bytes(), 1, depth + 1)),
+    7: (reader) => (value = Buffer.from(reader.bytes()).toString("base64")),
+  });
+  return value;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+function micros(nanos: bigint | string | number): number | undefined {
+  const value = Number(BigInt(nanos) / 1000n);
+  return value > 0 ? value : undefined;
+}

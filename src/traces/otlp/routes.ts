@@ -1,0 +1,71 @@
+/** Traces over OTLP/HTTP, in protobuf and JSON. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { wholeBody } from "../ingest/body.ts";
+import { Gathering, isObject, parseJson } from "../ingest/operations.ts";
+import { take } from "../ingest/take.ts";
+import { spansFromJson } from "./json.ts";
+import { parsed } from "./messages.ts";
+import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
+import { runIdOf, runOfSpan } from "./run.ts";
+import type { OtlpSpan } from "./span.ts";
+
+const MAX_SPANS = 10_000;
+
+export const otlp = new Hono<App>().post(
+  "/otel/v1/traces",
+  describeRoute({ tags: ["Traces"], summary: "Take spans over OTLP/HTTP (protobuf or JSON)" }),
+  async (c) => {
+    const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
+    const bytes = await wholeBody(c.req.raw);
+    const spans = isJson ? spansFromJson(parseJson(new TextDecoder().decode(bytes))) : spansOf(c, bytes);
+    if (spans.length > MAX_SPANS) throw new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
+    const result = await take(c.env, c.get("principal"), gather(spans, c.req.header("langsmith-project")));
+    const message = result.errors
+      .map((fault) => fault.message)
+      .join("; ")
+      .slice(0, 1_000);
+    if (!isJson) {
+      const body = responseToProtobuf(result.rejected, message) as Uint8Array<ArrayBuffer>;
+      return c.body(body, 200, { "content-type": "application/x-protobuf" });
+    }
+    const partial = result.rejected > 0 ? { rejectedSpans: String(result.rejected), errorMessage: message } : {};
+    return c.json({ partialSuccess: partial });
+  },
+);
+
+function spansOf(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
+  if (/^application\/(x-)?protobuf\b/i.test(c.req.header("content-type") ?? "")) return spansFromProtobuf(bytes);
+  throw new Problem(415, "Send spans as application/x-protobuf or application/json.");
+}
+
+function gather(spans: OtlpSpan[], project: string | undefined): Gathering {
+  const gathering = new Gathering();
+  const runIds = new Map(spans.map((span) => [span.spanId, runIdOf(span)]));
+  for (const span of spans) {
+    if (span.spanId.length !== 16 || span.traceId.length !== 32) {
+      gathering.fault(null, "a span needs a traceId of 16 bytes and a spanId of 8");
+      continue;
+    }
+    const run = runOfSpan(span, runIds, project);
+    gathering.addRun("post", run);
+    addAttachments(gathering, String(run["id"]), parsed(span.attributes["langsmith.attachments"]));
+  }
+  return gathering;
+}
+
+/** `[{name, mime_type, content (base64)}]` */
+function addAttachments(gathering: Gathering, runId: string, list: unknown): void {
+  if (!Array.isArray(list)) return;
+  for (const item of list.filter(isObject)) {
+    const { name, content, mime_type: type } = item;
+    if (typeof name !== "string" || typeof content !== "string") continue;
+    gathering.addPart({
+      name: `attachment.${runId}.${name}`,
+      type: typeof type === "string" ? type : "application/octet-stream",
+      data: Buffer.from(content.replace(/^data:[^,]*,/, ""), "base64"),
+    });
+  }
+}

@@ -1,0 +1,137 @@
+/** The TracePartition Durable Object: the runs of one project that started on one UTC day. */
+import { DurableObject } from "cloudflare:workers";
+import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
+import { readMeta, writeMeta } from "./partition/meta.ts";
+import { queryRuns, readPage } from "./partition/read.ts";
+import { deleteOutside, expiryOf, register, REGISTER_DELAY_MS } from "./partition/register.ts";
+import { childrenOf, listThreads, partitionStats } from "./partition/stats.ts";
+import { migrate } from "./partition/tables.ts";
+import { applyWrites } from "./partition/write.ts";
+import { priceTable } from "./prices.ts";
+import type {
+  PageRequest,
+  PartitionIdentity,
+  PartitionStats,
+  QueriedRun,
+  QueryRequest,
+  RunPage,
+  RunSelection,
+  RunWrite,
+  StoredFeedback,
+  ThreadSummary,
+  TracePartitionRpc,
+} from "./rpc.ts";
+import { dayBounds } from "./time.ts";
+
+export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
+  private alarmIsSet = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    migrate(ctx.storage);
+  }
+
+  async upsert(identity: PartitionIdentity, writes: RunWrite[]): Promise<void> {
+    this.ctx.storage.transactionSync(() => {
+      this.identify(identity);
+      applyWrites(this.sql, dayBounds(identity.day), writes, priceTable(this.env.TRACE_PRICES));
+    });
+    await this.tell();
+  }
+
+  async which(ids: string[]): Promise<string[]> {
+    const rows = this.sql.exec<{ id: string }>(
+      "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+      JSON.stringify(ids),
+    );
+    return rows.toArray().map(({ id }) => id);
+  }
+
+  async readPage(request: PageRequest): Promise<RunPage> {
+    return this.known((identity) => readPage(this.sql, identity, request)) ?? { runs: [], next: null, done: true };
+  }
+
+  async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
+    return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async stats(selection: RunSelection): Promise<PartitionStats> {
+    const nobody = { workspaceId: "", projectId: "", day: "", traceTier: "longlived" as const };
+    return partitionStats(this.sql, readMeta(this.sql, "identity") ?? nobody, selection);
+  }
+
+  async threads(selection: RunSelection): Promise<ThreadSummary[]> {
+    return this.known((identity) => listThreads(this.sql, identity, selection)) ?? [];
+  }
+
+  async children(id: string): Promise<{ direct: string[]; all: string[] }> {
+    return childrenOf(this.sql, id);
+  }
+
+  async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
+    return this.ctx.storage.transactionSync(() => {
+      this.identify(identity);
+      return putFeedback(this.sql, feedback);
+    });
+  }
+
+  async getFeedback(ids: string[]): Promise<StoredFeedback[]> {
+    return getFeedback(this.sql, ids);
+  }
+
+  async deleteFeedback(id: string): Promise<boolean> {
+    return this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id));
+  }
+
+  async destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void> {
+    await deleteOutside(this.env, identity);
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+    this.alarmIsSet = false;
+    migrate(this.ctx.storage);
+  }
+
+  override async alarm(): Promise<void> {
+    this.alarmIsSet = false;
+    const identity = readMeta(this.sql, "identity");
+    if (!identity) return;
+    const expiry = expiryOf(this.env, this.sql) ?? Number.POSITIVE_INFINITY;
+    if (expiry <= Date.now()) return this.destroy(identity);
+    await register(this.env, this.sql);
+    // A write during the registration has set its own, earlier alarm.
+    if (!this.alarmIsSet) await this.ctx.storage.setAlarm(expiry);
+  }
+
+  private get sql(): SqlStorage {
+    return this.ctx.storage.sql;
+  }
+
+  private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
+    const identity = readMeta(this.sql, "identity");
+    return identity === undefined ? undefined : read(identity);
+  }
+
+  private identify(identity: PartitionIdentity): void {
+    const known = readMeta(this.sql, "identity");
+    if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
+  }
+
+  /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
+  private async tell(): Promise<void> {
+    const isFirst = readMeta(this.sql, "registered") === undefined;
+    if (!isFirst && this.alarmIsSet) return;
+    if (!this.alarmIsSet) {
+      this.alarmIsSet = true;
+      await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
+    }
+    if (!isFirst) return;
+    try {
+      await register(this.env, this.sql);
+    } catch (error) {
+      // The runs are safe, and the alarm will register them.
+      console.error(
+        JSON.stringify({ level: "error", message: `Registering a trace partition failed: ${String(error)}` }),
+      );
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** What a partition knows about itself: who it is, how much it holds, what D1 has not been told yet. */
+import type { PartitionIdentity } from "../rpc.ts";
+
+export interface Counts {
+  rows: number;
+  bytes: number;
+  /** start_time of the newest run, microseconds. */
+  lastStart: number;
+}
+
+type Meta = {
+  identity: PartitionIdentity;
+  counts: Counts;
+  /** Milliseconds: when the last write came, from which retention counts. */
+  written: number;
+  /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
+  registered: Counts;
+};
+
+export function readMeta<K extends keyof Meta>(sql: SqlStorage, name: K): Meta[K] | undefined {
+  const row = sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0];
+  return row === undefined ? undefined : (JSON.parse(row.value) as Meta[K]);
+}
+
+export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
+  sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+}
+
+/** Counts new runs. D1 is then behind, which the alarm mends: `counts` is its outbox, in the runs' own transaction. */
+export function addToCounts(sql: SqlStorage, added: Counts): void {
+  const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
+  writeMeta(sql, "counts", {
+    rows: counts.rows + added.rows,
+    bytes: counts.bytes + added.bytes,
+    lastStart: Math.max(counts.lastStart, added.lastStart),
+  });
+  writeMeta(sql, "written", Date.now());
+}

@@ -1,0 +1,198 @@
+/** The partition's tables, and the migrations that make them. */
+
+/**
+ * `runs` is narrow, for filters and lists read all of it; what is heavy lies in `payloads` under the same number.
+ * Times are microseconds, costs US dollars, lists and objects JSON.
+ */
+const MIGRATIONS: { id: string; sql: string }[] = [
+  {
+    id: "0000_runs",
+    sql: `
+      CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE runs (
+        n INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        trace_id TEXT NOT NULL,
+        parent_run_id TEXT,
+        parent_run_ids TEXT NOT NULL,
+        dotted_order TEXT NOT NULL,
+        -- 1: the sender gave dotted_order. 0: it is derived from the parent, as far as that is known. 2: a root without one.
+        placed INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        run_type TEXT NOT NULL,
+        start_time INTEGER NOT NULL,
+        end_time INTEGER,
+        first_token_time INTEGER,
+        status TEXT NOT NULL,
+        is_root INTEGER NOT NULL,
+        error TEXT,
+        tags TEXT NOT NULL,
+        metadata TEXT,
+        thread_id TEXT,
+        reference_example_id TEXT,
+        execution_order INTEGER NOT NULL,
+        -- What the run says of itself; the totals include its descendants.
+        usage TEXT,
+        total_tokens INTEGER,
+        prompt_tokens INTEGER,
+        completion_tokens INTEGER,
+        total_cost REAL,
+        prompt_cost REAL,
+        completion_cost REAL,
+        usage_details TEXT,
+        feedback_stats TEXT,
+        -- Which fields came from a patch: a late post leaves them alone.
+        patched INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+      );
+      CREATE INDEX runs_start ON runs (start_time, id);
+      CREATE INDEX runs_trace ON runs (trace_id);
+      CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
+      CREATE INDEX runs_roots ON runs (start_time, id) WHERE is_root = 1;
+      CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
+      CREATE TABLE payloads (
+        n INTEGER PRIMARY KEY,
+        inputs TEXT,
+        outputs TEXT,
+        extra TEXT,
+        events TEXT,
+        serialized TEXT,
+        input_pairs TEXT,
+        output_pairs TEXT,
+        -- field -> {hash, bytes}: the column then holds a preview only.
+        large TEXT,
+        attachments TEXT
+      );
+      CREATE TABLE feedback (
+        id TEXT PRIMARY KEY,
+        run_id TEXT,
+        trace_id TEXT,
+        key TEXT NOT NULL,
+        score REAL,
+        -- The value as JSON, and as the text that filters compare.
+        value TEXT,
+        value_text TEXT,
+        source_type TEXT NOT NULL,
+        -- Everything else as JSON.
+        rest TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        modified_at INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX feedback_run ON feedback (run_id);
+    `,
+  },
+];
+
+/** Brings the tables to the newest migration. Cheap when they are there. */
+export function migrate(storage: DurableObjectStorage): void {
+  storage.transactionSync(() => {
+    storage.sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id TEXT PRIMARY KEY)");
+    const done = new Set(
+      storage.sql
+        .exec<{ id: string }>("SELECT id FROM _migrations")
+        .toArray()
+        .map((row) => row.id),
+    );
+    for (const { id, sql } of MIGRATIONS) {
+      if (done.has(id)) continue;
+      storage.sql.exec(sql);
+      storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
+    }
+  });
+}
+
+/** A row of `runs`. */
+export interface RunRow {
+  n: number;
+  id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  parent_run_ids: string;
+  dotted_order: string;
+  placed: number;
+  name: string;
+  run_type: string;
+  start_time: number;
+  end_time: number | null;
+  first_token_time: number | null;
+  status: "success" | "error" | "pending";
+  is_root: number;
+  error: string | null;
+  tags: string;
+  metadata: string | null;
+  thread_id: string | null;
+  reference_example_id: string | null;
+  execution_order: number;
+  usage: string | null;
+  total_tokens: number | null;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  total_cost: number | null;
+  prompt_cost: number | null;
+  completion_cost: number | null;
+  usage_details: string | null;
+  feedback_stats: string | null;
+  patched: number;
+  bytes: number;
+}
+
+/** A row of `payloads`. */
+export interface PayloadRow {
+  inputs: string | null;
+  outputs: string | null;
+  extra: string | null;
+  events: string | null;
+  serialized: string | null;
+  input_pairs: string | null;
+  output_pairs: string | null;
+  large: string | null;
+  attachments: string | null;
+}
+
+export type WholeRow = RunRow & PayloadRow;
+
+export const RUN_COLUMNS = [
+  "n",
+  "id",
+  "trace_id",
+  "parent_run_id",
+  "parent_run_ids",
+  "dotted_order",
+  "placed",
+  "name",
+  "run_type",
+  "start_time",
+  "end_time",
+  "first_token_time",
+  "status",
+  "is_root",
+  "error",
+  "tags",
+  "metadata",
+  "thread_id",
+  "reference_example_id",
+  "execution_order",
+  "usage",
+  "total_tokens",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "usage_details",
+  "feedback_stats",
+  "patched",
+  "bytes",
+] as const satisfies (keyof RunRow)[];
+
+export const PAYLOAD_COLUMNS = [
+  "inputs",
+  "outputs",
+  "extra",
+  "events",
+  "serialized",
+  "input_pairs",
+  "output_pairs",
+  "large",
+  "attachments",
+] as const satisfies (keyof PayloadRow)[];

@@ -1,0 +1,71 @@
+/** Upserting a batch of writes in one transaction. */
+import { uuidTime } from "../dotted.ts";
+import { refreshStats } from "./feedback.ts";
+import type { PriceTable } from "../prices.ts";
+import type { RunWrite } from "../rpc.ts";
+import { type Day, emptyRow, merge } from "./merge.ts";
+import { addToCounts } from "./meta.ts";
+import { placeDerived } from "./place.ts";
+import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "./tables.ts";
+import { sumTotals } from "./totals.ts";
+
+const PAYLOAD_FIELDS_WITH_N = ["n", ...PAYLOAD_COLUMNS] as const;
+const INSERT_RUN = insertOf("runs", RUN_COLUMNS);
+const INSERT_PAYLOAD = insertOf("payloads", PAYLOAD_FIELDS_WITH_N);
+
+function insertOf(table: string, columns: readonly string[]): string {
+  return `INSERT OR REPLACE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+}
+
+/** Merges the writes into the runs that are there. To be called inside a transaction. */
+export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], prices: PriceTable): void {
+  const ids = [...new Set(writes.map(({ id }) => id))];
+  const stored = loadRows(sql, ids);
+  const before = new Map([...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes }]));
+  const rows = new Map(stored);
+  for (const write of writes) {
+    const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
+    rows.set(write.id, merge(row, write, day, prices));
+  }
+  const changed = [...rows.values()].filter((row) => before.get(row.id)?.text !== JSON.stringify(row));
+  if (changed.length === 0) return;
+  let next = nextNumber(sql);
+  for (const row of changed) {
+    if (row.n === 0) row.n = next++;
+    sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
+    sql.exec(INSERT_PAYLOAD, ...PAYLOAD_FIELDS_WITH_N.map((column) => row[column]));
+  }
+  const changedIds = changed.map(({ id }) => id);
+  const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
+  const moved = placeDerived(sql, changedIds);
+  sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  const fresh = changed.filter(({ id }) => !before.has(id));
+  refreshStats(
+    sql,
+    fresh.map(({ id }) => id),
+  );
+  addToCounts(sql, {
+    rows: fresh.length,
+    bytes: changed.reduce((sum, row) => sum + row.bytes - (before.get(row.id)?.bytes ?? 0), 0),
+    lastStart: changed.reduce((last, row) => Math.max(last, row.start_time), 0),
+  });
+}
+
+/** When nothing says when the run started: the time in its id if that lies in the day, else the day's begin. */
+function startWithin(day: Day, id: string): number {
+  const time = uuidTime(id);
+  return time !== undefined && time >= day.start && time < day.end ? time : day.start;
+}
+
+function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
+  const columns = [...RUN_COLUMNS.map((name) => `r.${name}`), ...PAYLOAD_COLUMNS.map((name) => `p.${name}`)].join(", ");
+  const rows = sql.exec(
+    `SELECT ${columns} FROM runs r JOIN payloads p ON p.n = r.n WHERE r.id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(ids),
+  );
+  return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));
+}
+
+function nextNumber(sql: SqlStorage): number {
+  return (sql.exec<{ n: number | null }>("SELECT max(n) AS n FROM runs").one().n ?? 0) + 1;
+}

@@ -1,0 +1,152 @@
+/** Tracing projects: `/sessions`. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { projectStats } from "../query/stats.ts";
+import { tracePartition } from "../rpc.ts";
+import {
+  deleteProject,
+  findProject,
+  findProjectByName,
+  insertProject,
+  lastRunTime,
+  listPartitions,
+  listProjects,
+  type ProjectRow,
+  updateProject,
+} from "../store.ts";
+import { forgetProjects, newProject } from "./resolve.ts";
+import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
+
+const tags = ["Projects"];
+const AT_ONCE = 10;
+
+export const projects = new Hono<App>()
+  .post("/sessions", describeRoute({ tags, summary: "Create a project" }), body(CreateProject), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const given = c.req.valid("json");
+    const { name, metadata, extra = {}, start_time, end_time } = given;
+    const row = newProject(workspaceId, name, {
+      ...(given.id === undefined ? {} : { id: given.id }),
+      ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
+      ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
+      description: given.description ?? null,
+      extra: metadata ? { ...extra, metadata } : extra,
+      referenceDatasetId: given.reference_dataset_id ?? null,
+      defaultDatasetId: given.default_dataset_id ?? null,
+      endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
+    });
+    const made = await insertProject(db, row);
+    if (made) return c.json(await shown(c, made), 200);
+    const existing = await findProjectByName(db, workspaceId, name);
+    if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
+    const { description, extra: changed } = row;
+    const changes = { description: description ?? existing.description, extra: { ...existing.extra, ...changed } };
+    return c.json(await shown(c, (await updateProject(db, workspaceId, existing.id, changes)) ?? existing));
+  })
+  .get("/sessions", describeRoute({ tags, summary: "List projects" }), query(ListProjects), async (c) => {
+    const wanted = c.req.valid("query");
+    const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
+    const items = await Promise.all(rows.map((row) => shown(c, row, wanted.include_stats, wanted.stats_start_time)));
+    return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
+  })
+  .get(
+    "/sessions/:session_id",
+    describeRoute({ tags, summary: "Read a project" }),
+    param(ProjectId),
+    query(ReadProject),
+    async (c) => {
+      const { include_stats, stats_start_time } = c.req.valid("query");
+      return c.json(
+        await shown(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
+      );
+    },
+  )
+  .patch(
+    "/sessions/:session_id",
+    describeRoute({ tags, summary: "Change a project" }),
+    param(ProjectId),
+    body(UpdateProject),
+    async (c) => {
+      const row = await existingProject(c, c.req.valid("param").session_id);
+      const db = database(c.env.DB);
+      const { name, description, extra, default_dataset_id, trace_tier, end_time } = c.req.valid("json");
+      const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
+      if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
+      const changed = await updateProject(db, row.workspaceId, row.id, {
+        name,
+        description,
+        extra: extra && { ...row.extra, ...extra },
+        defaultDatasetId: default_dataset_id,
+        traceTier: trace_tier,
+        endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
+      });
+      forgetProjects();
+      return c.json(await shown(c, changed ?? row));
+    },
+  )
+  .delete(
+    "/sessions/:session_id",
+    describeRoute({ tags, summary: "Delete a project with its traces" }),
+    param(ProjectId),
+    async (c) => {
+      await destroy(c, await existingProject(c, c.req.valid("param").session_id));
+      return c.json({ message: "Project deleted" });
+    },
+  )
+  .delete(
+    "/sessions",
+    describeRoute({ tags, summary: "Delete projects with their traces" }),
+    query(DeleteProjects),
+    async (c) => {
+      for (const id of c.req.valid("query").session_ids ?? []) await destroy(c, await existingProject(c, id));
+      return c.json({ message: "Projects deleted" });
+    },
+  );
+
+async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {
+  const row = await findProject(database(c.env.DB), c.get("principal").workspaceId, id);
+  if (!row) throw new Problem(404, "Project not found.");
+  return row;
+}
+
+/** The traces first: while a day is left, the project is still there to be deleted again. */
+async function destroy(c: Context<App>, { workspaceId, id }: ProjectRow): Promise<void> {
+  const db = database(c.env.DB);
+  const days = await listPartitions(db, workspaceId, id, "0000-01-01", "9999-12-31");
+  for (let i = 0; i < days.length; i += AT_ONCE) {
+    const some = days.slice(i, i + AT_ONCE);
+    await Promise.all(
+      some.map(({ day }) => tracePartition(c.env, workspaceId, id, day).destroy({ workspaceId, projectId: id, day })),
+    );
+  }
+  await deleteProject(db, workspaceId, id);
+  forgetProjects();
+}
+
+/** A project as the platform calls it: a tracer session. */
+async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+  const last = await lastRunTime(database(c.env.DB), row.workspaceId, row.id);
+  const lastRun = last === null ? null : new Date(last).toISOString();
+  const session = {
+    id: row.id,
+    tenant_id: row.workspaceId,
+    name: row.name,
+    description: row.description,
+    start_time: new Date(row.startTime).toISOString(),
+    end_time: row.endTime === null ? null : new Date(row.endTime).toISOString(),
+    extra: row.extra,
+    default_dataset_id: row.defaultDatasetId,
+    reference_dataset_id: row.referenceDatasetId,
+    trace_tier: row.traceTier,
+    last_run_start_time: lastRun,
+    last_run_start_time_live: lastRun,
+    test_run_number: null,
+  };
+  if (!withStats) return session;
+  return { ...session, ...(await projectStats(c.env, row.workspaceId, [row.id], { startTime: statsFrom })) };
+}

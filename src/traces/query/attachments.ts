@@ -1,0 +1,56 @@
+/** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { seal, unseal } from "../../auth/seal.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { attachmentKey } from "../ingest/payloads.ts";
+import { blobPrefix, type QueriedRun } from "../rpc.ts";
+import { dayOf } from "../time.ts";
+
+const PURPOSE = "trace attachment";
+const VALID_MS = 3_600_000;
+
+export const ATTACHMENTS_PATH = "/api/v1/trace-attachments";
+
+/** The link to each attachment of these runs; `origin` is the server's own. */
+export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[]) {
+  const urls = new Map<string, string>();
+  for (const run of runs) {
+    for (const { name } of run.attachments) {
+      const prefix = blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time));
+      const grant = JSON.stringify([attachmentKey(prefix, run.id, name), Date.now() + VALID_MS]);
+      const token = Buffer.from(await seal(env, grant, PURPOSE)).toString("base64url");
+      urls.set(`${run.id}/${name}`, `${origin}${ATTACHMENTS_PATH}/${token}`);
+    }
+  }
+  return (run: QueriedRun, name: string) => urls.get(`${run.id}/${name}`) ?? "";
+}
+
+export const attachments = new Hono<App>().get(
+  `${ATTACHMENTS_PATH}/:token`,
+  describeRoute({ tags: ["Traces"], summary: "An attachment of a run, by the link that the run shows", security: [] }),
+  async (c) => {
+    const object = await c.env.BLOBS.get(await keyOf(c.env, c.req.param("token")));
+    if (!object) throw new Problem(404, "The attachment is gone.");
+    return new Response(object.body, {
+      headers: {
+        "content-type": object.httpMetadata?.contentType ?? "application/octet-stream",
+        // What people attach is theirs, not this origin's: never shown as a page of it.
+        "content-disposition": "attachment",
+        "content-security-policy": "sandbox",
+        "x-content-type-options": "nosniff",
+        "cache-control": "private, max-age=3600",
+      },
+    });
+  },
+);
+
+async function keyOf(env: Env, token: string): Promise<string> {
+  const invalid = new Problem(404, "The link is not valid or has expired. Read the run again for a new one.");
+  const grant = await unseal(env, Buffer.from(token, "base64url").toString(), PURPOSE).catch(() => undefined);
+  if (grant === undefined) throw invalid;
+  const [key, until] = JSON.parse(grant) as [string, number];
+  if (until < Date.now()) throw invalid;
+  return key;
+}

@@ -1,0 +1,14 @@
+/** What the shapes of runs need beyond the runs. */
+import { database } from "../../db/client.ts";
+import { projectById } from "../projects/resolve.ts";
+import type { QueriedRun } from "../rpc.ts";
+import { attachmentUrls } from "./attachments.ts";
+import type { ShapeContext } from "./shape.ts";
+
+export async function contextOf(env: Env, url: string, workspaceId: string, runs: QueriedRun[]): Promise<ShapeContext> {
+  const datasets = new Map<string, string | null>();
+  for (const id of new Set(runs.map((run) => run.session_id))) {
+    datasets.set(id, (await projectById(database(env.DB), workspaceId, id))?.referenceDatasetId ?? null);
+  }
+  return { workspaceId, datasets, attachmentUrl: await attachmentUrls(env, new URL(url).origin, runs) };
+}

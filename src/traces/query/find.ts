@@ -1,0 +1,107 @@
+/** Finding runs over projects and days, page by page. */
+import { database } from "../../db/client.ts";
+import { parseFilter } from "../filter/filter.ts";
+import {
+  type PayloadField,
+  PAYLOAD_FIELDS,
+  type QueriedRun,
+  type RunPosition,
+  type RunSelection,
+  resolvePayloads,
+  tracePartition,
+} from "../rpc.ts";
+import { scopeOf, type ScopedPartition } from "./scope.ts";
+
+export interface Find {
+  projectIds: string[];
+  selection: RunSelection;
+  order: "asc" | "desc";
+  after: RunPosition | null;
+  limit: number;
+  payloads: PayloadField[];
+}
+
+export interface Found {
+  runs: QueriedRun[];
+  next: RunPosition | null;
+}
+
+const AT_ONCE = 6;
+/** Payload bytes of one page: a page ends early rather than fill the memory. */
+const PAGE_BYTES = 12 * 1024 * 1024;
+
+/** One page of runs, in the order of their start. The filters must have been checked (`checkFilters`). */
+export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
+  const { order, after, limit } = find;
+  const selection = after ? narrowed(find.selection, order, after) : find.selection;
+  const scope = await scopeOf(env, database(env.DB), workspaceId, find.projectIds, selection, order);
+  const runs: QueriedRun[] = [];
+  for (const partitions of wholeDays(scope)) {
+    const wanted = limit + 1 - runs.length;
+    const page = await askAll(env, workspaceId, partitions, { ...find, selection }, wanted);
+    runs.push(...page.runs);
+    if (runs.length > limit || page.cut) {
+      const shown = runs.slice(0, limit);
+      const last = shown.at(-1);
+      const next = last ? { start_time: last.start_time, id: last.id } : null;
+      return { runs: await whole(env, shown), next };
+    }
+  }
+  return { runs: await whole(env, runs), next: null };
+}
+
+/** Throws the 400 of a filter that cannot be understood. */
+export function checkFilters({ filter, traceFilter, treeFilter }: RunSelection): void {
+  for (const text of [filter, traceFilter, treeFilter]) if (text) parseFilter(text);
+}
+
+/** A cursor excludes the days before it, so that they need not be asked. */
+function narrowed(selection: RunSelection, order: "asc" | "desc", after: RunPosition): RunSelection {
+  if (order === "desc") return { ...selection, endTime: Math.min(selection.endTime ?? Infinity, after.start_time + 1) };
+  return { ...selection, startTime: Math.max(selection.startTime ?? 0, after.start_time) };
+}
+
+/** Groups of partitions to ask at once; a day is never split, for its runs have to be sorted together. */
+function wholeDays(scope: ScopedPartition[]): ScopedPartition[][] {
+  const groups: ScopedPartition[][] = [];
+  for (const partition of scope) {
+    const group = groups.at(-1);
+    if (group && (group.length < AT_ONCE || group.at(-1)?.day === partition.day)) group.push(partition);
+    else groups.push([partition]);
+  }
+  return groups;
+}
+
+/** The runs of these partitions in order; `cut` when a partition had more than it could give. */
+async function askAll(
+  env: Env,
+  workspaceId: string,
+  partitions: ScopedPartition[],
+  { selection, order, after, payloads }: Find,
+  limit: number,
+): Promise<{ runs: QueriedRun[]; cut: boolean }> {
+  const request = { ...selection, order, after, limit, payloads, maxBytes: PAGE_BYTES / partitions.length };
+  const pages = await Promise.all(
+    partitions.map(({ projectId, day }) => tracePartition(env, workspaceId, projectId, day).query(request)),
+  );
+  const sign = order === "asc" ? 1 : -1;
+  const compare = (a: RunPosition, b: RunPosition) =>
+    sign * (a.start_time - b.start_time || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  const runs = pages.flatMap((page) => page.runs).sort(compare);
+  // Behind the last run of a partition that stopped for size, others would come too early.
+  const limits = pages
+    .filter((page) => !page.done && page.runs.length < limit)
+    .flatMap((page) => page.runs.at(-1) ?? []);
+  const nearest = limits.sort(compare)[0];
+  if (!nearest) return { runs, cut: false };
+  return { runs: runs.filter((run) => compare(run, nearest) <= 0), cut: true };
+}
+
+async function whole(env: Env, runs: QueriedRun[]): Promise<QueriedRun[]> {
+  return (await resolvePayloads(env.BLOBS, runs)) as QueriedRun[];
+}
+
+/** The payloads that a list of selected names needs. */
+export function payloadsOf(names: Set<string>): PayloadField[] {
+  return PAYLOAD_FIELDS.filter((field) => field === "error" || names.has(field));
+}

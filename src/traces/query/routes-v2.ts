@@ -1,0 +1,179 @@
+/** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import type { InferOutput } from "valibot";
+import { database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { locateRuns } from "../locate.ts";
+import type { RunSelection } from "../rpc.ts";
+import { listProjectsOfDataset } from "../store.ts";
+import { contextOf } from "./context.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { checkFilters, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
+import { QueryThreads, QueryThreadTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
+import { NAMES_V2, payloadNames, runV2 } from "./shape.ts";
+import { threadsOf } from "./threads.ts";
+
+const tags = ["Traces"];
+const DAY_MICROS = 86_400_000_000;
+
+type Query = InferOutput<typeof QueryV2>;
+
+export const runQueriesV2 = new Hono<App>()
+  .post("/runs/query", describeRoute({ tags, summary: "Find runs" }), body(QueryV2), async (c) =>
+    c.json(await pageOf(c.env, c.req.url, c.get("principal").workspaceId, c.req.valid("json"), {})),
+  )
+  .post("/traces/query", describeRoute({ tags, summary: "Find the root runs of traces" }), body(QueryV2), async (c) =>
+    c.json(await pageOf(c.env, c.req.url, c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true })),
+  )
+  .get("/runs/:run_id", describeRoute({ tags, summary: "Read a run" }), param(RunId), query(ReadV2), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { run_id: id } = c.req.valid("param");
+    const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
+    const selects = selectsOf(given.selects ?? given["selects[]"]);
+    const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    const selection = { ids: [id] };
+    const found = place
+      ? await find(c.env, workspaceId, [place.projectId], selection, selects, { limit: 1 })
+      : undefined;
+    const run = found?.runs[0];
+    if (!run) throw new Problem(404, "Run not found.");
+    return c.json(runV2(run, selects, await contextOf(c.env, c.req.url, workspaceId, [run])));
+  })
+  .get(
+    "/traces/:run_id/runs",
+    describeRoute({ tags, summary: "The runs of a trace" }),
+    param(RunId),
+    query(ReadV2),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { project_id, ...given } = c.req.valid("query");
+      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const selection = { traceId: c.req.valid("param").run_id };
+      const runs: Found["runs"] = [];
+      let after: Find["after"] = null;
+      do {
+        const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
+          limit: 1000,
+          order: "asc",
+          after,
+        });
+        runs.push(...page.runs);
+        after = page.next;
+      } while (after && runs.length < 25_000);
+      const context = await contextOf(c.env, c.req.url, workspaceId, runs);
+      runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
+      return c.json({ items: runs.map((run) => runV2(run, selects, context)) });
+    },
+  )
+  .post("/threads/query", describeRoute({ tags, summary: "Threads of a project" }), body(QueryThreads), async (c) => {
+    const {
+      project_id,
+      filter,
+      trace_filter,
+      tree_filter,
+      min_start_time,
+      max_start_time,
+      page_size = 100,
+      cursor,
+    } = c.req.valid("json");
+    const selection = {
+      filter,
+      traceFilter: trace_filter,
+      treeFilter: tree_filter,
+      startTime: min_start_time ?? dayAgo(),
+      endTime: max_start_time,
+    };
+    checkFilters(selection);
+    const threads = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
+    const from = readCursor(cursor)?.start_time ?? 0;
+    const items = threads.slice(from, from + page_size);
+    const end = from + items.length;
+    return c.json({ items, next_cursor: end < threads.length ? writeCursor({ start_time: end, id: "" }) : null });
+  })
+  .get(
+    "/threads/:thread_id/traces",
+    describeRoute({ tags, summary: "The turns of a thread, oldest first" }),
+    param(ThreadId),
+    query(QueryThreadTraces),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const { project_id, filter, cursor, page_size = 100, ...given } = c.req.valid("query");
+      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const selection = { threadId: c.req.valid("param").thread_id, isRoot: true, filter };
+      checkFilters(selection);
+      const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
+      const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
+      const context = await contextOf(c.env, c.req.url, workspaceId, found.runs);
+      const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
+      return c.json({ items, next_cursor: writeCursor(found.next) });
+    },
+  );
+
+async function pageOf(env: Env, url: string, workspaceId: string, wanted: Query, more: RunSelection) {
+  const selection: RunSelection = {
+    ids: wanted.ids,
+    traceId: wanted.trace_id,
+    runType: wanted.run_type?.toLowerCase(),
+    referenceExampleIds: wanted.reference_examples,
+    isRoot: wanted.is_root,
+    hasError: wanted.has_error,
+    // One day back, unless the caller names what cannot be many.
+    startTime: wanted.min_start_time ?? (wanted.ids || wanted.trace_id ? undefined : dayAgo()),
+    endTime: wanted.max_start_time,
+    filter: wanted.filter,
+    traceFilter: wanted.trace_filter,
+    treeFilter: wanted.tree_filter,
+    ...more,
+  };
+  checkFilters(selection);
+  const projectIds = await projectsOf(env, workspaceId, wanted);
+  const selects = selectsOf(wanted.selects);
+  const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
+  const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
+  const found = await find(env, workspaceId, projectIds, selection, selects, page);
+  const context = await contextOf(env, url, workspaceId, found.runs);
+  const items = found.runs.map((run) => runV2(run, selects, context));
+  return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
+}
+
+async function projectsOf(
+  env: Env,
+  workspaceId: string,
+  { project_ids = [], reference_dataset_id, ids, trace_id }: Query,
+) {
+  if (reference_dataset_id === undefined) {
+    if (project_ids.length > 0 || ids || trace_id) return project_ids;
+    throw new Problem(400, "Give project_ids, reference_dataset_id, ids or trace_id.");
+  }
+  const experiments = await listProjectsOfDataset(database(env.DB), workspaceId, reference_dataset_id);
+  // An unknown dataset has no projects; the nil id stands for none, where an empty list would mean all.
+  return experiments.length > 0 ? experiments.map(({ id }) => id) : ["00000000-0000-0000-0000-000000000000"];
+}
+
+async function find(
+  env: Env,
+  workspaceId: string,
+  projectIds: string[],
+  selection: RunSelection,
+  selects: Set<string>,
+  page: { limit: number; order?: "asc" | "desc"; after?: Find["after"] },
+): Promise<Found> {
+  const { limit, order = "desc", after = null } = page;
+  const payloads = payloadsOf(payloadNames(selects));
+  return findRuns(env, workspaceId, { projectIds, selection, order, after, limit, payloads });
+}
+
+function selectsOf(given: string | string[] | undefined): Set<string> {
+  const names = [given ?? []].flat().flatMap((name) => name.split(","));
+  const selects = names.map((name) => name.trim().toLowerCase()).filter((name) => name !== "");
+  const unknown = selects.find((name) => !NAMES_V2.has(name) && name !== "op" && name !== "latency");
+  if (unknown) throw new Problem(422, `Invalid selects: ${JSON.stringify(unknown.slice(0, 40))} is no field of a run.`);
+  return new Set(selects);
+}
+
+function dayAgo(): number {
+  return Date.now() * 1000 - DAY_MICROS;
+}

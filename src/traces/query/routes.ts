@@ -1,0 +1,143 @@
+/** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { parseFilter } from "../filter/filter.ts";
+import { locateRuns } from "../locate.ts";
+import { PAYLOAD_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
+import { contextOf } from "./context.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { checkFilters, findRuns, payloadsOf } from "./find.ts";
+import { GroupRuns, QueryV1, ReadV1, RunId } from "./schema.ts";
+import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
+import { projectStats } from "./stats.ts";
+import { threadsOf } from "./threads.ts";
+
+const tags = ["Traces"];
+const MAX_LIMIT = 100;
+
+type Query = v.InferOutput<typeof QueryV1>;
+
+export const runQueries = new Hono<App>()
+  .post(
+    "/runs/query",
+    describeRoute({ tags, summary: "Find runs by project, time, filter" }),
+    body(QueryV1),
+    async (c) => {
+      const wanted = c.req.valid("json");
+      requireScope(wanted);
+      const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
+      if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
+      const selection = selectionOf(wanted);
+      checkFilters(selection);
+      const select = wanted.select ? new Set(wanted.select) : undefined;
+      const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
+      const { workspaceId } = c.get("principal");
+      const after = readCursor(cursor);
+      const found = await findRuns(c.env, workspaceId, {
+        projectIds: session,
+        selection,
+        order,
+        after,
+        limit,
+        payloads,
+      });
+      const context = await contextOf(c.env, c.req.url, workspaceId, found.runs);
+      const runs = found.runs.map((run) => runV1(run, select, context));
+      return c.json({ runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    },
+  )
+  .post(
+    "/runs/stats",
+    describeRoute({ tags, summary: "Statistics over the runs that match" }),
+    body(QueryV1),
+    async (c) => {
+      const wanted = c.req.valid("json");
+      requireScope(wanted);
+      const selection = selectionOf(wanted);
+      checkFilters(selection);
+      return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
+    },
+  )
+  .post("/runs/group", describeRoute({ tags, summary: "Threads of a project" }), body(GroupRuns), async (c) => {
+    const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
+    const selection = { filter, startTime: start_time, endTime: end_time };
+    checkFilters(selection);
+    const threads = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
+    const groups = threads.slice(offset, offset + limit).map((thread) => ({
+      ...thread,
+      group_key: thread.thread_id,
+      filter: `eq(thread_id, ${JSON.stringify(thread.thread_id)})`,
+    }));
+    return c.json({ groups, total: threads.length });
+  })
+  .post(
+    "/runs/query/validate",
+    describeRoute({ tags, summary: "Whether a filter can be understood" }),
+    body(v.looseObject({ filter: v.string() })),
+    (c) => {
+      parseFilter(c.req.valid("json").filter);
+      return c.json({ valid: true });
+    },
+  )
+  .get("/runs/:run_id", describeRoute({ tags, summary: "Read a run" }), param(RunId), query(ReadV1), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { run_id: id } = c.req.valid("param");
+    const { session_id: projectId, start_time: start } = c.req.valid("query");
+    const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    if (!place) throw new Problem(404, "Run not found.");
+    const partition = tracePartition(c.env, workspaceId, place.projectId, place.day);
+    const dayStart = Date.parse(`${place.day}T00:00:00Z`) * 1000;
+    const find = {
+      projectIds: [place.projectId],
+      selection: { ids: [id], startTime: dayStart, endTime: dayStart + 86_400_000_000 },
+      order: "desc" as const,
+      after: null,
+      limit: 1,
+      payloads: [...PAYLOAD_FIELDS],
+    };
+    const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
+    const run = found.runs[0];
+    if (!run) throw new Problem(404, "Run not found.");
+    const shown = runV1(run, undefined, await contextOf(c.env, c.req.url, workspaceId, found.runs));
+    return c.json({ ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
+  });
+
+function requireScope({ session, id, parent_run, trace, reference_example }: Query): void {
+  if ([session, id, reference_example].some((list) => list && list.length > 0) || parent_run || trace) return;
+  throw new Problem(400, "at least one of 'session','id','parent_run','trace','reference_example' must be specified");
+}
+
+function selectionOf(wanted: Query): RunSelection {
+  return {
+    ids: wanted.id,
+    traceId: wanted.trace,
+    parentRunId: wanted.parent_run,
+    runType: wanted.run_type,
+    referenceExampleIds: wanted.reference_example,
+    executionOrder: wanted.execution_order,
+    isRoot: wanted.is_root,
+    hasError: wanted.error,
+    startTime: wanted.start_time,
+    endTime: wanted.end_time,
+    filter: joined(wanted.filter, wanted.search_filter, searchOf(wanted.query)),
+    traceFilter: wanted.trace_filter,
+    treeFilter: wanted.tree_filter,
+  };
+}
+
+/** `query` is free text. */
+function searchOf(text: string | undefined): string | undefined {
+  return text ? `search(${JSON.stringify(text)})` : undefined;
+}
+
+function joined(...filters: (string | undefined)[]): string | undefined {
+  const given = filters.filter((filter) => filter !== undefined && filter !== "") as string[];
+  // Each is checked by itself first, so that the positions of faults are those of the caller's own text.
+  for (const filter of given) parseFilter(filter);
+  return given.length < 2 ? given[0] : `and(${given.join(", ")})`;
+}

@@ -1,0 +1,105 @@
+import * as v from "valibot";
+import { optional } from "../../http/fields.ts";
+import { microsFromIso } from "../time.ts";
+
+export const Uuid = v.pipe(v.string(), v.uuid("expected a UUID"), v.toLowerCase());
+
+/** An ISO 8601 time as microseconds. */
+export const Time = v.pipe(
+  v.string(),
+  v.check((text) => microsFromIso(text) !== undefined, "expected a time such as 2026-11-20T15:49:54Z"),
+  v.transform((text) => microsFromIso(text) as number),
+);
+
+const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));
+const Filter = v.pipe(v.string(), v.maxLength(20_000));
+const Names = v.pipe(v.array(v.string()), v.maxLength(200));
+
+/** Over the limit the platform answers 400 in its own words, so the schema lets larger ones pass. */
+export const QueryV1 = v.looseObject({
+  id: optional(Uuids),
+  trace: optional(Uuid),
+  parent_run: optional(Uuid),
+  run_type: optional(v.string()),
+  session: optional(v.pipe(v.array(Uuid), v.maxLength(100))),
+  reference_example: optional(Uuids),
+  execution_order: optional(v.number()),
+  start_time: optional(Time),
+  end_time: optional(Time),
+  error: optional(v.boolean()),
+  query: optional(v.string()),
+  filter: optional(Filter),
+  trace_filter: optional(Filter),
+  tree_filter: optional(Filter),
+  search_filter: optional(Filter),
+  is_root: optional(v.boolean()),
+  cursor: optional(v.string()),
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  select: optional(Names),
+  order: optional(v.picklist(["asc", "desc"])),
+});
+
+export const QueryV2 = v.looseObject({
+  project_ids: optional(v.pipe(v.array(Uuid), v.maxLength(100))),
+  reference_dataset_id: optional(Uuid),
+  reference_examples: optional(Uuids),
+  min_start_time: optional(Time),
+  max_start_time: optional(Time),
+  filter: optional(Filter),
+  trace_filter: optional(Filter),
+  tree_filter: optional(Filter),
+  ids: optional(Uuids),
+  is_root: optional(v.boolean()),
+  has_error: optional(v.boolean()),
+  run_type: optional(v.string()),
+  trace_id: optional(Uuid),
+  selects: optional(Names),
+  page_size: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  cursor: optional(v.string()),
+  sort_order: optional(v.picklist(["ASC", "DESC", "asc", "desc"])),
+});
+
+export const RunId = v.object({ run_id: Uuid });
+
+const list = v.union([v.string(), v.array(v.string())]);
+
+export const ReadV1 = v.object({ session_id: v.optional(Uuid), start_time: v.optional(Time) });
+
+export const ReadV2 = v.object({
+  project_id: v.optional(Uuid),
+  start_time: v.optional(Time),
+  selects: v.optional(list),
+  "selects[]": v.optional(list),
+});
+
+export const GroupRuns = v.looseObject({
+  session_id: Uuid,
+  group_by: optional(v.literal("conversation")),
+  filter: optional(Filter),
+  start_time: optional(Time),
+  end_time: optional(Time),
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+});
+
+export const QueryThreads = v.looseObject({
+  project_id: Uuid,
+  filter: optional(Filter),
+  trace_filter: optional(Filter),
+  tree_filter: optional(Filter),
+  min_start_time: optional(Time),
+  max_start_time: optional(Time),
+  page_size: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  cursor: optional(v.string()),
+});
+
+export const QueryThreadTraces = v.object({
+  project_id: Uuid,
+  filter: v.optional(Filter),
+  selects: v.optional(list),
+  "selects[]": v.optional(list),
+  cursor: v.optional(v.string()),
+  page_size: v.optional(v.pipe(v.string(), v.regex(/^\d{1,4}$/), v.transform(Number), v.minValue(1), v.maxValue(1000))),
+});
+
+export const ThreadId = v.object({ thread_id: v.pipe(v.string(), v.maxLength(500)) });

@@ -1,0 +1,192 @@
+/** A run as the two generations of the query API show it. */
+import type { QueriedRun } from "../rpc.ts";
+import { isoFromMicros } from "../time.ts";
+
+export interface ShapeContext {
+  workspaceId: string;
+  /** `reference_dataset_id` of each project that is an experiment. */
+  datasets: Map<string, string | null>;
+  attachmentUrl: (run: QueriedRun, name: string) => string;
+}
+
+const PREVIEW = 300;
+
+function iso(micros: number | null): string | null {
+  return micros === null ? null : isoFromMicros(micros);
+}
+
+function json(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}
+
+/** Costs are decimal strings in the first generation. */
+function decimal(cost: number | null): string | null {
+  if (cost === null) return null;
+  return cost !== 0 && Math.abs(cost) < 1e-6 ? cost.toFixed(15).replace(/0+$/, "") : String(cost);
+}
+
+function details(run: QueriedRun): { prompt?: object; completion?: object } {
+  return json(run.usage_details) ?? {};
+}
+
+const appPath = (run: QueriedRun, { workspaceId }: ShapeContext) =>
+  `/o/${workspaceId}/projects/p/${run.session_id}/r/${run.id}?trace_id=${run.trace_id}&start_time=${iso(run.start_time)}`;
+
+/** Every field of the first generation, made on demand. */
+const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
+  id: (run) => run.id,
+  name: (run) => run.name,
+  run_type: (run) => run.run_type,
+  trace_id: (run) => run.trace_id,
+  dotted_order: (run) => run.dotted_order,
+  status: (run) => run.status,
+  session_id: (run) => run.session_id,
+  app_path: appPath,
+  parent_run_id: (run) => run.parent_run_id,
+  parent_run_ids: (run) => run.parent_run_ids,
+  execution_order: (run) => run.execution_order,
+  thread_id: (run) => run.thread_id,
+  reference_example_id: (run) => run.reference_example_id,
+  reference_dataset_id: (run, { datasets }) => datasets.get(run.session_id) ?? null,
+  start_time: (run) => iso(run.start_time),
+  end_time: (run) => iso(run.end_time),
+  first_token_time: (run) => iso(run.first_token_time),
+  last_queued_at: () => null,
+  inputs: (run) => json(run.inputs) ?? {},
+  outputs: (run) => json(run.outputs),
+  inputs_preview: (run) => preview(run.inputs),
+  outputs_preview: (run) => preview(run.outputs),
+  error: (run) => run.error,
+  extra: (run) => json(run.extra) ?? {},
+  events: (run) => json(run.events) ?? [],
+  serialized: (run) => json(run.serialized),
+  manifest_id: () => null,
+  manifest_s3_id: () => null,
+  tags: (run) => run.tags,
+  feedback_stats: (run) => json(run.feedback_stats),
+  total_tokens: (run) => run.total_tokens ?? 0,
+  prompt_tokens: (run) => run.prompt_tokens ?? 0,
+  completion_tokens: (run) => run.completion_tokens ?? 0,
+  prompt_token_details: (run) => details(run).prompt ?? null,
+  completion_token_details: (run) => details(run).completion ?? null,
+  total_cost: (run) => decimal(run.total_cost),
+  prompt_cost: (run) => decimal(run.prompt_cost),
+  completion_cost: (run) => decimal(run.completion_cost),
+  prompt_cost_details: () => null,
+  completion_cost_details: () => null,
+  price_model_id: () => null,
+  in_dataset: () => false,
+  trace_tier: (run) => run.trace_tier,
+  share_token: () => null,
+  s3_urls: (run, context) => attachmentsV1(run, context),
+  inputs_s3_urls: () => null,
+  outputs_s3_urls: () => null,
+};
+
+/** Selected where they cost nothing extra, for the first generation shows them whatever is selected. */
+const ALWAYS_V1 = ["id", "name", "run_type", "trace_id", "dotted_order", "status", "session_id", "app_path"];
+
+export function runV1(run: QueriedRun, select: Set<string> | undefined, context: ShapeContext): object {
+  const names = select ? [...new Set([...ALWAYS_V1, ...select])] : Object.keys(V1);
+  return Object.fromEntries(names.flatMap((name) => (V1[name] ? [[name, V1[name](run, context)]] : [])));
+}
+
+/** The names of the first generation, for those who select none. */
+export const NAMES_V1 = new Set(Object.keys(V1));
+
+/** Every field of the second generation; names of selection are these in upper case. */
+const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
+  id: V1["id"]!,
+  name: V1["name"]!,
+  run_type: (run) => run.run_type.toUpperCase(),
+  status: (run) => run.status.toUpperCase(),
+  start_time: V1["start_time"]!,
+  end_time: V1["end_time"]!,
+  latency_seconds: (run) => (run.end_time === null ? null : (run.end_time - run.start_time) / 1e6),
+  first_token_time: V1["first_token_time"]!,
+  error: V1["error"]!,
+  error_preview: (run) => run.error?.slice(0, PREVIEW) ?? null,
+  extra: V1["extra"]!,
+  metadata: (run) => ((json(run.extra) ?? {}) as { metadata?: object }).metadata ?? {},
+  events: V1["events"]!,
+  inputs: V1["inputs"]!,
+  inputs_preview: V1["inputs_preview"]!,
+  outputs: V1["outputs"]!,
+  outputs_preview: V1["outputs_preview"]!,
+  manifest: V1["serialized"]!,
+  parent_run_ids: V1["parent_run_ids"]!,
+  project_id: (run) => run.session_id,
+  trace_id: V1["trace_id"]!,
+  thread_id: V1["thread_id"]!,
+  dotted_order: V1["dotted_order"]!,
+  is_root: (run) => run.is_root,
+  reference_example_id: V1["reference_example_id"]!,
+  reference_dataset_id: V1["reference_dataset_id"]!,
+  total_tokens: V1["total_tokens"]!,
+  prompt_tokens: V1["prompt_tokens"]!,
+  completion_tokens: V1["completion_tokens"]!,
+  total_cost: (run) => run.total_cost,
+  prompt_cost: (run) => run.prompt_cost,
+  completion_cost: (run) => run.completion_cost,
+  prompt_token_details: (run) => raw(details(run).prompt),
+  completion_token_details: (run) => raw(details(run).completion),
+  prompt_cost_details: () => null,
+  completion_cost_details: () => null,
+  price_model_id: () => null,
+  tags: V1["tags"]!,
+  app_path: appPath,
+  attachments: (run, context) =>
+    Object.fromEntries(run.attachments.map(({ name }) => [name, context.attachmentUrl(run, name)])),
+  thread_evaluation_time: () => null,
+  is_in_dataset: () => false,
+  last_queued_at: () => null,
+  share_url: () => null,
+  feedback_stats: V1["feedback_stats"]!,
+};
+
+export const NAMES_V2 = new Set(Object.keys(V2));
+
+/** Without a selection the second generation shows the id only. */
+export function runV2(run: QueriedRun, selects: Set<string>, context: ShapeContext): object {
+  const names = ["id", ...selects];
+  return Object.fromEntries(names.flatMap((name) => (V2[name] ? [[name, V2[name](run, context)]] : [])));
+}
+
+/** Selected fields that need payloads under another name. */
+export function payloadNames(names: Set<string>): Set<string> {
+  const needed = new Set(names);
+  if (names.has("metadata")) needed.add("extra");
+  if (names.has("inputs_preview")) needed.add("inputs");
+  if (names.has("outputs_preview")) needed.add("outputs");
+  return needed;
+}
+
+function raw(map: object | undefined): object | null {
+  return map ? { raw: map } : null;
+}
+
+function attachmentsV1(run: QueriedRun, context: ShapeContext): object | null {
+  if (run.attachments.length === 0) return null;
+  return Object.fromEntries(
+    run.attachments.map(({ name, type }) => [
+      `attachment.${name}`,
+      { presigned_url: context.attachmentUrl(run, name), s3_url: null, mime_type: type },
+    ]),
+  );
+}
+
+/** The text that people would read: a lone string or message, else the JSON, clipped. */
+export function preview(text: string | null): string | null {
+  if (text === null) return null;
+  const value: unknown = JSON.parse(text);
+  return (sole(value) ?? text).slice(0, PREVIEW);
+}
+
+function sole(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const items: unknown[] = Array.isArray(value) ? value.slice(-1) : Object.values(value);
+  const content = (value as { content?: unknown }).content;
+  if (typeof content === "string") return content;
+  return items.length === 1 ? sole(items[0]) : undefined;
+}

@@ -1,0 +1,83 @@
+/** Statistics over projects and days, merged from what each partition counts. */
+import { database } from "../../db/client.ts";
+import { showSum } from "../partition/feedback.ts";
+import { type FeedbackSum, type PartitionStats, type RunSelection, tracePartition } from "../rpc.ts";
+import { isoFromMicros } from "../time.ts";
+import { scopeOf } from "./scope.ts";
+
+const AT_ONCE = 6;
+/** Statistics look at the newest partitions only, for a request has to end. */
+const MAX_PARTITIONS = 120;
+
+/** Figures as the platform's `/runs/stats` and `/sessions?include_stats=true` give them. */
+export async function projectStats(env: Env, workspaceId: string, projectIds: string[], selection: RunSelection) {
+  const scope = await scopeOf(env, database(env.DB), workspaceId, projectIds, selection, "desc");
+  const parts: PartitionStats[] = [];
+  for (let i = 0; i < Math.min(scope.length, MAX_PARTITIONS); i += AT_ONCE) {
+    const asked = scope.slice(i, i + AT_ONCE);
+    parts.push(
+      ...(await Promise.all(
+        asked.map(({ projectId, day }) => tracePartition(env, workspaceId, projectId, day).stats(selection)),
+      )),
+    );
+  }
+  return summary(parts);
+}
+
+function summary(parts: PartitionStats[]) {
+  const sum = (pick: (part: PartitionStats) => number) => parts.reduce((total, part) => total + pick(part), 0);
+  const run_count = sum((part) => part.run_count);
+  const latencies = parts.flatMap((part) => part.latencies).sort((a, b) => a - b);
+  const firsts = parts.flatMap((part) => part.first_tokens).sort((a, b) => a - b);
+  const last = Math.max(...parts.map((part) => part.last_run_start_time ?? 0), 0);
+  return {
+    run_count,
+    latency_p50: percentile(latencies, 0.5),
+    latency_p99: percentile(latencies, 0.99),
+    first_token_p50: percentile(firsts, 0.5),
+    first_token_p99: percentile(firsts, 0.99),
+    total_tokens: sum((part) => part.total_tokens),
+    prompt_tokens: sum((part) => part.prompt_tokens),
+    completion_tokens: sum((part) => part.completion_tokens),
+    total_cost: String(sum((part) => part.total_cost)),
+    prompt_cost: String(sum((part) => part.prompt_cost)),
+    completion_cost: String(sum((part) => part.completion_cost)),
+    last_run_start_time: last === 0 ? null : isoFromMicros(last),
+    feedback_stats: feedbackStats(parts.map((part) => part.feedback)),
+    session_feedback_stats: {},
+    run_facets: [],
+    error_rate: run_count === 0 ? 0 : sum((part) => part.error_count) / run_count,
+    streaming_rate: run_count === 0 ? 0 : sum((part) => part.streaming_count) / run_count,
+  };
+}
+
+/** Nearest rank of sorted values. */
+export function percentile(sorted: number[], share: number): number | null {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+}
+
+function feedbackStats(parts: Record<string, FeedbackSum>[]): Record<string, object> {
+  const sums = new Map<string, FeedbackSum>();
+  for (const [key, part] of parts.flatMap((feedback) => Object.entries(feedback))) {
+    const sum = sums.get(key);
+    sums.set(key, sum ? addSums(sum, part) : part);
+  }
+  return Object.fromEntries([...sums].map(([key, sum]) => [key, showSum(sum)]));
+}
+
+function addSums(a: FeedbackSum, b: FeedbackSum): FeedbackSum {
+  const values = { ...a.values };
+  for (const [label, count] of Object.entries(b.values)) values[label] = (values[label] ?? 0) + count;
+  const extreme = (pick: (...values: number[]) => number, x: number | null, y: number | null) =>
+    x === null || y === null ? (x ?? y) : pick(x, y);
+  return {
+    n: a.n + b.n,
+    scored: a.scored + b.scored,
+    sum: a.sum + b.sum,
+    squares: a.squares + b.squares,
+    min: extreme(Math.min, a.min, b.min),
+    max: extreme(Math.max, a.max, b.max),
+    errors: a.errors + b.errors,
+    values,
+  };
+}

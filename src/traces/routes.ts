@@ -1,0 +1,31 @@
+/**
+ * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, for SDKs append their paths to whatever
+ * address they are given; the second generation of queries is at `/api/v2`.
+ */
+import { Hono } from "hono";
+import type { App } from "../http/types.ts";
+import { datasets } from "./datasets/routes.ts";
+import { feedback } from "./feedback/routes.ts";
+import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
+import { otlp } from "./otlp/routes.ts";
+import { projects } from "./projects/routes.ts";
+import { attachments } from "./query/attachments.ts";
+import { runQueries } from "./query/routes.ts";
+import { runQueriesV2 } from "./query/routes-v2.ts";
+
+const shared = new Hono<App>()
+  .route("/", runQueries)
+  .route("/", projects)
+  .route("/", feedback)
+  .route("/", datasets)
+  .route("/", otlp);
+
+/** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
+export const rootTraces = new Hono<App>().route("/", rootIngestRoutes()).route("/", shared);
+
+/** Everything with a prefix of its own. */
+export const traces = new Hono<App>()
+  .route("/", attachments)
+  .route("/api/v1", ingestRoutes())
+  .route("/api/v1", shared)
+  .route("/api/v2", runQueriesV2);

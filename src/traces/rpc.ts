@@ -1,0 +1,298 @@
+/** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
+import type { TraceTier } from "../db/traces.ts";
+import type { Usage } from "./ingest/usage.ts";
+import { dayOf } from "./time.ts";
+
+/** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
+export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
+export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
+
+/** A payload kept in R2 under `payloadKey`. */
+export interface LargePayload {
+  /** SHA-256 of the text, hex. */
+  hash: string;
+  /** Its length in UTF-8, bytes. */
+  bytes: number;
+}
+
+/**
+ * A run of a trace as a partition holds it: every field of specification section 2.6.
+ * Times are microseconds since the epoch (see time.ts). Payloads are JSON texts; `error` is plain text.
+ */
+export interface StoredRun {
+  id: string;
+  tenant_id: string;
+  session_id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  /** Ancestors, root first. */
+  parent_run_ids: string[];
+  reference_example_id: string | null;
+  name: string;
+  run_type: string;
+  start_time: number;
+  end_time: number | null;
+  status: "success" | "error" | "pending";
+  is_root: boolean;
+  dotted_order: string;
+  trace_tier: TraceTier;
+  inputs: string | null;
+  outputs: string | null;
+  error: string | null;
+  extra: string | null;
+  events: string | null;
+  tags: string[];
+  /** JSON text, or null when the run has no feedback. */
+  feedback_stats: string | null;
+  total_tokens: number | null;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  /** US dollars. */
+  total_cost: number | null;
+  prompt_cost: number | null;
+  completion_cost: number | null;
+  first_token_time: number | null;
+  /** Raw feedback rows as a JSON array; only when the page was asked for with `feedbacks`. */
+  feedbacks?: string | null;
+  /** Payloads that are not in their field (null there) but in R2: fill them in with `resolvePayloads`. */
+  large?: Partial<Record<PayloadField, LargePayload>>;
+}
+
+/** A position in a partition's order by (start_time, id): everything up to and including it has been read. */
+export interface RunPosition {
+  start_time: number;
+  id: string;
+}
+
+export interface PageRequest {
+  after: RunPosition | null;
+  /** Half-open window of start_time, microseconds: [startTime, endTime). */
+  startTime: number;
+  endTime: number;
+  /** Filter expression (filter.ts), applied in SQL. Check it with `parseFilter` first. */
+  filter?: string | null;
+  /** At most this many runs; at least one is given if any is left. */
+  limit: number;
+  /** The page ends after the run that passes this size (payloads in R2 count with their full size). */
+  maxBytes: number;
+  /** Also give `feedbacks`. */
+  feedbacks?: boolean;
+  /** Leave out payloads that the caller does not need. Default: all of them. */
+  payloads?: PayloadField[];
+}
+
+export interface RunPage {
+  runs: StoredRun[];
+  /** Where to go on, or null when `runs` is empty and nothing was skipped. */
+  next: RunPosition | null;
+  /** Nothing more matches in the window right now. */
+  done: boolean;
+}
+
+/** A payload on its way in: its JSON text, or where its text lies in R2 with a small JSON preview of it. */
+export type PayloadWrite = { text: string } | ({ preview: string } & LargePayload);
+
+/** A file sent with a run; it lies in R2 under `attachmentKey`. */
+export interface StoredAttachment {
+  name: string;
+  type: string;
+  bytes: number;
+}
+
+/**
+ * One post or patch of a run. Fields that are absent leave what is stored; a patch wins over a post, whichever comes
+ * first. Applying the same write again changes nothing.
+ */
+export interface RunWrite {
+  kind: "post" | "patch";
+  id: string;
+  trace_id?: string;
+  parent_run_id?: string;
+  dotted_order?: string;
+  /** A root whose trace has another id, as spans of OpenTelemetry do. */
+  is_root?: boolean;
+  name?: string;
+  run_type?: string;
+  /** Microseconds. Always within the partition's day. */
+  start_time?: number;
+  end_time?: number;
+  first_token_time?: number;
+  tags?: string[];
+  reference_example_id?: string;
+  execution_order?: number;
+  inputs?: PayloadWrite;
+  outputs?: PayloadWrite;
+  error?: PayloadWrite;
+  extra?: PayloadWrite;
+  events?: PayloadWrite;
+  serialized?: string;
+  /** JSON object: the part of `extra` that filters look into. */
+  metadata?: string;
+  /** JSON arrays of [path, text]: what filters on input_key and output_key find. */
+  input_pairs?: string;
+  output_pairs?: string;
+  usage?: Usage;
+  attachments?: StoredAttachment[];
+}
+
+/** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
+export interface StoredFeedback {
+  id: string;
+  run_id: string | null;
+  trace_id: string | null;
+  session_id: string;
+  key: string;
+  score: number | boolean | null;
+  value: unknown;
+  comment: string | null;
+  correction: unknown;
+  error: boolean;
+  feedback_source: { type: string; metadata?: unknown; user_id?: string };
+  feedback_config: unknown;
+  feedback_group_id: string | null;
+  comparative_experiment_id: string | null;
+  extra: unknown;
+  /** ISO 8601. */
+  created_at: string;
+  modified_at: string;
+}
+
+/** A run with what only queries show. */
+export interface QueriedRun extends StoredRun {
+  thread_id: string | null;
+  execution_order: number;
+  serialized: string | null;
+  /** JSON: {prompt, completion}, each a map from kind of token to number. */
+  usage_details: string | null;
+  attachments: StoredAttachment[];
+}
+
+/** Which runs of a partition a query wants. All conditions hold together. */
+export interface RunSelection {
+  ids?: string[];
+  traceId?: string;
+  parentRunId?: string;
+  runType?: string;
+  referenceExampleIds?: string[];
+  executionOrder?: number;
+  isRoot?: boolean;
+  hasError?: boolean;
+  threadId?: string;
+  /** Half-open window of start_time, microseconds. */
+  startTime?: number;
+  endTime?: number;
+  /** Filter texts, checked with `parseFilter`: on the run, on the root of its trace, on any run of its trace. */
+  filter?: string;
+  traceFilter?: string;
+  treeFilter?: string;
+}
+
+export interface QueryRequest extends RunSelection {
+  order: "asc" | "desc";
+  /** Only runs behind this position in the order asked for. */
+  after: RunPosition | null;
+  limit: number;
+  maxBytes: number;
+  /** Which payloads to give. */
+  payloads: PayloadField[];
+}
+
+/** What statistics over projects and days are made of. */
+export interface PartitionStats {
+  run_count: number;
+  error_count: number;
+  streaming_count: number;
+  total_tokens: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_cost: number;
+  prompt_cost: number;
+  completion_cost: number;
+  last_run_start_time: number | null;
+  /** A sample of durations and times to the first token, seconds. */
+  latencies: number[];
+  first_tokens: number[];
+  feedback: Record<string, FeedbackSum>;
+}
+
+export interface FeedbackSum {
+  n: number;
+  scored: number;
+  sum: number;
+  squares: number;
+  min: number | null;
+  max: number | null;
+  errors: number;
+  values: Record<string, number>;
+}
+
+/** A thread of a project, as far as one partition knows it. */
+export interface ThreadSummary {
+  thread_id: string;
+  count: number;
+  min_start_time: number;
+  max_start_time: number;
+  total_tokens: number;
+  total_cost: number;
+  first_inputs: string | null;
+  last_outputs: string | null;
+  last_error: string | null;
+  latencies: number[];
+}
+
+/** Who a partition is. It is told with every write, for an object does not know its own name after a restart. */
+export interface PartitionIdentity {
+  workspaceId: string;
+  projectId: string;
+  day: string;
+  traceTier: TraceTier;
+}
+
+/** The methods of the TracePartition Durable Object that other nouns call. */
+export interface TracePartitionRpc {
+  /** Merges runs, durably before it returns. At most 16 MB a call. */
+  upsert(identity: PartitionIdentity, writes: RunWrite[]): Promise<void>;
+  /** Which of these runs lie here. */
+  which(ids: string[]): Promise<string[]>;
+  query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
+  stats(selection: RunSelection): Promise<PartitionStats>;
+  threads(selection: RunSelection): Promise<ThreadSummary[]>;
+  /** Ids of the direct children and of all descendants of a run, in tree order. */
+  children(id: string): Promise<{ direct: string[]; all: string[] }>;
+  putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback>;
+  getFeedback(ids: string[]): Promise<StoredFeedback[]>;
+  deleteFeedback(id: string): Promise<boolean>;
+  /** Deletes everything, in R2 and D1 too. */
+  destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void>;
+  /** One page of runs in the order (start_time, id). Memory is bounded by `maxBytes` and one run. */
+  readPage(request: PageRequest): Promise<RunPage>;
+}
+
+/** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
+export function blobPrefix(workspaceId: string, projectId: string, day: string): string {
+  return `traces/${workspaceId}/${projectId}/${day}/`;
+}
+
+/** Where a large payload lies in R2. */
+export function payloadKey(run: { tenant_id: string; session_id: string; start_time: number }, hash: string): string {
+  return `${blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time))}payloads/${hash}`;
+}
+
+/** Fills in the payloads that lie in R2, one after the other; a payload that is gone stays null. */
+export async function resolvePayloads(blobs: R2Bucket, runs: StoredRun[]): Promise<StoredRun[]> {
+  const resolved: StoredRun[] = [];
+  for (const { large, ...run } of runs) {
+    for (const field of PAYLOAD_FIELDS) {
+      const payload = large?.[field];
+      if (payload) run[field] = (await (await blobs.get(payloadKey(run, payload.hash)))?.text()) ?? null;
+    }
+    resolved.push(run);
+  }
+  return resolved;
+}
+
+/** The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. */
+export function tracePartition(env: Env, workspaceId: string, projectId: string, day: string): TracePartitionRpc {
+  const namespace = env.TRACE_PARTITION;
+  return namespace.get(namespace.idFromName(`${workspaceId}/${projectId}/${day}`));
+}

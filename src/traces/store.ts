@@ -1,0 +1,209 @@
+/** D1: projects and the projection of which days hold runs. */
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, max, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { projects, tracePartitions } from "../db/schema.ts";
+
+export type ProjectRow = typeof projects.$inferSelect;
+export type PartitionRow = typeof tracePartitions.$inferSelect;
+
+export async function findProject(db: Database, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
+  return db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)))
+    .get();
+}
+
+export async function findProjectByName(
+  db: Database,
+  workspaceId: string,
+  name: string,
+): Promise<ProjectRow | undefined> {
+  return db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), eq(projects.name, name)))
+    .get();
+}
+
+/** Inserts the project; undefined when the workspace has one of that name (or the id is taken). */
+export async function insertProject(db: Database, row: ProjectRow): Promise<ProjectRow | undefined> {
+  return db.insert(projects).values(row).onConflictDoNothing().returning().get();
+}
+
+/** The partitions of all projects of a workspace for some days, or the most recent ones. */
+export async function listWorkspacePartitions(
+  db: Database,
+  workspaceId: string,
+  where: { days?: string[]; projectId?: string },
+  limit: number,
+): Promise<PartitionRow[]> {
+  return db
+    .select()
+    .from(tracePartitions)
+    .where(
+      and(
+        eq(tracePartitions.workspaceId, workspaceId),
+        where.projectId === undefined ? undefined : eq(tracePartitions.projectId, where.projectId),
+        where.days === undefined ? undefined : inArray(tracePartitions.day, where.days),
+      ),
+    )
+    .orderBy(desc(tracePartitions.day), desc(tracePartitions.lastRunStartTime))
+    .limit(limit)
+    .all();
+}
+
+/** Writes what a partition counted last. */
+export async function savePartition(db: Database, row: PartitionRow): Promise<void> {
+  const { rows, bytes, lastRunStartTime } = row;
+  await db
+    .insert(tracePartitions)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [tracePartitions.workspaceId, tracePartitions.projectId, tracePartitions.day],
+      set: { rows, bytes, lastRunStartTime },
+    });
+}
+
+export async function deletePartition(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  day: string,
+): Promise<void> {
+  await db
+    .delete(tracePartitions)
+    .where(
+      and(
+        eq(tracePartitions.workspaceId, workspaceId),
+        eq(tracePartitions.projectId, projectId),
+        eq(tracePartitions.day, day),
+      ),
+    );
+}
+
+/** The projects with a reference dataset, as they are now, by start time. */
+export async function listExperiments(db: Database, workspaceId: string): Promise<ProjectRow[]> {
+  return db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), isNotNull(projects.referenceDatasetId)))
+    .orderBy(asc(projects.startTime), asc(projects.id))
+    .all();
+}
+
+/** The days of a project that hold runs, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */
+export async function listPartitions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  firstDay: string,
+  lastDay: string,
+): Promise<PartitionRow[]> {
+  return db
+    .select()
+    .from(tracePartitions)
+    .where(
+      and(
+        eq(tracePartitions.workspaceId, workspaceId),
+        eq(tracePartitions.projectId, projectId),
+        gte(tracePartitions.day, firstDay),
+        lte(tracePartitions.day, lastDay),
+      ),
+    )
+    .orderBy(asc(tracePartitions.day))
+    .all();
+}
+
+export interface ProjectsWanted {
+  id?: string[];
+  name?: string;
+  name_contains?: string;
+  reference_dataset?: string[];
+  reference_free?: boolean;
+  /** Entries that `extra.metadata` must have. */
+  metadata?: Record<string, unknown>;
+  sort_by: "name" | "start_time" | "last_run_start_time";
+  sort_by_desc: boolean;
+  limit: number;
+  offset: number;
+}
+
+export async function listProjects(db: Database, workspaceId: string, wanted: ProjectsWanted): Promise<ProjectRow[]> {
+  const { id, name, name_contains, reference_dataset, reference_free, metadata = {} } = wanted;
+  const lastRun = sql`(SELECT max(p.last_run_start_time) FROM trace_partitions p WHERE p.workspace_id = ${projects.workspaceId} AND p.project_id = ${projects.id})`;
+  const column = { name: sql`${projects.name}`, start_time: sql`${projects.startTime}`, last_run_start_time: lastRun }[
+    wanted.sort_by
+  ];
+  const direction = wanted.sort_by_desc ? desc : asc;
+  return db
+    .select()
+    .from(projects)
+    .where(
+      and(
+        eq(projects.workspaceId, workspaceId),
+        id && inArray(projects.id, id),
+        name === undefined ? undefined : eq(projects.name, name),
+        name_contains === undefined ? undefined : sql`instr(lower(${projects.name}), lower(${name_contains})) > 0`,
+        reference_dataset && inArray(projects.referenceDatasetId, reference_dataset),
+        reference_free === undefined
+          ? undefined
+          : reference_free
+            ? isNull(projects.referenceDatasetId)
+            : isNotNull(projects.referenceDatasetId),
+        ...Object.entries(metadata)
+          .slice(0, 10)
+          .map(
+            ([key, value]) =>
+              sql`EXISTS (SELECT 1 FROM json_each(${projects.extra}, '$.metadata') m WHERE m.key = ${key} AND m.value = json_extract(${JSON.stringify([value])}, '$[0]'))`,
+          ),
+      ),
+    )
+    .orderBy(direction(column), direction(projects.id))
+    .limit(wanted.limit)
+    .offset(wanted.offset)
+    .all();
+}
+
+/** Changes what is given; undefined leaves a column as it is. */
+export async function updateProject(
+  db: Database,
+  workspaceId: string,
+  id: string,
+  changes: Partial<ProjectRow>,
+): Promise<ProjectRow | undefined> {
+  const where = and(eq(projects.workspaceId, workspaceId), eq(projects.id, id));
+  if (Object.values(changes).every((value) => value === undefined)) return findProject(db, workspaceId, id);
+  return db.update(projects).set(changes).where(where).returning().get();
+}
+
+export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<void> {
+  await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
+}
+
+/** start_time of a project's newest run, milliseconds. */
+export async function lastRunTime(db: Database, workspaceId: string, projectId: string): Promise<number | null> {
+  const row = await db
+    .select({ last: max(tracePartitions.lastRunStartTime) })
+    .from(tracePartitions)
+    .where(and(eq(tracePartitions.workspaceId, workspaceId), eq(tracePartitions.projectId, projectId)))
+    .get();
+  return row?.last ?? null;
+}
+
+export async function listProjectsOfDataset(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+): Promise<ProjectRow[]> {
+  return db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), eq(projects.referenceDatasetId, datasetId)))
+    .limit(100)
+    .all();
+}
+
+export async function countExperiments(db: Database, workspaceId: string, datasetId: string): Promise<number> {
+  return db.$count(projects, and(eq(projects.workspaceId, workspaceId), eq(projects.referenceDatasetId, datasetId)));
+}

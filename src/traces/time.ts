@@ -1,0 +1,41 @@
+/** Times of traces: whole microseconds since the epoch, as a number (exact up to the year 2255). */
+
+const MICROS_PER_DAY = 86_400_000_000;
+
+/** `2026-11-20T15:49:54.252002Z` from microseconds. */
+export function isoFromMicros(micros: number): string {
+  const millis = Math.floor(micros / 1000);
+  const rest = micros - millis * 1000;
+  return `${new Date(millis).toISOString().slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
+}
+
+/** The UTC day of a time, YYYY-MM-DD. */
+export function dayOf(micros: number): string {
+  return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
+}
+
+/** The first microsecond of a day, and the first one after it. */
+export function dayBounds(day: string): { start: number; end: number } {
+  const start = Date.parse(`${day}T00:00:00Z`) * 1000;
+  return { start, end: start + MICROS_PER_DAY };
+}
+
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?$/i;
+
+/**
+ * Microseconds from an ISO 8601 string. Without an offset it is UTC, as the SDKs mean it. Undefined when it is no time,
+ * or outside the years 1970 to 2254.
+ */
+export function microsFromIso(text: string): number | undefined {
+  const match = ISO.exec(text.trim());
+  if (!match) return undefined;
+  const [, date, clock = "00:00:00", fraction = "", zone = "Z"] = match;
+  const offset = zone.toUpperCase() === "Z" ? "Z" : zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone;
+  const seconds = Date.parse(`${date}T${clock.length === 5 ? `${clock}:00` : clock}${offset}`);
+  return inRange(seconds * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)));
+}
+
+/** Microseconds within the range that can be stored exactly, else undefined. */
+export function inRange(micros: number): number | undefined {
+  return Number.isFinite(micros) && micros >= 0 && micros < 9_000_000_000_000_000 ? Math.floor(micros) : undefined;
+}
