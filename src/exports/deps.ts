@@ -1,0 +1,57 @@
+/** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
+import type { SealKeys } from "../auth/seal.ts";
+import { database, type Database } from "../db/client.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import { resolvePayloads, type StoredRun, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
+import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
+import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
+
+/** What a queue message says: look at this export, or at this export run. Never the state, which is the ledger's. */
+export type Wake = { exportId: string } | { runId: string };
+
+/** Moments after which a crash leaves something behind. Tests stop the world there. */
+export type Point =
+  | "claimed"
+  | "part uploaded"
+  | "before complete"
+  | "after complete"
+  | "before commit"
+  | "after commit"
+  | "before manifest"
+  | "after manifest"
+  | "before ack";
+
+export interface Deps {
+  db: Database;
+  keys: SealKeys;
+  limits: Limits;
+  maxExperiments: number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  newId: () => string;
+  partition(workspaceId: string, projectId: string, day: string): TracePartitionRpc;
+  /** Fills in payloads that do not lie in the partition. */
+  resolve: (runs: StoredRun[]) => Promise<StoredRun[]>;
+  open(destination: OpenDestination): ObjectStore;
+  send(wake: Wake, delaySeconds?: number): Promise<void>;
+  at(point: Point): Promise<void>;
+}
+
+export function depsOf(env: Env): Deps {
+  const world = storeWorld(env);
+  return {
+    db: database(env.DB),
+    keys: env,
+    limits: LIMITS,
+    maxExperiments: maxExperiments(env),
+    now: () => Date.now(),
+    newId: () => crypto.randomUUID(),
+    partition: (workspaceId, projectId, day) => tracePartition(env, workspaceId, projectId, day),
+    resolve: (runs) => resolvePayloads(env.BLOBS, runs),
+    open: (destination) => openStore(destination, world),
+    send: async (wake, delaySeconds = 0) => {
+      await env.EXPORTS.send(wake, { delaySeconds });
+    },
+    at: async () => undefined,
+  };
+}

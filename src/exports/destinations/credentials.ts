@@ -1,0 +1,20 @@
+/** Credentials at rest: sealed for their destination and nothing else, in the clear only at the moment of use. */
+import { isStale, seal, type SealKeys, unseal } from "../../auth/seal.ts";
+import type { Database } from "../../db/client.ts";
+import type { DestinationCredentials, OpenDestination } from "./open.ts";
+import { type DestinationRow, resealCredentials } from "./store.ts";
+
+const purposeOf = (destinationId: string) => `export destination ${destinationId}`;
+
+export async function lock(keys: SealKeys, id: string, credentials: DestinationCredentials): Promise<string> {
+  return seal(keys, JSON.stringify(credentials), purposeOf(id));
+}
+
+/** A stored destination with its credentials. A ciphertext of an older key is replaced by one of the current key. */
+export async function unlock(db: Database, keys: SealKeys, row: DestinationRow): Promise<OpenDestination> {
+  const { id, type, config, credentials: sealed } = row;
+  if (sealed === null) return { type, config, credentials: null };
+  const credentials = JSON.parse(await unseal(keys, sealed, purposeOf(id))) as DestinationCredentials;
+  if (await isStale(keys, sealed)) await resealCredentials(db, id, sealed, await lock(keys, id, credentials));
+  return { type, config, credentials };
+}

@@ -1,0 +1,92 @@
+/** From a destination as it is stored to an object store that can be written to. */
+import type { DestinationConfig } from "../../db/exports.ts";
+import { S3Store, type S3World } from "../../s3/client.ts";
+import { StoreError } from "../../s3/errors.ts";
+import { endpointFault } from "../../s3/guard.ts";
+import type { ObjectStore } from "../../s3/object-store.ts";
+import { R2Store } from "../../s3/r2.ts";
+import { PUT_ARGUMENTS } from "./schema.ts";
+
+/** The name of the bound bucket, as wrangler.toml gives it. */
+export const R2_BUCKET = "weir-exports";
+
+export interface OpenDestination {
+  type: "s3" | "r2";
+  config: DestinationConfig;
+  credentials: DestinationCredentials | null;
+}
+
+export interface DestinationCredentials {
+  access_key_id: string;
+  secret_access_key: string;
+  session_token?: string | null;
+}
+
+/** What opening needs: the bound bucket, whether private endpoints are allowed, and the world's clock and network. */
+export interface StoreWorld extends S3World {
+  bucket: R2Bucket;
+  allowPrivateEndpoints: boolean;
+}
+
+/** Which of these every request carries, and not only the ones that make an object. */
+const ON_EVERY_REQUEST = new Set(["ExpectedBucketOwner", "RequestPayer"]);
+
+/** @throws StoreError when the deployment does not allow the endpoint (any more). */
+export function openStore({ type, config, credentials }: OpenDestination, world: StoreWorld): ObjectStore {
+  if (type === "r2") return new R2Store(world.bucket, R2_BUCKET);
+  const fault = config.endpoint_url ? endpointFault(config.endpoint_url, world.allowPrivateEndpoints) : undefined;
+  if (fault) throw new StoreError(`EndpointRefused: endpoint_url ${fault}`, "EndpointRefused", true);
+  if (!credentials) throw new StoreError("NoCredentials: the destination has no credentials", "NoCredentials", true);
+  return new S3Store(
+    {
+      address: {
+        bucket: config.bucket_name,
+        region: config.region,
+        endpointUrl: config.endpoint_url,
+        addressingStyle: config.config_kwargs_s3?.addressing_style ?? "auto",
+        bucketInUrl: config.include_bucket_in_prefix,
+        accelerate: config.config_kwargs_s3?.use_accelerate_endpoint ?? false,
+      },
+      credentials: {
+        accessKeyId: credentials.access_key_id,
+        secretAccessKey: credentials.secret_access_key,
+        sessionToken: credentials.session_token,
+      },
+      objectHeaders: headersOf(config, (name) => !ON_EVERY_REQUEST.has(name)),
+      requestHeaders: headersOf(config, (name) => ON_EVERY_REQUEST.has(name)),
+    },
+    world,
+  );
+}
+
+function headersOf(config: DestinationConfig, wanted: (name: string) => boolean): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(config.s3_additional_kwargs ?? {})
+      .filter(([name]) => wanted(name))
+      .map(([name, value]) => [PUT_ARGUMENTS[name as keyof typeof PUT_ARGUMENTS], value]),
+  );
+}
+
+/** A key below the destination's prefix. */
+export function keyBelow(config: DestinationConfig, key: string): string {
+  return config.prefix ? `${config.prefix}/${key}` : key;
+}
+
+/** Writes and removes a small object. Throws StoreError with the store's own reason; a removal may be forbidden. */
+export async function tryOut(destination: OpenDestination, world: StoreWorld, id: string): Promise<void> {
+  const store = openStore(destination, world);
+  const key = keyBelow(destination.config, `tmp/weir-${id}.txt`);
+  await store.put(key, new TextEncoder().encode("Weir checks that it may write here.\n"), "text/plain");
+  await store.remove(key).catch(() => undefined);
+}
+
+/** The real world of a running Worker. */
+export function storeWorld(env: Env): StoreWorld {
+  return {
+    bucket: env.EXPORTS_BUCKET,
+    allowPrivateEndpoints: env.ALLOW_PRIVATE_ADDRESSES === "true" || env.AUTH === "open",
+    fetch: (request) => fetch(request),
+    now: () => Date.now(),
+    sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  };
+}

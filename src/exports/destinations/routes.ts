@@ -1,0 +1,167 @@
+/** Destinations: `/api/v1/bulk-exports/destinations`. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { audit } from "../../audit/store.ts";
+import { database } from "../../db/client.ts";
+import type { DestinationConfig } from "../../db/exports.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param } from "../../http/validate.ts";
+import { StoreError } from "../../s3/errors.ts";
+import { endpointFault } from "../../s3/guard.ts";
+import { requirePlan } from "../plan-gate.ts";
+import { lock } from "./credentials.ts";
+import { type DestinationCredentials, type OpenDestination, R2_BUCKET, storeWorld, tryOut } from "./open.ts";
+import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
+import {
+  deleteUnusedDestination,
+  type DestinationRow,
+  findDestination,
+  insertDestination,
+  listDestinations,
+  updateCredentials,
+} from "./store.ts";
+
+const tags = ["Bulk export"];
+const notFound = () => new Problem(404, "Destination not found.");
+
+/** A destination on the wire: of its credentials only the names. */
+const shown = (row: DestinationRow) => ({
+  id: row.id,
+  tenant_id: row.workspaceId,
+  destination_type: row.type,
+  display_name: row.displayName,
+  config: row.config,
+  credentials_keys: row.credentialsKeys,
+  created_at: new Date(row.createdAt).toISOString(),
+  updated_at: new Date(row.updatedAt).toISOString(),
+});
+
+export const destinations = new Hono<App>()
+  .post(
+    "/",
+    describeRoute({ tags, summary: "Create a destination; a small object is written and removed to check it" }),
+    requirePlan,
+    body(CreateDestination),
+    async (c) => {
+      const { destination_type: type, display_name: displayName, config: given, credentials } = c.req.valid("json");
+      const principal = c.get("principal");
+      const config: DestinationConfig = {
+        bucket_name: given.bucket_name ?? R2_BUCKET,
+        prefix: given.prefix ?? "",
+        region: given.region ?? null,
+        endpoint_url: given.endpoint_url ?? null,
+        include_bucket_in_prefix: given.include_bucket_in_prefix ?? true,
+        config_kwargs_s3: given.config_kwargs_s3 ?? null,
+        s3_additional_kwargs: given.s3_additional_kwargs ?? null,
+      };
+      await check({ type, config, credentials: credentials ?? null }, c.env);
+      const id = crypto.randomUUID();
+      const now = Date.now();
+      const row: DestinationRow = {
+        id,
+        workspaceId: principal.workspaceId,
+        type,
+        displayName,
+        config,
+        credentials: credentials ? await lock(c.env, id, credentials) : null,
+        credentialsKeys: keysOf(credentials),
+        createdAt: now,
+        updatedAt: now,
+      };
+      const db = database(c.env.DB);
+      await insertDestination(db, row);
+      await audit(db, {
+        workspaceId: principal.workspaceId,
+        actor: principal,
+        action: "destination.created",
+        targetId: id,
+        detail: { type, bucket: config.bucket_name },
+      });
+      return c.json(shown(row));
+    },
+  )
+  .get("/", describeRoute({ tags, summary: "List the workspace's destinations" }), async (c) =>
+    c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
+  )
+  .get("/:id", describeRoute({ tags, summary: "Get a destination" }), param(DestinationId), async (c) => {
+    const row = await findDestination(
+      database(c.env.DB),
+      c.get("principal").workspaceId,
+      c.req.valid("param").id.toLowerCase(),
+    );
+    if (!row) throw notFound();
+    return c.json(shown(row));
+  })
+  .patch(
+    "/:id",
+    describeRoute({ tags, summary: "Replace a destination's credentials; the new ones are checked first" }),
+    param(DestinationId),
+    body(PatchDestination),
+    async (c) => {
+      const principal = c.get("principal");
+      const db = database(c.env.DB);
+      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id.toLowerCase());
+      if (!row) throw notFound();
+      if (row.type === "r2") throw new Problem(422, "A destination of type r2 has no credentials.");
+      const { credentials } = c.req.valid("json");
+      await check({ type: row.type, config: row.config, credentials }, c.env);
+      const updated = await updateCredentials(db, {
+        id: row.id,
+        credentials: await lock(c.env, row.id, credentials),
+        credentialsKeys: keysOf(credentials),
+        updatedAt: Date.now(),
+      });
+      if (!updated) throw notFound();
+      await audit(db, {
+        workspaceId: principal.workspaceId,
+        actor: principal,
+        action: "destination.updated",
+        targetId: row.id,
+      });
+      return c.json(shown(updated));
+    },
+  )
+  .delete(
+    "/:id",
+    describeRoute({ tags, summary: "Delete a destination that no unfinished export or schedule uses" }),
+    param(DestinationId),
+    async (c) => {
+      const principal = c.get("principal");
+      const db = database(c.env.DB);
+      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id.toLowerCase());
+      if (!row) throw notFound();
+      if (!(await deleteUnusedDestination(db, row.id))) {
+        throw new Problem(409, "An unfinished export or an active schedule uses this destination. Cancel it first.");
+      }
+      await audit(db, {
+        workspaceId: principal.workspaceId,
+        actor: principal,
+        action: "destination.deleted",
+        targetId: row.id,
+      });
+      return c.body(null, 204);
+    },
+  );
+
+/** The names of the credentials that are set. */
+function keysOf(credentials: DestinationCredentials | undefined): string[] {
+  return Object.entries(credentials ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}
+
+/** Refuses an endpoint that may not be called (422) and a store that refuses (400, with the store's own reason). */
+async function check(destination: OpenDestination, env: Env): Promise<void> {
+  const world = storeWorld(env);
+  const endpoint = destination.config.endpoint_url;
+  const fault = endpoint === null ? undefined : endpointFault(endpoint, world.allowPrivateEndpoints);
+  if (fault) {
+    const errors = [{ path: "config.endpoint_url", message: fault }];
+    throw new Problem(422, `Invalid body.config.endpoint_url: ${fault}`, { errors });
+  }
+  try {
+    await tryOut(destination, world, crypto.randomUUID());
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new Problem(400, `Failed to validate ${destination.type.toUpperCase()} destination: ${error.message}`);
+  }
+}

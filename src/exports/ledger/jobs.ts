@@ -1,0 +1,143 @@
+/** D1: how an export job starts, is laid out in runs, and ends. */
+import { and, eq, inArray, isNull, isNotNull, sql } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import { bulkExports, exportRuns } from "../../db/schema.ts";
+import { before, OPEN } from "../status.ts";
+import type { ExportRow } from "../store.ts";
+import { endOpenRuns } from "./lease.ts";
+
+/**
+ * Starts waiting exports, oldest first, while their workspace has room. Gives the ids of those that started.
+ * `only` restricts it to one workspace.
+ */
+export async function startWaiting(db: Database, room: number, now: number, only?: string): Promise<string[]> {
+  const own = only === undefined ? sql`1` : sql`e.workspace_id = ${only}`;
+  const rows = await db.all<{ id: string }>(sql`
+    UPDATE bulk_exports SET status = 'RUNNING', started_at = ${now}, updated_at = ${now}, next_attempt_at = ${now}
+    WHERE status = 'CREATED' AND id IN (
+      SELECT id FROM (
+        SELECT e.id,
+          row_number() OVER (PARTITION BY e.workspace_id ORDER BY e.created_at, e.id) AS place,
+          (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS busy
+        FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL AND ${own}
+      ) WHERE place + busy <= ${room})
+    RETURNING id`);
+  return rows.map(({ id }) => id);
+}
+
+export async function findJob(db: Database, id: string): Promise<ExportRow | undefined> {
+  return db.select().from(bulkExports).where(eq(bulkExports.id, id)).get();
+}
+
+/** One project and day of an export, before it has a row. Times in microseconds. */
+export interface PlannedRun {
+  id: string;
+  projectId: string;
+  day: string;
+  startTime: number;
+  endTime: number;
+}
+
+/** Lays down the runs of an export. Doing so again changes nothing. */
+export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[], now: number): Promise<void> {
+  for (let at = 0; at < runs.length; at += 1000) {
+    await db.run(sql`
+      INSERT OR IGNORE INTO export_runs
+        (export_id, id, workspace_id, project_id, day, start_time, end_time, status, files, created_at, updated_at)
+      SELECT ${job.id}, value ->> 'id', ${job.workspaceId}, value ->> 'projectId', value ->> 'day',
+        value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now}, ${now}
+      FROM json_each(${JSON.stringify(runs.slice(at, at + 1000))})`);
+  }
+}
+
+export async function markPlanned(db: Database, id: string, now: number): Promise<void> {
+  await db
+    .update(bulkExports)
+    .set({ plannedAt: now, updatedAt: now, retries: 0 })
+    .where(and(eq(bulkExports.id, id), isNull(bulkExports.plannedAt)));
+}
+
+/** The share of `inFlight` messages that an export has: equal between workspaces, then between their exports. */
+async function shareOf(db: Database, job: ExportRow, inFlight: number, most: number): Promise<number> {
+  const running = await db.get<{ workspaces: number; own: number }>(sql`
+    SELECT count(DISTINCT workspace_id) AS workspaces, sum(workspace_id = ${job.workspaceId}) AS own
+    FROM bulk_exports WHERE status = 'RUNNING'`);
+  const share = Math.floor(inFlight / Math.max(1, running?.workspaces ?? 1) / Math.max(1, running?.own ?? 1));
+  return Math.max(1, Math.min(most, share));
+}
+
+/** Picks the next runs of an export up to its share and marks them as sent. Gives their ids. */
+export async function takeRunsToSend(
+  db: Database,
+  job: ExportRow,
+  { inFlight, runsPerExport }: { inFlight: number; runsPerExport: number },
+  now: number,
+): Promise<string[]> {
+  const share = await shareOf(db, job, inFlight, runsPerExport);
+  const rows = await db.all<{ id: string }>(sql`
+    UPDATE export_runs SET sent_at = ${now}
+    WHERE id IN (
+      SELECT id FROM export_runs WHERE export_id = ${job.id} AND status = 'CREATED' AND sent_at IS NULL
+      ORDER BY day, project_id
+      LIMIT max(0, ${share} - (
+        SELECT count(*) FROM export_runs
+        WHERE export_id = ${job.id} AND status IN ('CREATED', 'RUNNING') AND sent_at IS NOT NULL)))
+      AND EXISTS (SELECT 1 FROM bulk_exports WHERE id = ${job.id} AND status = 'RUNNING')
+    RETURNING id`);
+  return rows.map(({ id }) => id);
+}
+
+export async function hasOpenRuns(db: Database, exportId: string): Promise<boolean> {
+  const open = await db
+    .select({ id: exportRuns.id })
+    .from(exportRuns)
+    .where(and(eq(exportRuns.exportId, exportId), inArray(exportRuns.status, OPEN)))
+    .limit(1)
+    .get();
+  return open !== undefined;
+}
+
+/** Ends an export whose runs are all complete. False when it had ended, or a run is open. */
+export async function completeJob(db: Database, id: string, now: number): Promise<boolean> {
+  const done = await db
+    .update(bulkExports)
+    .set({ status: "COMPLETED", updatedAt: now, finishedAt: now })
+    .where(
+      and(
+        eq(bulkExports.id, id),
+        inArray(bulkExports.status, before("COMPLETED")),
+        isNotNull(bulkExports.plannedAt),
+        sql`NOT EXISTS (SELECT 1 FROM ${exportRuns} WHERE ${exportRuns.exportId} = ${id} AND ${exportRuns.status} <> 'COMPLETED')`,
+      ),
+    )
+    .returning({ id: bulkExports.id });
+  return done.length > 0;
+}
+
+/** Ends an export that cannot be planned or finished. */
+export async function failJob(db: Database, id: string, reason: string, now: number): Promise<void> {
+  await db.batch([
+    db
+      .update(bulkExports)
+      .set({ status: "FAILED", error: reason, updatedAt: now, finishedAt: now })
+      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, before("FAILED")))),
+    endOpenRuns(db, id, "FAILED", "CANCELLED", now),
+  ]);
+}
+
+export async function noteJobRetry(db: Database, id: string, reason: string, nextAttemptAt: number): Promise<void> {
+  await db
+    .update(bulkExports)
+    .set({ retries: sql`${bulkExports.retries} + 1`, error: reason, nextAttemptAt })
+    .where(and(eq(bulkExports.id, id), eq(bulkExports.status, "RUNNING")));
+}
+
+/** Every run of an export with its files, for the manifest. */
+export async function allRuns(db: Database, exportId: string) {
+  return db
+    .select()
+    .from(exportRuns)
+    .where(eq(exportRuns.exportId, exportId))
+    .orderBy(exportRuns.day, exportRuns.projectId)
+    .all();
+}

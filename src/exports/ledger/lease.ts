@@ -1,0 +1,174 @@
+/** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
+import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import type { Database } from "../../db/client.ts";
+import type { ExportedFile, PendingUpload } from "../../db/exports.ts";
+import { bulkExports, exportRuns } from "../../db/schema.ts";
+import type { RunPosition } from "../../traces/rpc.ts";
+import { before, OPEN } from "../status.ts";
+import type { ExportRunRow } from "../store.ts";
+
+/** The right to write: the run, and the epoch under which it was claimed. */
+export type Claim = Pick<ExportRunRow, "id" | "epoch">;
+
+const exportIs = (status: "RUNNING") =>
+  sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${exportRuns.exportId} AND ${bulkExports.status} = ${status})`;
+
+const held = ({ id, epoch }: Claim) =>
+  and(eq(exportRuns.id, id), eq(exportRuns.epoch, epoch), eq(exportRuns.status, "RUNNING"));
+
+const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
+
+/** Takes an open run of a running export that nobody holds. Undefined when there is nothing to take. */
+export async function claimRun(db: Database, id: string, now: number, until: number) {
+  return db
+    .update(exportRuns)
+    .set({ status: "RUNNING", leaseUntil: until, epoch: sql`${exportRuns.epoch} + 1`, updatedAt: now })
+    .where(
+      and(
+        eq(exportRuns.id, id),
+        inArray(exportRuns.status, OPEN),
+        unleased(now),
+        lte(exportRuns.nextAttemptAt, now),
+        exportIs("RUNNING"),
+      ),
+    )
+    .returning()
+    .get();
+}
+
+/** Takes a run that has ended with an upload still open, to clear it away. */
+export async function claimRemains(db: Database, id: string, now: number, until: number) {
+  return db
+    .update(exportRuns)
+    .set({ leaseUntil: until, epoch: sql`${exportRuns.epoch} + 1` })
+    .where(
+      and(
+        eq(exportRuns.id, id),
+        sql`${exportRuns.status} NOT IN ${OPEN}`,
+        sql`${exportRuns.pending} IS NOT NULL`,
+        unleased(now),
+      ),
+    )
+    .returning()
+    .get();
+}
+
+export async function forgetRemains(db: Database, { id, epoch }: Claim): Promise<void> {
+  await db
+    .update(exportRuns)
+    .set({ pending: null, leaseUntil: null })
+    .where(and(eq(exportRuns.id, id), eq(exportRuns.epoch, epoch)));
+}
+
+/** Keeps the lease, and notes what is being uploaded. False when the run was taken, cancelled or timed out. */
+export async function renewLease(
+  db: Database,
+  claim: Claim,
+  until: number,
+  pending?: PendingUpload | null,
+): Promise<boolean> {
+  const kept = await db
+    .update(exportRuns)
+    .set({ leaseUntil: until, ...(pending === undefined ? {} : { pending }) })
+    .where(held(claim))
+    .returning({ id: exportRuns.id });
+  return kept.length > 0;
+}
+
+export interface Commit {
+  cursor: RunPosition | null;
+  /** Null when the slice held no run. */
+  file: ExportedFile | null;
+  /** Nothing is left in the run's window. */
+  done: boolean;
+  now: number;
+  until: number;
+}
+
+/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is gone. */
+export async function commitSlice(db: Database, claim: Claim, { cursor, file, done, now, until }: Commit) {
+  const kept = await db
+    .update(exportRuns)
+    .set({
+      cursor,
+      ...(file && {
+        files: sql`json_insert(${exportRuns.files}, '$[#]', json(${JSON.stringify(file)}))`,
+        rows: sql`${exportRuns.rows} + ${file.rows}`,
+        bytes: sql`${exportRuns.bytes} + ${file.bytes}`,
+      }),
+      ...(done ? { status: "COMPLETED" as const, finishedAt: now, leaseUntil: null } : { leaseUntil: until }),
+      pending: null,
+      updatedAt: now,
+    })
+    .where(and(held(claim), inArray(exportRuns.status, before("COMPLETED"))))
+    .returning({ id: exportRuns.id });
+  return kept.length > 0;
+}
+
+/** Lets the run go for its next message. */
+export async function releaseLease(db: Database, claim: Claim, now: number): Promise<void> {
+  await db.update(exportRuns).set({ leaseUntil: null, sentAt: now }).where(held(claim));
+}
+
+/** Notes a failed attempt; the next may begin at `nextAttemptAt`. */
+export async function noteRetry(
+  db: Database,
+  claim: Claim,
+  { reason, now, nextAttemptAt }: { reason: string; now: number; nextAttemptAt: number },
+): Promise<void> {
+  await db
+    .update(exportRuns)
+    .set({
+      errors: withError(reason),
+      retryNumber: sql`${exportRuns.retryNumber} + 1`,
+      leaseUntil: null,
+      sentAt: nextAttemptAt,
+      nextAttemptAt,
+      updatedAt: now,
+    })
+    .where(held(claim));
+}
+
+/** Ends a run, and with it its export and the export's other open runs. */
+export async function failRun(db: Database, run: ExportRunRow, reason: string, now: number): Promise<void> {
+  const ended = { updatedAt: now, finishedAt: now } as const;
+  const mine = db
+    .select({ one: sql`1` })
+    .from(exportRuns)
+    .where(and(eq(exportRuns.id, run.id), eq(exportRuns.epoch, run.epoch), eq(exportRuns.status, "FAILED")));
+  await db.batch([
+    db
+      .update(exportRuns)
+      .set({ ...ended, status: "FAILED", errors: withError(reason), leaseUntil: null })
+      .where(held(run)),
+    db
+      .update(bulkExports)
+      .set({ ...ended, status: "FAILED", error: reason })
+      .where(and(eq(bulkExports.id, run.exportId), inArray(bulkExports.status, before("FAILED")), sql`EXISTS ${mine}`)),
+    endOpenRuns(db, run.exportId, "FAILED", "CANCELLED", now),
+  ]);
+}
+
+function withError(reason: string) {
+  return sql`json_set(coalesce(${exportRuns.errors}, '{}'), '$.retry_' || ${exportRuns.retryNumber}, ${reason})`;
+}
+
+/** Gives the open runs of an export that has ended as `ended` the status `status`. */
+export function endOpenRuns(
+  db: Database,
+  exportId: string,
+  ended: "FAILED" | "TIMEDOUT",
+  status: "CANCELLED" | "TIMEDOUT",
+  now: number,
+) {
+  return db
+    .update(exportRuns)
+    .set({ status, updatedAt: now, finishedAt: now })
+    .where(
+      and(
+        eq(exportRuns.exportId, exportId),
+        inArray(exportRuns.status, before(status)),
+        sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${exportId} AND ${bulkExports.status} = ${ended})`,
+      ),
+    );
+}

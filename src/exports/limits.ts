@@ -1,0 +1,45 @@
+/** How much at once, how long, and how often again. Times in milliseconds. */
+
+export const LIMITS = {
+  /** Export runs of one export at work at a time, and exports of one workspace. */
+  runsPerExport: 45,
+  exportsPerWorkspace: 15,
+  /** Export runs at work in one isolate: each takes some 40 MB of its 128. */
+  runsPerIsolate: 2,
+  /** Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's year. */
+  inFlight: 60,
+  /** Exports a workspace may create in a rolling hour, spawned ones included; schedules leave room for people. */
+  exportsPerHour: 250,
+  spawnedPerHour: 200,
+  schedules: 200,
+
+  /** A slice ends after the page that passes one of these; each slice is one file. */
+  sliceRows: 100_000,
+  sliceBytes: 256 * 1024 * 1024,
+  /** Parts of a file's upload: equal, as R2 requires, and at least 5 MiB, as S3 does. */
+  partBytes: 5 * 1024 * 1024,
+  pageRows: 1_000,
+  pageBytes: 4 * 1024 * 1024,
+  /** One invocation takes no new slice after this long. */
+  invocation: 60_000,
+
+  /** Longer than any one request to a store may take with all its attempts, so that only the dead lose a lease. */
+  lease: 120_000,
+  renewAfter: 10_000,
+  /** A message that has not led to work by now is sent again. */
+  resendAfter: 120_000,
+
+  retries: 20,
+  retryDelay: 30_000,
+  /** Specification 8. */
+  timeout: 72 * 3_600_000,
+};
+
+export type Limits = typeof LIMITS;
+
+/** Experiments in one `all_experiments` export: 250 unless the deployment says otherwise (specification 8). */
+export function maxExperiments(env: Pick<Env, "EXPORT_MAX_EXPERIMENTS">): number {
+  if (env.EXPORT_MAX_EXPERIMENTS === "unlimited") return Number.POSITIVE_INFINITY;
+  const configured = Number(env.EXPORT_MAX_EXPERIMENTS);
+  return Number.isInteger(configured) && configured > 0 ? configured : 250;
+}

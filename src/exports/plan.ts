@@ -1,0 +1,50 @@
+/** From an export's window to its runs: one for each project and UTC day, tiling the window exactly. */
+import { listExperiments } from "../traces/store.ts";
+import { dayBounds, dayOf } from "../traces/time.ts";
+import type { Deps } from "./deps.ts";
+import { failJob, insertRuns, markPlanned, type PlannedRun } from "./ledger/jobs.ts";
+import type { ExportRow } from "./store.ts";
+
+/** More runs than this do not fit one export; a shorter window does the rest. */
+const MAX_RUNS = 100_000;
+
+export interface Window {
+  day: string;
+  startTime: number;
+  endTime: number;
+}
+
+/** The UTC days of the half-open window [start, end), the first and the last cut to it. Microseconds. */
+export function dayWindows(start: number, end: number): Window[] {
+  const windows: Window[] = [];
+  for (let at = start; at < end;) {
+    const day = dayOf(at);
+    const next = Math.min(dayBounds(day).end, end);
+    windows.push({ day, startTime: at, endTime: next });
+    at = next;
+  }
+  return windows;
+}
+
+/** Lays down the runs of an export. Experiments are those of now: the ones made after the job are included. */
+export async function plan(deps: Deps, job: ExportRow): Promise<void> {
+  const projectIds = job.sessionId === null ? await experimentIds(deps, job) : [job.sessionId];
+  const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);
+  if (projectIds.length > deps.maxExperiments) {
+    const reason = `TooManyExperiments: ${projectIds.length} experiments, and an export may have ${deps.maxExperiments}.`;
+    return failJob(deps.db, job.id, reason, deps.now());
+  }
+  if (projectIds.length * windows.length > MAX_RUNS) {
+    const reason = `TooManyRuns: ${projectIds.length} projects of ${windows.length} days; choose a shorter window.`;
+    return failJob(deps.db, job.id, reason, deps.now());
+  }
+  const runs = projectIds.flatMap((projectId) =>
+    windows.map((window): PlannedRun => ({ id: deps.newId(), projectId, ...window })),
+  );
+  await insertRuns(deps.db, job, runs, deps.now());
+  await markPlanned(deps.db, job.id, deps.now());
+}
+
+async function experimentIds({ db }: Deps, job: ExportRow): Promise<string[]> {
+  return (await listExperiments(db, job.workspaceId)).map(({ id }) => id);
+}

@@ -1,0 +1,125 @@
+/** Export jobs and their runs: `/api/v1/bulk-exports`. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param, query } from "../http/validate.ts";
+import { createExport } from "./create.ts";
+import { depsOf } from "./deps.ts";
+import { destinations } from "./destinations/routes.ts";
+import { startNext } from "./finish.ts";
+import { requirePlan, requireScope } from "./plan-gate.ts";
+import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
+import { shownExport, shownRun } from "./shown.ts";
+import {
+  cancelExport,
+  type ExportRow,
+  findExport,
+  findExportRun,
+  listExportRuns,
+  listExports,
+  listSpawnedRuns,
+  NO_PROGRESS,
+  progressOf,
+} from "./store.ts";
+
+const tags = ["Bulk export"];
+
+/** The export of this id in the caller's workspace, or 404. */
+async function mine(c: { env: Env; get(name: "principal"): { workspaceId: string } }, id: string): Promise<ExportRow> {
+  const row = await findExport(database(c.env.DB), c.get("principal").workspaceId, id);
+  if (!row) throw new Problem(404, "Export not found.");
+  return row;
+}
+
+async function shownWithProgress(env: Env, row: ExportRow) {
+  const progress = await progressOf(database(env.DB), [row.id]);
+  return shownExport(row, progress.get(row.id) ?? NO_PROGRESS);
+}
+
+export const bulkExports = new Hono<App>()
+  .use(requireScope)
+  .route("/destinations", destinations)
+  .post(
+    "/",
+    describeRoute({ tags, summary: "Create an export, or with interval_hours a schedule of exports" }),
+    requirePlan,
+    body(CreateExport),
+    async (c) => {
+      const row = await createExport(depsOf(c.env), c.get("principal").workspaceId, c.req.valid("json"));
+      return c.json(await shownWithProgress(c.env, row));
+    },
+  )
+  .get("/", describeRoute({ tags, summary: "List exports, newest first" }), query(Paging), async (c) => {
+    const { limit, offset } = c.req.valid("query");
+    const db = database(c.env.DB);
+    const rows = await listExports(db, c.get("principal").workspaceId, { limit: limit + 1, offset });
+    const { items, headers } = page(rows, limit, offset);
+    const progress = await progressOf(
+      db,
+      items.map(({ id }) => id),
+    );
+    return c.json(
+      items.map((row) => shownExport(row, progress.get(row.id) ?? NO_PROGRESS)),
+      200,
+      headers,
+    );
+  })
+  .get(
+    "/runs",
+    describeRoute({ tags, summary: "List the runs of every export that a schedule has spawned" }),
+    query(SpawnedQuery),
+    async (c) => {
+      const { limit, offset, source_bulk_export_id } = c.req.valid("query");
+      const schedule = await mine(c, source_bulk_export_id);
+      const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items.map(shownRun), 200, headers);
+    },
+  )
+  .get("/:id", describeRoute({ tags, summary: "Get an export and its progress" }), param(ExportId), async (c) =>
+    c.json(await shownWithProgress(c.env, await mine(c, c.req.valid("param").id))),
+  )
+  .patch(
+    "/:id",
+    describeRoute({ tags, summary: "Cancel an export or a schedule; exports it has spawned go on" }),
+    param(ExportId),
+    body(PatchExport),
+    async (c) => {
+      const row = await mine(c, c.req.valid("param").id);
+      const deps = depsOf(c.env);
+      const cancelled = await cancelExport(deps.db, row.id, deps.now());
+      const after = await mine(c, row.id);
+      if (!cancelled && after.status !== "CANCELLED") {
+        throw new Problem(409, `The export has ended as ${after.status} and cannot be cancelled.`);
+      }
+      await startNext(deps, row.workspaceId);
+      return c.json(await shownWithProgress(c.env, after));
+    },
+  )
+  .get(
+    "/:id/runs",
+    describeRoute({ tags, summary: "List the runs of an export: one for each project and UTC day" }),
+    param(ExportId),
+    query(Paging),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const row = await mine(c, c.req.valid("param").id);
+      const rows = await listExportRuns(database(c.env.DB), row.id, { limit: limit + 1, offset });
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items.map(shownRun), 200, headers);
+    },
+  )
+  .get(
+    "/:id/runs/:run_id",
+    describeRoute({ tags, summary: "Get a run of an export" }),
+    param(ExportRunId),
+    async (c) => {
+      const { id, run_id } = c.req.valid("param");
+      const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
+      if (!row) throw new Problem(404, "Export run not found.");
+      return c.json(shownRun(row));
+    },
+  );

@@ -1,0 +1,55 @@
+/** The sweep of every minute: it spawns what is due, and wakes what got lost. It does no work itself. */
+import { type Deps, depsOf } from "./deps.ts";
+import { startWaiting } from "./ledger/jobs.ts";
+import { dueSchedules, spawn, takeIdleJobs, takeLostRuns, takeRemains, timeOut } from "./ledger/sweep.ts";
+import { countForQuota, type ExportRow } from "./store.ts";
+
+const MICROS_PER_HOUR = 3_600_000_000;
+/** Late data has this long to arrive (specification 3.3). Microseconds. */
+const SPAWN_DELAY = 600_000_000;
+/** A schedule that was away catches up by so many windows a minute. */
+const CATCH_UP = 20;
+
+/** Window k of a schedule, k from 1: [start + (k-1)h, start + kh), due 10 minutes after its end. Microseconds. */
+export function windowOf(startTime: number, intervalHours: number, k: number) {
+  const interval = intervalHours * MICROS_PER_HOUR;
+  const endTime = startTime + k * interval;
+  return { startTime: endTime - interval, endTime, dueAt: endTime + SPAWN_DELAY };
+}
+
+/** The cron trigger's handler. Any number of sweeps at a time does no harm. */
+export async function schedule(env: Env): Promise<void> {
+  await sweep(depsOf(env));
+}
+
+export async function sweep(deps: Deps): Promise<void> {
+  const { db, limits } = deps;
+  const now = deps.now();
+  await spawnDue(deps);
+  await timeOut(db, now - limits.timeout, now);
+  const started = await startWaiting(db, limits.exportsPerWorkspace, now);
+  const idle = await takeIdleJobs(db, now, now + limits.resendAfter);
+  for (const exportId of new Set([...started, ...idle])) await deps.send({ exportId });
+  const lost = await takeLostRuns(db, now - limits.resendAfter, now);
+  const remains = await takeRemains(db, now);
+  for (const runId of [...lost, ...remains]) await deps.send({ runId });
+}
+
+/** Spawns the due windows of every active schedule. */
+export async function spawnDue(deps: Deps): Promise<void> {
+  for (const due of await dueSchedules(deps.db, deps.now() * 1000, SPAWN_DELAY)) await catchUp(deps, due);
+}
+
+/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. */
+async function catchUp(deps: Deps, due: ExportRow): Promise<void> {
+  const now = deps.now();
+  const { recent } = await countForQuota(deps.db, due.workspaceId, now - MICROS_PER_HOUR / 1000);
+  const room = Math.min(CATCH_UP, deps.limits.spawnedPerHour - recent);
+  let schedule = due;
+  for (let made = 0; made < room; made++) {
+    const { startTime, endTime, dueAt } = windowOf(due.startTime, due.intervalHours ?? 1, schedule.spawned + 1);
+    if (dueAt > now * 1000) return;
+    if (!(await spawn(deps.db, schedule, { id: deps.newId(), startTime, endTime, now }))) return;
+    schedule = { ...schedule, spawned: schedule.spawned + 1 };
+  }
+}

@@ -1,0 +1,74 @@
+/** Export jobs and export runs on the wire. */
+import { isoFromMicros } from "../traces/time.ts";
+import { runFolder } from "./layout.ts";
+import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
+
+const iso = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());
+
+/** Specification 2.5, LangSmith's further members, and how far the export has come. Every member is always there. */
+export function shownExport(row: ExportRow, progress: Progress) {
+  const ended = progress.runs === 0 ? Number(row.status === "COMPLETED") : progress.completed / progress.runs;
+  return {
+    id: row.id,
+    tenant_id: row.workspaceId,
+    bulk_export_destination_id: row.destinationId,
+    session_id: row.sessionId,
+    all_experiments: row.allExperiments,
+    start_time: isoFromMicros(row.startTime),
+    end_time: row.endTime === null ? null : isoFromMicros(row.endTime),
+    filter: row.filter,
+    format: "Parquet",
+    format_version: row.formatVersion,
+    compression: row.compression,
+    interval_hours: row.intervalHours,
+    export_fields: row.exportFields,
+    status: row.status,
+    error: row.error,
+    source_bulk_export_id: row.sourceExportId,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    finished_at: iso(row.finishedAt),
+    progress: {
+      rows_written: progress.rows,
+      bytes_written: progress.bytes,
+      files_written: progress.files,
+      runs_total: progress.runs,
+      runs_completed: progress.completed,
+      fraction: ended,
+    },
+  };
+}
+
+/** An export run, its result as LangSmith's clients read it: null before the first file. */
+export function shownRun(row: ExportRunRow) {
+  const started = row.files.length > 0 || row.cursor !== null || row.status === "COMPLETED";
+  return {
+    id: row.id,
+    bulk_export_id: row.exportId,
+    session_id: row.projectId,
+    status: row.status,
+    retry_number: row.retryNumber,
+    errors: row.errors,
+    start_time: isoFromMicros(row.startTime),
+    end_time: isoFromMicros(row.endTime),
+    metadata: {
+      prefix: runFolder(row),
+      start_time: isoFromMicros(row.startTime),
+      end_time: isoFromMicros(row.endTime),
+      execution_backend: null,
+      result: started
+        ? {
+            rows_written: row.rows,
+            bytes_written: row.bytes,
+            exported_files: row.files.map(({ location }) => location),
+            export_path: runFolder(row),
+            latest_cursor: row.cursor === null ? null : JSON.stringify(row.cursor),
+            pending_upload: row.pending,
+          }
+        : null,
+    },
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    finished_at: iso(row.finishedAt),
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * A slice: the next rows of an export run become one file, and then one row update makes it count. Whatever dies in
+ * between, the next owner starts from the cursor and writes the same key.
+ */
+import type { PendingUpload } from "../db/exports.ts";
+import type { ObjectStore } from "../s3/object-store.ts";
+import { ObjectSink } from "../s3/sink.ts";
+import type { PageRequest, PayloadField, RunPage, RunPosition, TracePartitionRpc } from "../traces/rpc.ts";
+import { PAYLOAD_FIELDS } from "../traces/rpc.ts";
+import { chosenFields, type ExportField } from "./columns.ts";
+import type { Deps } from "./deps.ts";
+import { keyBelow, type OpenDestination } from "./destinations/open.ts";
+import { fileName, runFolder } from "./layout.ts";
+import { commitSlice, renewLease } from "./ledger/lease.ts";
+import { RunFile } from "./parquet.ts";
+import type { ExportRow, ExportRunRow } from "./store.ts";
+
+/** Another owner has the run, or it has ended: nothing more may be written. */
+export class LeaseLost extends Error {
+  constructor() {
+    super("the lease of the export run is lost");
+    this.name = "LeaseLost";
+  }
+}
+
+/** What a slice works on: a claimed run, its export, and where it goes. */
+export interface SliceWork {
+  run: ExportRunRow;
+  job: ExportRow;
+  destination: OpenDestination;
+  store: ObjectStore;
+}
+
+/**
+ * Exports one slice of a claimed run and commits it. Gives the run as committed.
+ * @throws LeaseLost when the run was taken or has ended; StoreError when the store refuses.
+ */
+export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRunRow> {
+  const { run, job, store } = work;
+  const lease = new Lease(deps, run);
+  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run.files.length)}`);
+  await clearRemains(store, run);
+  const pending: PendingUpload = {
+    file_path: store.locate(key),
+    upload_id: null,
+    target_cursor: null,
+    rows_count: null,
+  };
+  const { partBytes } = deps.limits;
+  const sink = new ObjectSink(
+    store,
+    { key, contentType: "application/vnd.apache.parquet", partBytes },
+    {
+      uploadCreated: (uploadId) => {
+        pending.upload_id = uploadId;
+        return lease.keep(pending);
+      },
+      partUploaded: async () => {
+        await deps.at("part uploaded");
+        await lease.keepWhenOld();
+      },
+    },
+  );
+  try {
+    const fields = chosenFields(job.exportFields as ExportField[] | null);
+    const file = new RunFile(sink, fields, job.compression);
+    const { cursor, done } = await fill(deps, file, lease, pagesOf(deps, work, fields));
+    if (file.rows === 0) return await commit(deps, lease, run, { cursor, done, file: null });
+    await file.finish();
+    pending.target_cursor = JSON.stringify(cursor);
+    pending.rows_count = file.rows;
+    await lease.keep(pending);
+    await deps.at("before complete");
+    await sink.complete();
+    await deps.at("after complete");
+    const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
+    return await commit(deps, lease, run, { cursor, done, file: written });
+  } catch (error) {
+    // What cannot be cleared away now, the next owner finds in `pending`.
+    await sink.abort().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Aborts the upload that a dead owner left; without it, that owner could still complete it. */
+export async function clearRemains(store: ObjectStore, { pending }: ExportRunRow): Promise<void> {
+  if (!pending?.upload_id) return;
+  const key = pending.file_path.slice(store.locate("").length);
+  await store.abortUpload(key, pending.upload_id);
+}
+
+interface Reading {
+  cursor: RunPosition | null;
+  done: boolean;
+}
+
+/** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
+async function fill(
+  { limits, resolve }: Deps,
+  file: RunFile,
+  lease: Lease,
+  pages: { first: RunPosition | null; read: (after: RunPosition | null) => Promise<RunPage> },
+): Promise<Reading> {
+  let cursor = pages.first;
+  let next: Promise<RunPage> | undefined = pages.read(cursor);
+  while (next) {
+    const page: RunPage = await next;
+    await lease.keepWhenOld();
+    cursor = page.next ?? cursor;
+    const full = file.rows + page.runs.length >= limits.sliceRows || file.textBytes >= limits.sliceBytes;
+    next = page.done || full ? undefined : pages.read(cursor);
+    next?.catch(() => undefined);
+    for (const run of await resolve(page.runs)) await file.add(run);
+    if (page.done) return { cursor, done: true };
+  }
+  return { cursor, done: false };
+}
+
+function pagesOf(deps: Deps, { run, job }: SliceWork, fields: readonly ExportField[]) {
+  const partition: TracePartitionRpc = deps.partition(run.workspaceId, run.projectId, run.day);
+  const request: Omit<PageRequest, "after"> = {
+    startTime: run.startTime,
+    endTime: run.endTime,
+    filter: job.filter,
+    limit: deps.limits.pageRows,
+    maxBytes: deps.limits.pageBytes,
+    feedbacks: fields.includes("feedbacks"),
+    payloads: PAYLOAD_FIELDS.filter((field: PayloadField) => fields.includes(field)),
+  };
+  return { first: run.cursor, read: (after: RunPosition | null) => partition.readPage({ ...request, after }) };
+}
+
+async function commit(
+  deps: Deps,
+  lease: Lease,
+  run: ExportRunRow,
+  { cursor, done, file }: Reading & { file: ExportRunRow["files"][number] | null },
+): Promise<ExportRunRow> {
+  await deps.at("before commit");
+  const now = deps.now();
+  if (!(await commitSlice(deps.db, run, { cursor, file, done, now, until: now + deps.limits.lease }))) {
+    throw new LeaseLost();
+  }
+  await deps.at("after commit");
+  return {
+    ...run,
+    cursor,
+    pending: null,
+    files: file ? [...run.files, file] : run.files,
+    status: done ? "COMPLETED" : "RUNNING",
+  };
+}
+
+/** The owner's side of a lease. */
+class Lease {
+  private renewedAt: number;
+
+  constructor(
+    private readonly deps: Deps,
+    private readonly run: ExportRunRow,
+  ) {
+    this.renewedAt = deps.now();
+  }
+
+  async keepWhenOld(): Promise<void> {
+    if (this.deps.now() - this.renewedAt >= this.deps.limits.renewAfter) await this.keep();
+  }
+
+  async keep(pending?: PendingUpload): Promise<void> {
+    const now = this.deps.now();
+    if (!(await renewLease(this.deps.db, this.run, now + this.deps.limits.lease, pending))) throw new LeaseLost();
+    this.renewedAt = now;
+  }
+}

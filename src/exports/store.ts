@@ -1,0 +1,152 @@
+/** D1: export jobs as their owners see them. The engine's side of the ledger is in ledger/store.ts. */
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { bulkExports, exportDestinations, exportRuns } from "../db/schema.ts";
+import { before, OPEN } from "./status.ts";
+
+export type ExportRow = typeof bulkExports.$inferSelect;
+export type ExportRunRow = typeof exportRuns.$inferSelect;
+
+export interface Progress {
+  runs: number;
+  completed: number;
+  rows: number;
+  bytes: number;
+  files: number;
+}
+
+export const NO_PROGRESS: Progress = { runs: 0, completed: 0, rows: 0, bytes: 0, files: 0 };
+
+interface Slice {
+  limit: number;
+  offset: number;
+}
+
+/** Inserts an export unless its destination has gone in the meantime. */
+export async function insertExport(db: Database, row: ExportRow): Promise<boolean> {
+  const [, kept] = await db.batch([
+    db.insert(bulkExports).values(row),
+    // A destination is deleted only while no export uses it; this is the other half of that rule.
+    db
+      .delete(bulkExports)
+      .where(
+        and(
+          eq(bulkExports.id, row.id),
+          sql`NOT EXISTS (SELECT 1 FROM ${exportDestinations} WHERE ${exportDestinations.id} = ${row.destinationId})`,
+        ),
+      )
+      .returning({ id: bulkExports.id }),
+  ]);
+  return kept.length === 0;
+}
+
+export async function findExport(db: Database, workspaceId: string, id: string): Promise<ExportRow | undefined> {
+  return db
+    .select()
+    .from(bulkExports)
+    .where(and(eq(bulkExports.workspaceId, workspaceId), eq(bulkExports.id, id)))
+    .get();
+}
+
+/** Newest first. */
+export async function listExports(db: Database, workspaceId: string, { limit, offset }: Slice): Promise<ExportRow[]> {
+  return db
+    .select()
+    .from(bulkExports)
+    .where(eq(bulkExports.workspaceId, workspaceId))
+    .orderBy(desc(bulkExports.createdAt), desc(bulkExports.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+/** How far exports have come, by id. One that has no runs yet is missing. */
+export async function progressOf(db: Database, exportIds: string[]): Promise<Map<string, Progress>> {
+  const rows = await db
+    .select({
+      id: exportRuns.exportId,
+      runs: count(),
+      completed: sql<number>`sum(${exportRuns.status} = 'COMPLETED')`,
+      rows: sql<number>`sum(${exportRuns.rows})`,
+      bytes: sql<number>`sum(${exportRuns.bytes})`,
+      files: sql<number>`sum(json_array_length(${exportRuns.files}))`,
+    })
+    .from(exportRuns)
+    .where(sql`${exportRuns.exportId} IN (SELECT value FROM json_each(${JSON.stringify(exportIds)}))`)
+    .groupBy(exportRuns.exportId)
+    .all();
+  return new Map(rows.map(({ id, ...progress }) => [id, progress]));
+}
+
+/** The runs of an export, by day. */
+export async function listExportRuns(db: Database, exportId: string, { limit, offset }: Slice) {
+  return db
+    .select()
+    .from(exportRuns)
+    .where(eq(exportRuns.exportId, exportId))
+    .orderBy(asc(exportRuns.day), asc(exportRuns.projectId))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+/** The runs of every export that a schedule has spawned, by window. */
+export async function listSpawnedRuns(db: Database, scheduleId: string, { limit, offset }: Slice) {
+  const rows = await db
+    .select({ run: exportRuns })
+    .from(exportRuns)
+    .innerJoin(bulkExports, eq(bulkExports.id, exportRuns.exportId))
+    .where(eq(bulkExports.sourceExportId, scheduleId))
+    .orderBy(asc(exportRuns.startTime), asc(exportRuns.projectId))
+    .limit(limit)
+    .offset(offset)
+    .all();
+  return rows.map(({ run }) => run);
+}
+
+export async function findExportRun(db: Database, exportId: string, id: string): Promise<ExportRunRow | undefined> {
+  return db
+    .select()
+    .from(exportRuns)
+    .where(and(eq(exportRuns.exportId, exportId), eq(exportRuns.id, id)))
+    .get();
+}
+
+/** Cancels an export and its open runs; whoever works on one finds its next write refused. False when it had ended. */
+export async function cancelExport(db: Database, id: string, now: number): Promise<boolean> {
+  const cancelled = { status: "CANCELLED", updatedAt: now, finishedAt: now } as const;
+  const [ended] = await db.batch([
+    db
+      .update(bulkExports)
+      .set(cancelled)
+      .where(and(eq(bulkExports.id, id), inArray(bulkExports.status, before("CANCELLED"))))
+      .returning({ id: bulkExports.id }),
+    db
+      .update(exportRuns)
+      .set(cancelled)
+      .where(
+        and(
+          eq(exportRuns.exportId, id),
+          inArray(exportRuns.status, before("CANCELLED")),
+          sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${id} AND ${bulkExports.status} = 'CANCELLED')`,
+        ),
+      ),
+  ]);
+  return ended.length > 0;
+}
+
+/** What the quotas count: exports made since `since`, spawned ones included, and active schedules. */
+export async function countForQuota(db: Database, workspaceId: string, since: number) {
+  const own = eq(bulkExports.workspaceId, workspaceId);
+  const [recent, schedules] = await db.batch([
+    db
+      .select({ n: count() })
+      .from(bulkExports)
+      .where(and(own, gt(bulkExports.createdAt, since))),
+    db
+      .select({ n: count() })
+      .from(bulkExports)
+      .where(and(own, isNotNull(bulkExports.intervalHours), inArray(bulkExports.status, OPEN))),
+  ]);
+  return { recent: recent[0]?.n ?? 0, schedules: schedules[0]?.n ?? 0 };
+}
