@@ -1,0 +1,66 @@
+/** One call of a method: who makes it, of which assistant, in which generation. */
+import type { Context } from "hono";
+import type { Assistant } from "../assistants/store.ts";
+import { type Database, database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { parse } from "../http/validate.ts";
+import { type TaskView, threadStub } from "../threads/rpc.ts";
+import type * as v from "valibot";
+import { readTaskId, taskIdOf } from "./context.ts";
+import { invalidParams, taskNotFound } from "./errors.ts";
+import type { TaskRef } from "./follow.ts";
+import type { Envelope } from "./schema.ts";
+import { putTask } from "./store.ts";
+import type { Generation, Task } from "./types.ts";
+
+export interface Call {
+  c: Context<App>;
+  assistant: Assistant;
+  workspaceId: string;
+  envelope: Envelope;
+  generation: Generation;
+}
+
+/** The parameters by a schema, or −32602 that names each fault and no value. */
+export function params<S extends v.GenericSchema<unknown, unknown>>(schema: S, value: unknown): v.InferOutput<S> {
+  try {
+    return parse(schema, value, "params");
+  } catch (error) {
+    if (error instanceof Problem) throw invalidParams(error.detail, error.more.errors);
+    throw error;
+  }
+}
+
+export const databaseOf = ({ c }: Call): Database => database(c.env.DB);
+
+/** The task of this id that is the caller's and this assistant's; anything else is not found. */
+export async function taskOf(call: Call, id: string): Promise<{ ref: TaskRef; view: TaskView }> {
+  const named = readTaskId(id);
+  if (!named) throw taskNotFound();
+  const { threadId, runId } = named;
+  const thread = threadStub(call.c.env, call.workspaceId, threadId);
+  const view = await thread.task(runId);
+  const [first] = view?.runs ?? [];
+  if (!view || first?.assistant_id !== call.assistant.assistant_id) throw taskNotFound();
+  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId: contextOf(view) } }, view };
+}
+
+/** The contextId as its first message gave it. */
+export function contextOf({ runs }: TaskView): string {
+  const { context_id } = (runs[0]?.configurable.a2a ?? {}) as { context_id?: string };
+  return context_id ?? "";
+}
+
+/** Writes the task's row of the list. A status without an end is dated by its beginning, so that its end is newer. */
+export async function project(db: Database, workspaceId: string, assistantId: string, task: Task): Promise<void> {
+  const { state, timestamp } = task.status;
+  const threadId = readTaskId(task.id)?.threadId ?? "";
+  await putTask(db, { workspaceId, id: task.id, assistantId, threadId, state, updatedAt: Date.parse(timestamp) });
+}
+
+/** The task with the most recent `length` messages of its history. */
+export function shorten(task: Task, length: number | undefined): Task {
+  if (length === undefined) return task;
+  return { ...task, history: length === 0 ? [] : task.history.slice(-length) };
+}

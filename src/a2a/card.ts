@@ -1,0 +1,97 @@
+/** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
+import { SCOPES } from "../auth/principal.ts";
+import type { Assistant } from "../assistants/store.ts";
+import { DEFAULT_MODES, settingsOf } from "./modes.ts";
+
+type Json = Record<string, unknown>;
+
+/** What a card tells of an assistant. */
+export type Described = Pick<Assistant, "assistant_id" | "graph_id" | "name" | "description" | "metadata" | "version">;
+
+/** How callers prove who they are, in 1.0's words. */
+function securityOf1(origin: string) {
+  return {
+    securitySchemes: {
+      apiKey: {
+        apiKeySecurityScheme: { location: "header", name: "X-API-Key", description: "An API key of a workspace." },
+      },
+      oauth2: {
+        oauth2SecurityScheme: {
+          description: "OAuth 2.1; clients register themselves.",
+          oauth2MetadataUrl: `${origin}/.well-known/oauth-authorization-server`,
+          flows: { authorizationCode: { ...flow(origin), pkceRequired: true } },
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { apiKey: { list: [] } } }, { schemes: { oauth2: { list: ["write"] } } }],
+  };
+}
+
+/** The same in 0.3's words. */
+function securityOf03(origin: string) {
+  return {
+    securitySchemes: {
+      apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key of a workspace." },
+      oauth2: {
+        type: "oauth2",
+        description: "OAuth 2.1; clients register themselves.",
+        oauth2MetadataUrl: `${origin}/.well-known/oauth-authorization-server`,
+        flows: { authorizationCode: flow(origin) },
+      },
+    },
+    security: [{ apiKey: [] }, { oauth2: ["write"] }],
+  };
+}
+
+const flow = (origin: string) => ({
+  authorizationUrl: `${origin}/oauth/authorize`,
+  tokenUrl: `${origin}/oauth/token`,
+  refreshUrl: `${origin}/oauth/token`,
+  scopes: Object.fromEntries(SCOPES.map((scope) => [scope, `May ${scope}`])),
+});
+
+/** What both generations have in common. */
+function common(assistant: Described): Json {
+  const { name, graph_id, version } = assistant;
+  const { input_modes, output_modes, skills } = settingsOf(assistant);
+  const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
+  return {
+    name,
+    description,
+    version: `${version}.0.0`,
+    defaultInputModes: input_modes ?? DEFAULT_MODES,
+    defaultOutputModes: output_modes ?? DEFAULT_MODES,
+    skills: skills ?? [{ id: graph_id, name, description, tags: [graph_id] }],
+  };
+}
+
+const urlOf = (assistant: Described, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
+
+/** A card with nothing in it but what 1.0 knows. */
+export function card1(assistant: Described, origin: string): Json {
+  const url = urlOf(assistant, origin);
+  return {
+    ...common(assistant),
+    supportedInterfaces: [
+      { url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+      { url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
+    ],
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
+    ...securityOf1(origin),
+  };
+}
+
+/** A card that is 0.3's, and from which a client of 1.0 that did not say so still finds its way. */
+export function hybridCard(assistant: Described, origin: string): Json {
+  const { supportedInterfaces, capabilities } = card1(assistant, origin);
+  return {
+    ...common(assistant),
+    protocolVersion: "0.3.0",
+    url: urlOf(assistant, origin),
+    preferredTransport: "JSONRPC",
+    supportedInterfaces,
+    capabilities: { ...(capabilities as Json), stateTransitionHistory: false },
+    supportsAuthenticatedExtendedCard: true,
+    ...securityOf03(origin),
+  };
+}

@@ -1,0 +1,92 @@
+/** Where agent cards are found. They are public: a client reads one before it knows what credential to send. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import * as v from "valibot";
+import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
+import { findAnywhere } from "../assistants/store.ts";
+import { database } from "../db/client.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { query } from "../http/validate.ts";
+import type { Call } from "./call.ts";
+import { card1, type Described, hybridCard } from "./card.ts";
+import { publicKeys, signed } from "./sign.ts";
+
+/** Seconds that a card may be kept. */
+const MAX_AGE = 300;
+
+/** The server's address as callers have it: PUBLIC_URL, else the request's own, with https where a proxy says so. */
+function originOf(c: Context<App>): string {
+  if (c.env.PUBLIC_URL) return c.env.PUBLIC_URL.replace(/\/+$/, "");
+  const url = new URL(c.req.url);
+  // A proxy's X-Forwarded-Host is not believed: anybody can send one, and the card would lead elsewhere.
+  if (c.req.header("x-forwarded-proto") === "https") url.protocol = "https:";
+  return url.origin;
+}
+
+const speaks1 = (c: Context<App>) => /^1(\.|$)/.test(c.req.header("a2a-version")?.trim() ?? "");
+
+async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
+  const id = assistantIdOf(idOrGraphId);
+  // Each workspace has its own default assistant; what anybody may read of it is what the deployment says.
+  const standard = defaultAssistants().find((one) => one.id === id);
+  if (standard) {
+    const { graphId } = standard;
+    const card = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
+    return { card, changed: 0 };
+  }
+  const found = await findAnywhere(database(c.env.DB), id);
+  if (!found) throw new Problem(404, "No agent of this id.");
+  return { card: found, changed: Date.parse(found.updated_at) };
+}
+
+async function cardResponse(c: Context<App>, id: string): Promise<Response> {
+  const { card, changed } = await describe(c, id);
+  const origin = originOf(c);
+  const body = JSON.stringify(await signed(speaks1(c) ? card1(card, origin) : hybridCard(card, origin), c.env, origin));
+  const tag = await etag(JSON.stringify([card, origin, speaks1(c)]));
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": `public, max-age=${MAX_AGE}`,
+    etag: tag,
+    vary: "A2A-Version",
+    ...(changed > 0 && { "last-modified": new Date(changed).toUTCString() }),
+  };
+  const known = c.req.header("if-none-match");
+  if (known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag)) {
+    return c.body(null, 304, headers);
+  }
+  return c.body(body, 200, headers);
+}
+
+async function etag(text: string): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return `"${Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
+}
+
+/** The card for callers with a credential: the assistant as their own workspace has it. */
+export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
+  const origin = originOf(c);
+  return signed(generation === "0.3" ? hybridCard(assistant, origin) : card1(assistant, origin), c.env, origin);
+}
+
+const doc = (summary: string) => describeRoute({ tags: ["A2A"], summary });
+const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLength(200))) });
+
+const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof CardQuery> } }>) => {
+  const { assistant_id } = c.req.valid("query");
+  if (!assistant_id) throw new Problem(404, "Name the agent: /.well-known/agent-card.json?assistant_id=<id>.");
+  return cardResponse(c, assistant_id);
+};
+const byPath = (c: Context<App>) => cardResponse(c, c.req.param("assistant_id") ?? "");
+const card = doc("An assistant's agent card");
+const oldCard = doc("An assistant's agent card, where A2A before 0.3 looks for it");
+
+export const agentCards = new Hono<App>()
+  .get("/.well-known/agent-card.json", card, query(CardQuery), byQuery)
+  .get("/.well-known/agent.json", oldCard, query(CardQuery), byQuery)
+  .get("/a2a/:assistant_id/.well-known/agent-card.json", card, byPath)
+  .get("/a2a/:assistant_id/.well-known/agent.json", oldCard, byPath)
+  .get("/.well-known/jwks.json", doc("The public keys that agent cards are signed with"), (c) =>
+    c.json(publicKeys(c.env), 200, { "cache-control": `public, max-age=${MAX_AGE}` }),
+  );

@@ -1,0 +1,116 @@
+/** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
+import type { Artifact, Generation, Message, Part, PushConfig, State, Status, Task, Update } from "./types.ts";
+
+type Json = Record<string, unknown>;
+
+/** Without members that are undefined or empty lists. */
+function present(values: Json): Json {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
+  );
+}
+
+const stateName = (state: State, generation: Generation) =>
+  generation === "0.3" ? state : `TASK_STATE_${state.toUpperCase().replaceAll("-", "_")}`;
+
+function part(given: Part, generation: Generation): Json {
+  if (generation === "1.0") return present({ ...given });
+  const { text, raw, url, data, filename, mediaType, metadata } = given;
+  if (text !== undefined) return present({ kind: "text", text, metadata });
+  if (raw !== undefined || url !== undefined) {
+    const file = present({ bytes: raw, uri: url, name: filename, mimeType: mediaType });
+    return present({ kind: "file", file, metadata });
+  }
+  const object = typeof data === "object" && data !== null && !Array.isArray(data);
+  return present({ kind: "data", data: object ? data : { value: data }, metadata });
+}
+
+export function message(given: Message, generation: Generation): Json {
+  const { role, parts, ...rest } = given;
+  const all = { ...rest, role, parts: parts.map((one) => part(one, generation)) };
+  return generation === "0.3"
+    ? present({ kind: "message", ...all })
+    : present({ ...all, role: `ROLE_${role.toUpperCase()}` });
+}
+
+function artifact({ parts, ...rest }: Artifact, generation: Generation): Json {
+  return present({ ...rest, parts: parts.map((one) => part(one, generation)) });
+}
+
+function status(given: Status, generation: Generation): Json {
+  const { state, timestamp } = given;
+  return present({
+    state: stateName(state, generation),
+    message: given.message && message(given.message, generation),
+    timestamp,
+  });
+}
+
+/** 0.3 callers read the answer from the status as well as from the artifacts (specification, section 4.4). */
+function answered(task: Task): Status {
+  const last = task.artifacts.at(-1);
+  if (task.status.state !== "completed" || task.status.message || !last) return task.status;
+  const answer: Message = {
+    messageId: last.artifactId,
+    role: "agent",
+    parts: last.parts,
+    contextId: task.contextId,
+    taskId: task.id,
+  };
+  return { ...task.status, message: answer };
+}
+
+/** `artifacts` is left out of lists that were not asked for them. */
+export function task(given: Task, generation: Generation, withArtifacts = true): Json {
+  const { id, contextId, history, artifacts } = given;
+  return present({
+    ...(generation === "0.3" && { kind: "task" }),
+    id,
+    contextId,
+    status: status(generation === "0.3" ? answered(given) : given.status, generation),
+    artifacts: withArtifacts ? artifacts.map((one) => artifact(one, generation)) : undefined,
+    history: history.map((one) => message(one, generation)),
+  });
+}
+
+/** What 1.0 wraps in its kind, and 0.3 marks with it. */
+export function wrappedTask(given: Task, generation: Generation): Json {
+  return generation === "0.3" ? task(given, generation) : { task: task(given, generation) };
+}
+
+export function wrappedMessage(given: Message, generation: Generation): Json {
+  return generation === "0.3" ? message(given, generation) : { message: message(given, generation) };
+}
+
+/** An event of a stream. `final` says in 0.3 what 1.0 says by ending the stream. */
+export function update(
+  given: Update,
+  ids: { taskId: string; contextId: string },
+  generation: Generation,
+  final: boolean,
+): Json {
+  switch (given.kind) {
+    case "message":
+      return wrappedMessage(given.message, generation);
+    case "status": {
+      const body = { ...ids, status: status(given.status, generation) };
+      return generation === "0.3" ? { kind: "status-update", ...body, final } : { statusUpdate: body };
+    }
+    case "artifact": {
+      const { append, lastChunk } = given;
+      const body = { ...ids, artifact: artifact(given.artifact, generation), append, lastChunk };
+      return generation === "0.3" ? { kind: "artifact-update", ...body } : { artifactUpdate: body };
+    }
+  }
+}
+
+export function pushConfig(given: PushConfig, taskId: string, generation: Generation): Json {
+  const { id, url, token, authentication } = given;
+  if (generation === "1.0") {
+    return present({ taskId, id, url, token, authentication: authentication && present({ ...authentication }) });
+  }
+  const schemes = authentication && [authentication.scheme];
+  const credentials = authentication?.credentials;
+  const inner = present({ id, url, token, authentication: schemes && present({ schemes, credentials }) });
+  return { taskId, pushNotificationConfig: inner };
+}

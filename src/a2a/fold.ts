@@ -1,0 +1,239 @@
+/**
+ * A task out of the log: events of its runs go in, in order; updates come out, and at any moment the task as it stands.
+ * Streams, answers and lists all come from this one place, so they cannot differ.
+ */
+import type { LogEvent, TaskRun } from "../threads/rpc.ts";
+import { isObject, partOf } from "./content.ts";
+import { promptParts } from "./prompt.ts";
+import { type Told, told } from "./told.ts";
+import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
+
+type Json = Record<string, unknown>;
+
+/** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
+interface Open {
+  artifactId: string;
+  held?: Part;
+  begun: boolean;
+}
+
+export class Fold {
+  /** The last event taken in. */
+  seq = 0;
+  /** Why the run that is being read was stopped, if it was. Set it before its end is taken in. */
+  stopped = false;
+  #status: Status = { state: "submitted", timestamp: new Date(0).toISOString() };
+  #artifacts = new Map<string, Artifact>();
+  #history: Message[] = [];
+  #open = new Map<string, Open>();
+  /** Artifacts that a crash cut off: what is said again takes their place. */
+  #cutOff: string[] = [];
+  #asked: { id: string; value: unknown }[] = [];
+  /** The state that the graph itself has given. */
+  #own: { state: State; parts?: Part[] } | undefined;
+  #run = "";
+  #count = 0;
+  /** Set when the graph answered with a message instead of a task. */
+  direct: Message | undefined;
+
+  constructor(private readonly ids: { taskId: string; contextId: string }) {}
+
+  get state(): State {
+    return this.#status.state;
+  }
+
+  /** Nothing has been said that a caller would see. */
+  get silent(): boolean {
+    return this.#artifacts.size === 0 && this.#open.size === 0 && !this.#own && !this.direct;
+  }
+
+  /** Its last run paused with a question. */
+  get asks(): boolean {
+    return this.#status.state === "input-required" && this.#asked.length > 0;
+  }
+
+  /** A run of the task, before its first event. */
+  begin(run: Pick<TaskRun, "run_id" | "created_at" | "configurable">): void {
+    const { message } = run.configurable.a2a as { message: Message };
+    if (this.#status.message) this.#history.push(this.#status.message);
+    this.#history.push({ ...message, ...this.ids });
+    this.#status = { state: "submitted", timestamp: run.created_at };
+    this.#run = run.run_id;
+    this.stopped = false;
+    this.#asked = [];
+    this.#own = undefined;
+  }
+
+  /** The task now. What was held back counts as said. */
+  task(): Task {
+    for (const open of this.#open.values()) for (const update of this.#release(open, false)) this.#keep(update);
+    const { taskId: id, contextId } = this.ids;
+    return { id, contextId, status: this.#status, artifacts: [...this.#artifacts.values()], history: this.#history };
+  }
+
+  /** It was given up while it waited. */
+  cancel(at: number): Update {
+    return this.#become("canceled", at);
+  }
+
+  take(event: LogEvent): Update[] {
+    this.seq = event.seq;
+    const updates = this.#updates(event);
+    for (const update of updates) this.#keep(update);
+    return updates;
+  }
+
+  /** A result of the run that no event has told: one more artifact. */
+  result(data: unknown): Update {
+    const artifact = { artifactId: `${this.#run}-result`, name: "Result", parts: [{ data }] };
+    const update: Update = { kind: "artifact", artifact, append: false, lastChunk: true };
+    this.#keep(update);
+    return update;
+  }
+
+  #updates({ method, ns, data, ts, node }: LogEvent): Update[] {
+    if (method === "messages") return ns.length === 1 && node !== undefined ? this.#message(data as Json) : [];
+    if (method === "custom") return this.#told(told(data), ts);
+    if (method === "metadata") return this.#again();
+    if (method === "input.requested") {
+      const { interrupt_id, payload } = data as { interrupt_id: string; payload: unknown };
+      this.#asked.push({ id: interrupt_id, value: payload });
+      return [];
+    }
+    return method === "lifecycle" && ns.length === 0 ? this.#lifecycle(data as Json, ts) : [];
+  }
+
+  #lifecycle({ event, error }: Json, ts: number): Update[] {
+    const rest = [...this.#open.values()].flatMap((open) => this.#release(open, true));
+    switch (event) {
+      case "running":
+        return this.#status.state === "working" ? [] : [this.#become("working", ts)];
+      case "completed":
+        this.#open.clear();
+        return [...rest, this.#become(this.#own?.state ?? "completed", ts, this.#own?.parts ?? this.direct?.parts)];
+      case "interrupted": {
+        this.#open.clear();
+        if (this.#asked.length === 0 && this.stopped) return [...rest, this.#become("canceled", ts)];
+        const metadata = { interrupts: this.#asked.map(({ id }) => id) };
+        return [...rest, this.#become("input-required", ts, promptParts(this.#asked), metadata)];
+      }
+      case "failed":
+        this.#open.clear();
+        return [...rest, this.#become("failed", ts, [{ text: typeof error === "string" ? error : "The run failed." }])];
+      default:
+        return [];
+    }
+  }
+
+  #message(event: Json): Update[] {
+    const key = String(event.run_id);
+    if (event.event === "message-start") {
+      if (event.role === undefined || event.role === "ai") {
+        const artifactId = this.#cutOff.shift() ?? String(event.id);
+        this.#open.set(key, { artifactId, begun: false });
+      }
+      return [];
+    }
+    const open = this.#open.get(key);
+    if (!open) return [];
+    if (event.event === "content-block-delta") {
+      const { type, text } = event.delta as Json;
+      return type === "text-delta" && typeof text === "string" && text ? this.#say(open, { text }) : [];
+    }
+    if (event.event === "content-block-finish") {
+      // Text has come as deltas already.
+      const part = partOf(event.content as Json);
+      return part && part.text === undefined ? this.#say(open, part) : [];
+    }
+    if (event.event !== "message-finish" && event.event !== "error") return [];
+    this.#open.delete(key);
+    return this.#release(open, true);
+  }
+
+  #say(open: Open, part: Part): Update[] {
+    const updates = this.#release(open, false);
+    open.held = part;
+    return updates;
+  }
+
+  /** Lets go of the part held back; at the end of what was said marks it so. */
+  #release(open: Open, lastChunk: boolean): Update[] {
+    const { artifactId, begun } = open;
+    const parts = open.held ? [open.held] : lastChunk && begun ? [{ text: "" }] : [];
+    if (parts.length === 0) return [];
+    open.held = undefined;
+    open.begun = true;
+    return [
+      { kind: "artifact", artifact: { artifactId, name: "Assistant Response", parts }, append: begun, lastChunk },
+    ];
+  }
+
+  /** The run was taken up after a crash: the node in flight says everything again. */
+  #again(): Update[] {
+    this.#cutOff = [...this.#open.values()].filter(({ begun }) => begun).map(({ artifactId }) => artifactId);
+    this.#open.clear();
+    return [];
+  }
+
+  #told(given: Told | undefined, ts: number): Update[] {
+    if (!given) return [];
+    if ("artifact" in given) {
+      const {
+        append,
+        lastChunk = !append,
+        artifactId = `${this.#run}-${(this.#count += 1)}`,
+        ...rest
+      } = given.artifact;
+      const again = append && this.#artifacts.has(artifactId);
+      return [{ kind: "artifact", artifact: { artifactId, ...rest }, append: again, lastChunk }];
+    }
+    if ("message" in given) {
+      const message: Message = {
+        messageId: `${this.#run}-message`,
+        role: "agent",
+        contextId: this.ids.contextId,
+        ...given.message,
+      };
+      this.direct = message;
+      return [{ kind: "message", message }];
+    }
+    const { state, message: parts } = given.status;
+    if (state === "working") return [this.#become("working", ts, parts)];
+    this.#own = { state, parts };
+    return [];
+  }
+
+  #become(state: State, ts: number, parts?: Part[], metadata?: Json): Update {
+    const message: Message | undefined = parts?.length
+      ? {
+          messageId: `${this.#run}-${state}-${ts}`,
+          role: "agent",
+          parts,
+          ...this.ids,
+          ...(metadata && { metadata }),
+        }
+      : undefined;
+    this.#status = { state, timestamp: new Date(ts).toISOString(), ...(message && { message }) };
+    return { kind: "status", status: this.#status };
+  }
+
+  #keep(update: Update): void {
+    if (update.kind !== "artifact") return;
+    const { artifact, append } = update;
+    const before = this.#artifacts.get(artifact.artifactId);
+    const parts = append && before ? joined(before.parts, artifact.parts) : artifact.parts;
+    this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
+  }
+}
+
+/** Text that goes on is one text. */
+function joined(parts: Part[], more: Part[]): Part[] {
+  const all = [...parts];
+  for (const part of more) {
+    const last = all.at(-1);
+    const plain = (one?: Part) => one?.text !== undefined && !isObject(one.metadata) && !one.mediaType && !one.filename;
+    if (plain(last) && plain(part)) all[all.length - 1] = { text: `${last?.text}${part.text}` };
+    else all.push(part);
+  }
+  return all;
+}

@@ -1,0 +1,121 @@
+/** Reads tasks out of their threads' logs: as they stand, and as they go on. */
+import {
+  type EventMethod,
+  type LogEvent,
+  readEvents,
+  type TaskRun,
+  type TaskView,
+  type ThreadRpc,
+} from "../threads/rpc.ts";
+import { taskNotFound } from "./errors.ts";
+import { Fold } from "./fold.ts";
+import { isSettled, type Task, type Update } from "./types.ts";
+
+/** What of the log a task is made from. */
+export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "custom", "input.requested"];
+
+export interface TaskRef {
+  thread: ThreadRpc;
+  /** The task's id within its thread: its first run's. */
+  runId: string;
+  ids: { taskId: string; contextId: string };
+}
+
+const isOpen = ({ status }: TaskRun) => status === "pending" || status === "running";
+
+/** The updates of one event, with what the log alone does not say. */
+async function feed({ thread, runId }: TaskRef, fold: Fold, event: LogEvent): Promise<Update[]> {
+  if (event.method !== "lifecycle" || event.ns.length > 0) return fold.take(event);
+  const { event: what } = event.data as { event: string };
+  if (what === "interrupted") {
+    const run = (await thread.task(runId))?.runs.find(({ run_id }) => run_id === event.run);
+    fold.stopped = run?.stopped !== undefined;
+  }
+  if (what !== "completed" || !fold.silent) return fold.take(event);
+  const { messages: _, ...values } = await thread.join(event.run);
+  const result = Object.keys(values).length > 0 ? [fold.result(values)] : [];
+  return [...result, ...fold.take(event)];
+}
+
+/** The task as it stands, and the place of its first run that has not ended: that many have. */
+export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; ended: number }> {
+  const fold = new Fold(ref.ids);
+  let ended = 0;
+  for (const run of view.runs) {
+    fold.begin(run);
+    const { first_seq, last_seq } = run;
+    if (first_seq !== undefined) {
+      const query = { after: first_seq - 1, runId: run.run_id, methods: METHODS, replayOnly: true };
+      for await (const event of readEvents(await ref.thread.follow(query))) {
+        await feed(ref, fold, event);
+        if (event.seq === last_seq) break;
+      }
+    }
+    // A run may have ended while it was read.
+    if (isOpen(run) && !isSettled(fold.state)) break;
+    ended += 1;
+  }
+  settle(fold, view);
+  return { fold, ended };
+}
+
+/** What happened to the task between its runs. */
+function settle(fold: Fold, view: TaskView): void {
+  const last = view.runs.at(-1);
+  if (view.canceled !== undefined && last && !isOpen(last)) fold.cancel(view.canceled);
+  // The conversation went on without an answer, so nothing waits for one any more.
+  const forgotten = fold.asks && last?.status === "interrupted" && view.waiting.length === 0;
+  if (forgotten && last) fold.cancel(Date.parse(last.updated_at));
+}
+
+/**
+ * Updates from where `fold` stands, until nothing more comes by itself. `ended` runs of the task have been read; `events`
+ * may be the open tail of the next one, which `fold` has begun.
+ */
+export async function* follow(
+  ref: TaskRef,
+  fold: Fold,
+  ended: number,
+  events?: ReadableStream<Uint8Array>,
+): AsyncGenerator<Update, void, void> {
+  let tail = events;
+  for (let place = ended; ; place += 1) {
+    let last: Update | undefined;
+    tail ??= await tailOf(ref, fold, place, place > ended);
+    if (!tail) return;
+    for await (const event of readEvents(tail)) {
+      for (const update of await feed(ref, fold, event)) {
+        if (update.kind === "status" && isSettled(update.status.state)) last = update;
+        else yield update;
+      }
+    }
+    tail = undefined;
+    const runs = (await ref.thread.task(ref.runId))?.runs.length ?? 0;
+    // Another message has been sent to the task meanwhile: it goes on.
+    if (runs > place + 1) continue;
+    if (last) yield last;
+    return;
+  }
+}
+
+async function tailOf(
+  { thread, runId }: TaskRef,
+  fold: Fold,
+  place: number,
+  fresh: boolean,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const visible = await thread.lastSeq();
+  const run = (await thread.task(runId))?.runs[place];
+  if (!run) return undefined;
+  if (fresh) fold.begin(run);
+  // A run that has not begun has no events up to now.
+  const start = run.first_seq === undefined ? visible : run.first_seq - 1;
+  return thread.follow({ after: Math.max(start, fold.seq), runId: run.run_id, methods: METHODS });
+}
+
+/** The task as it stands. Throws when it is gone. */
+export async function taskNow(ref: TaskRef): Promise<Task> {
+  const view = await ref.thread.task(ref.runId);
+  if (!view) throw taskNotFound();
+  return (await read(ref, view)).fold.task();
+}

@@ -1,0 +1,55 @@
+/** Which media types an assistant takes and gives: advertised by its card; where its metadata names them, also kept. */
+import * as v from "valibot";
+import type { Assistant } from "../assistants/store.ts";
+import { contentNotSupported } from "./errors.ts";
+import type { Send } from "./schema.ts";
+import type { Part } from "./types.ts";
+
+const Modes = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1));
+const Skill = v.object({
+  id: v.string(),
+  name: v.string(),
+  description: v.string(),
+  tags: v.pipe(v.array(v.string()), v.minLength(1)),
+  examples: v.optional(v.array(v.string())),
+});
+
+/** `metadata.a2a` of an assistant. A member that does not fit is as if it were absent. */
+export const Settings = v.object({
+  input_modes: v.fallback(v.optional(Modes), undefined),
+  output_modes: v.fallback(v.optional(Modes), undefined),
+  skills: v.fallback(v.optional(v.pipe(v.array(Skill), v.minLength(1))), undefined),
+});
+export type Settings = v.InferOutput<typeof Settings>;
+
+export function settingsOf({ metadata }: Pick<Assistant, "metadata">): Settings {
+  const result = v.safeParse(Settings, metadata.a2a);
+  return result.success ? result.output : { input_modes: undefined, output_modes: undefined, skills: undefined };
+}
+
+export const DEFAULT_MODES = ["text/plain", "application/json", "application/octet-stream"];
+
+function typeOf({ text, data, mediaType }: Part): string {
+  if (mediaType) return mediaType;
+  if (text !== undefined) return "text/plain";
+  return data === undefined ? "application/octet-stream" : "application/json";
+}
+
+/** Whether a mode such as `image/*` or `text` covers a media type. */
+function covers(mode: string, type: string): boolean {
+  if (mode === "*" || mode === "*/*" || mode === type) return true;
+  const [kind = ""] = mode.split("/");
+  return (mode === kind || mode === `${kind}/*`) && type.split("/")[0] === kind;
+}
+
+/** Refuses (−32005) what the assistant says it does not take, or cannot answer in. An empty list of modes means any. */
+export function acceptParts(assistant: Assistant, { message, configuration }: Send): void {
+  const { input_modes, output_modes } = settingsOf(assistant);
+  const refused = input_modes && message.parts.find((part) => !input_modes.some((mode) => covers(mode, typeOf(part))));
+  if (refused) throw contentNotSupported("A part's media type is not one that this agent takes. See its card.");
+  const { acceptedOutputModes: wanted } = configuration;
+  if (!output_modes || wanted.length === 0) return;
+  if (!output_modes.some((mode) => wanted.some((want) => covers(want, mode) || covers(mode, want)))) {
+    throw contentNotSupported("This agent answers in none of acceptedOutputModes. See its card.");
+  }
+}

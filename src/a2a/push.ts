@@ -1,0 +1,112 @@
+/** Push notifications: their configuration, and their delivery out of the thread's outbox. */
+import { database } from "../db/client.ts";
+import { isPrivateAddress } from "../http/address.ts";
+import { handleTasks, type TaskEffect } from "../threads/outbox.ts";
+import { type Json, threadStub } from "../threads/rpc.ts";
+import { type Call, contextOf, params, project, taskOf } from "./call.ts";
+import { taskIdOf } from "./context.ts";
+import { pushConfig, task as shownTask } from "./dialect.ts";
+import { invalidParams, taskNotFound } from "./errors.ts";
+import { read } from "./follow.ts";
+import { PushQuery, SetPush } from "./schema.ts";
+import type { Generation, PushConfig } from "./types.ts";
+
+/** How many receivers one task may have. */
+const MOST = 10;
+const REQUEST_TIMEOUT_MS = 20_000;
+
+/** What the thread keeps: to whom, and in which generation's words. */
+interface Hook {
+  generation: Generation;
+  config: PushConfig & { id: string };
+}
+
+function refusePrivate(env: Env, url: string): void {
+  if (env.ALLOW_PRIVATE_ADDRESSES !== "true" && isPrivateAddress(url)) {
+    throw invalidParams("The push notification's url must be an https URL of a public address.");
+  }
+}
+
+/** The configuration as the thread keeps it. Without an id of its own it gets one. */
+export function hookOf({ c, generation }: Call, push: PushConfig): { id: string; hook: Json } {
+  refusePrivate(c.env, push.url);
+  const id = push.id ?? crypto.randomUUID();
+  const hook: Hook = { generation, config: { ...push, id } };
+  return { id, hook: { ...hook } };
+}
+
+export async function setPush(call: Call, given: unknown): Promise<unknown> {
+  const { taskId, config } = params(SetPush, given);
+  const { ref } = await taskOf(call, taskId);
+  const { id, hook } = hookOf(call, config);
+  await ref.thread.setHook(ref.runId, id, hook, MOST);
+  return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
+}
+
+const hooksOf = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
+
+/** Without an id: the only one, or the first. */
+export async function getPush(call: Call, given: unknown): Promise<unknown> {
+  const { taskId, id } = params(PushQuery, given);
+  const { ref, view } = await taskOf(call, taskId);
+  const hook = hooksOf(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
+  if (!hook) throw taskNotFound();
+  return pushConfig(hook.config, ref.ids.taskId, call.generation);
+}
+
+export async function listPush(call: Call, given: unknown): Promise<unknown> {
+  const { taskId } = params(PushQuery, given);
+  const { ref, view } = await taskOf(call, taskId);
+  const configs = hooksOf(view.hooks).map(({ config }) => pushConfig(config, ref.ids.taskId, call.generation));
+  return call.generation === "0.3" ? configs : { configs, nextPageToken: "" };
+}
+
+export async function deletePush(call: Call, given: unknown): Promise<unknown> {
+  const { taskId, id } = params(PushQuery, given);
+  if (!id) throw invalidParams("Name the configuration to delete.");
+  const { ref } = await taskOf(call, taskId);
+  await ref.thread.setHook(ref.runId, id, undefined, MOST);
+  return call.generation === "0.3" ? null : {};
+}
+
+/** A task's run has ended: the list hears of it, or one receiver. */
+async function onTask(env: Env, { workspaceId, threadId, task_id, hook }: TaskEffect): Promise<void> {
+  const thread = threadStub(env, workspaceId, threadId);
+  const view = await thread.task(task_id);
+  const [first] = view?.runs ?? [];
+  if (!view || !first) return;
+  const ids = { taskId: taskIdOf(threadId, task_id), contextId: contextOf(view) };
+  const task = (await read({ thread, runId: task_id, ids }, view)).fold.task();
+  if (hook === undefined) return project(database(env.DB), workspaceId, first.assistant_id, task);
+  const receiver = view.hooks[hook] as unknown as Hook | undefined;
+  if (receiver)
+    await notify(
+      env,
+      receiver,
+      receiver.generation === "0.3" ? shownTask(task, "0.3") : { task: shownTask(task, "1.0") },
+    );
+}
+
+async function notify(env: Env, { generation, config }: Hook, body: Json): Promise<void> {
+  const { url, token, authentication } = config;
+  refusePrivate(env, url);
+  const { scheme, credentials } = authentication ?? {};
+  const headers = {
+    "content-type": generation === "0.3" ? "application/json" : "application/a2a+json",
+    ...(generation === "1.0" && { "a2a-version": "1.0" }),
+    ...(token && { "x-a2a-notification-token": token }),
+    ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
+  };
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const response = await fetch(url, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+    redirect: "manual",
+    signal,
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The receiver of a push notification answered ${response.status}.`);
+}
+
+handleTasks(onTask);

@@ -1,0 +1,220 @@
+/** `message/send` and `message/stream`: a message becomes a run. */
+import { uuidv7 } from "../http/uuid.ts";
+import { headersAsConfigurable, runRequest } from "../threads/request.ts";
+import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
+import { type Call, databaseOf, params, project, shorten, taskOf } from "./call.ts";
+import { acceptParts } from "./modes.ts";
+import { contentOf, stateOf } from "./content.ts";
+import { taskIdOf, threadIdOf } from "./context.ts";
+import { update as shownUpdate, wrappedMessage, wrappedTask } from "./dialect.ts";
+import { invalidParams, unsupported } from "./errors.ts";
+import { follow, METHODS, read, type TaskRef } from "./follow.ts";
+import { Fold } from "./fold.ts";
+import { resumeOf } from "./prompt.ts";
+import { hookOf } from "./push.ts";
+import { rpcStream } from "./respond.ts";
+import { Send, TaskQuery } from "./schema.ts";
+import { isSettled, isTerminal, type PushConfig, type Update } from "./types.ts";
+
+/** What a message goes to: a task that is there, or a new one. */
+interface Target {
+  ref: TaskRef;
+  /** Undefined for a new task. */
+  known?: { view: TaskView; fold: Fold; ended: number };
+}
+
+async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
+  const { taskId, contextId } = message;
+  if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call)), runId);
+  const { ref, view } = await taskOf(call, taskId);
+  if (contextId !== undefined && contextId !== ref.ids.contextId) {
+    throw invalidParams("message.contextId is not the context of message.taskId.");
+  }
+  const { fold, ended } = await read(ref, view);
+  if (!isTerminal(fold.state)) return { ref, known: { view, fold, ended } };
+  // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
+  if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
+  throw unsupported(
+    `The task is ${fold.state}: it takes no more messages. Send without taskId to go on in the context.`,
+  );
+}
+
+/**
+ * A context for a conversation that begins. The caller's `thread_id`, under which it groups the traces of several agents,
+ * becomes the context while it is free: so the `contextId` that it sends on groups the same turns.
+ */
+async function newContext({ c, workspaceId, envelope }: Call): Promise<string> {
+  const wanted = envelope.metadata?.thread_id;
+  const taken = wanted ? await threadStub(c.env, workspaceId, threadIdOf(wanted)).get() : undefined;
+  return wanted && !taken ? wanted : uuidv7();
+}
+
+function newTask({ c, workspaceId }: Call, contextId: string, runId: string): Target {
+  const threadId = threadIdOf(contextId);
+  const thread = threadStub(c.env, workspaceId, threadId);
+  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } } };
+}
+
+/** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
+function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): RunRequest {
+  const { message, configuration, metadata } = sent;
+  const { taskId, contextId } = ref.ids;
+  const waiting = known?.view.waiting ?? [];
+  const told: Json = {
+    message,
+    task_id: taskId,
+    context_id: contextId,
+    metadata: metadata ?? {},
+    accepted_output_modes: configuration.acceptedOutputModes,
+  };
+  const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
+  const body = {
+    assistant_id: call.assistant.assistant_id,
+    ...(waiting.length > 0
+      ? { command: { resume: resumeOf(message.parts, waiting) } }
+      : { input: inputOf(sent, runId) }),
+    // The tracing groups by this before the thread's own id.
+    metadata: { ...marks, session_id: call.envelope.metadata?.thread_id || contextId },
+    if_not_exists: "create" as const,
+  };
+  return {
+    ...runRequest(body, call.assistant, { ...headersAsConfigurable(call.c.req.raw.headers), a2a: told }, runId),
+    task: { task_id: ref.runId, ...hooks(call, configuration.push) },
+  };
+}
+
+function inputOf({ message, metadata }: Send, runId: string): Json {
+  const { messageId, parts, metadata: own, extensions, referenceTaskIds } = message;
+  const a2a = {
+    message_id: messageId,
+    metadata: { ...metadata, ...own },
+    extensions,
+    reference_task_ids: referenceTaskIds,
+  };
+  // The run's id, not the caller's: a message id that comes twice must not replace what was said before.
+  const human = { type: "human", id: runId, content: contentOf(parts), additional_kwargs: { a2a } };
+  return { ...stateOf(parts), messages: [human] };
+}
+
+function hooks(call: Call, push: PushConfig | undefined): { hooks?: Record<string, Json> } {
+  if (!push) return {};
+  const { id, hook } = hookOf(call, push);
+  return { hooks: { [id]: hook } };
+}
+
+interface Started {
+  target: Target;
+  fold: Fold;
+  updates: AsyncGenerator<Update, void, void>;
+}
+
+async function start(call: Call, sent: Send): Promise<Started> {
+  acceptParts(call.assistant, sent);
+  const runId = uuidv7();
+  const target = await targetOf(call, sent, runId);
+  const { ref, known } = target;
+  const request = requestOf(call, sent, target, runId);
+  const created_at = new Date().toISOString();
+  const events = await ref.thread.startAndFollow(request, { methods: METHODS });
+  const fold = known?.fold ?? new Fold(ref.ids);
+  const behind = known && known.ended < known.view.runs.length;
+  if (!behind) fold.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
+  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, fold.task());
+  // A task that still works is followed from where it is; the new run comes after.
+  if (behind) await events.cancel();
+  const updates = behind ? follow(ref, fold, known.ended) : follow(ref, fold, known?.ended ?? 0, events);
+  return { target, fold, updates };
+}
+
+/** The answer to a send: the task when it has ended or waits, or at once where the caller does not want to wait. */
+export async function send(call: Call, given: unknown): Promise<unknown> {
+  const sent = params(Send, given);
+  const { configuration } = sent;
+  const { fold, updates } = await start(call, sent);
+  const { generation } = call;
+  if (!configuration.blocking) {
+    await updates.return();
+    return wrappedTask(shorten(fold.task(), configuration.historyLength), generation);
+  }
+  for await (const update of updates) {
+    if (update.kind === "message") {
+      await updates.return();
+      return wrappedMessage(update.message, generation);
+    }
+  }
+  const task = fold.task();
+  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
+  return wrappedTask(shorten(task, configuration.historyLength), generation);
+}
+
+export async function stream(call: Call, given: unknown): Promise<Response> {
+  const sent = params(Send, given);
+  const { target, fold, updates } = await start(call, sent);
+  const { historyLength } = sent.configuration;
+  return rpcStream(call, results(call, target.ref, fold, updates, historyLength));
+}
+
+/** Milliseconds that a stream waits for the graph's first word: it may be a message, which then is all there is. */
+const FIRST_WORD_MS = 300;
+
+/** The results of a stream's events: the task and its updates, or a message alone. */
+async function* results(
+  { generation }: Call,
+  { ids }: TaskRef,
+  fold: Fold,
+  updates: AsyncGenerator<Update, void, void>,
+  historyLength: number | undefined,
+): AsyncGenerator<unknown, void, void> {
+  const task = shorten(fold.task(), historyLength);
+  const early: Update[] = [];
+  const late = new Promise<"late">((resolve) => setTimeout(resolve, FIRST_WORD_MS, "late"));
+  let next = updates.next();
+  try {
+    for (;;) {
+      const first = await Promise.race([next, late]);
+      if (first === "late" || first.done) break;
+      if (first.value.kind === "message") return yield wrappedMessage(first.value.message, generation);
+      early.push(first.value);
+      next = updates.next();
+      if (first.value.kind !== "status" || first.value.status.state !== "working") break;
+    }
+    yield wrappedTask(task, generation);
+    const shown = (update: Update) => {
+      const final = update.kind === "status" && isSettled(update.status.state);
+      return shownUpdate(update, ids, generation, final);
+    };
+    for (const update of early) yield shown(update);
+    // A message that comes after the task is the message of its last status.
+    for (let one = await next; !one.done; one = await updates.next()) {
+      if (one.value.kind !== "message") yield shown(one.value);
+    }
+  } finally {
+    await updates.return();
+  }
+}
+
+/** `tasks/resubscribe`: the task as it stands, then what comes. Nothing is lost or told twice in between. */
+export async function subscribe(call: Call, given: unknown): Promise<Response> {
+  const { id } = params(TaskQuery, given);
+  const { ref, view } = await taskOf(call, id);
+  const { fold, ended } = await read(ref, view);
+  if (call.generation === "1.0" && isTerminal(fold.state)) {
+    throw unsupported(`The task is ${fold.state}: nothing more comes. Get it instead.`);
+  }
+  return rpcStream(call, resumed(call, ref, fold, ended));
+}
+
+async function* resumed({ generation }: Call, ref: TaskRef, fold: Fold, ended: number) {
+  const task = fold.task();
+  yield wrappedTask(task, generation);
+  if (isSettled(task.status.state)) {
+    // 0.3 callers stop at an event that says it is the final one.
+    if (generation === "0.3") yield shownUpdate({ kind: "status", status: task.status }, ref.ids, generation, true);
+    return;
+  }
+  for await (const update of follow(ref, fold, ended)) {
+    if (update.kind === "message") continue;
+    const final = update.kind === "status" && isSettled(update.status.state);
+    yield shownUpdate(update, ref.ids, generation, final);
+  }
+}

@@ -1,0 +1,88 @@
+/** `tasks/get`, `tasks/list` and `tasks/cancel`. */
+import { type Call, databaseOf, params, project, shorten, taskOf } from "./call.ts";
+import { threadIdOf } from "./context.ts";
+import { task as shownTask } from "./dialect.ts";
+import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
+import { read, taskNow } from "./follow.ts";
+import { List, TaskQuery } from "./schema.ts";
+import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
+import { isTerminal, type Task } from "./types.ts";
+
+const PAGE = 50;
+
+export async function get(call: Call, given: unknown): Promise<unknown> {
+  const { id, contextId, historyLength } = params(TaskQuery, given);
+  const { ref, view } = await taskOf(call, id);
+  if (contextId && contextId !== ref.ids.contextId) throw taskNotFound();
+  const { fold } = await read(ref, view);
+  return shownTask(shorten(fold.task(), historyLength), call.generation);
+}
+
+export async function cancel(call: Call, given: unknown): Promise<unknown> {
+  const { id } = params(TaskQuery, given);
+  const { ref, view } = await taskOf(call, id);
+  const { state } = (await read(ref, view)).fold;
+  if (isTerminal(state)) throw notCancelable(state);
+  await ref.thread.cancelTask(ref.runId);
+  const task = await taskNow(ref);
+  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
+  // It ended by itself just before.
+  if (task.status.state !== "canceled") throw notCancelable(task.status.state);
+  return shownTask(task, call.generation);
+}
+
+export async function list(call: Call, given: unknown): Promise<unknown> {
+  const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } = params(
+    List,
+    given,
+  );
+  const filter = {
+    workspaceId: call.workspaceId,
+    assistantId: call.assistant.assistant_id,
+    threadId: contextId ? threadIdOf(contextId) : undefined,
+    state: status,
+    after: statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
+  };
+  const size = pageSize || PAGE;
+  const db = databaseOf(call);
+  const [rows, totalSize] = await Promise.all([
+    listTasks(db, filter, size, pageToken ? cursorOf(pageToken) : undefined),
+    countTasks(db, filter),
+  ]);
+  const page = rows.slice(0, size);
+  const tasks = await Promise.all(page.map((row) => taskOfRow(call, row)));
+  const last = rows.length > size ? page.at(-1) : undefined;
+  return {
+    tasks: tasks
+      .flatMap((task) => task ?? [])
+      .map((task) => shownTask(shorten(task, historyLength), call.generation, includeArtifacts ?? false)),
+    nextPageToken: last ? tokenOf(last) : "",
+    pageSize: size,
+    totalSize,
+  };
+}
+
+/** The task of a row; undefined, and no row any more, when its thread is gone. */
+async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined> {
+  try {
+    const { ref, view } = await taskOf(call, id);
+    return (await read(ref, view)).fold.task();
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    await removeTask(databaseOf(call), call.workspaceId, id);
+    return undefined;
+  }
+}
+
+const tokenOf = ({ updatedAt, id }: TaskRow): string => btoa(`${updatedAt} ${id}`);
+
+function cursorOf(token: string): TaskCursor {
+  const fault = () => invalidParams("params.pageToken is not one that this server gave.");
+  try {
+    const match = /^(\d{1,16}) (\S+)$/.exec(atob(token));
+    if (!match) throw fault();
+    return { updatedAt: Number(match[1]), id: match[2] ?? "" };
+  } catch {
+    throw fault();
+  }
+}
