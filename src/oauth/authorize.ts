@@ -1,0 +1,176 @@
+/** `/oauth/authorize`: check the request, have a person sign in, ask, and send the answer back. */
+import type { Context } from "hono";
+import { audit } from "../audit/store.ts";
+import { isOpen } from "../auth/authenticate.ts";
+import { limitAddress } from "../auth/limits.ts";
+import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
+import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
+import { findKeyByHash, findWorkspace } from "../auth/store.ts";
+import { database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
+import { readForm } from "./form.ts";
+import { consentPage, errorPage, signInPage } from "./pages.ts";
+import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
+import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
+import { insertGrant, type SignInRow } from "./store.ts";
+
+/** RFC 6749 section 4.1.2: a code lives ten minutes at most; it is redeemed at once. */
+const CODE_MS = 60_000;
+
+type Answer = Response | Promise<Response>;
+
+/** GET: the sign-in page, or the consent page when this browser has just signed in. */
+export async function showAuthorize(c: Context<App>): Promise<Response> {
+  return withRequest(c, new URL(c.req.url).searchParams, async (request) => {
+    const signIn = await currentSignIn(c);
+    return signIn ? askConsent(c, request, signIn) : askSignIn(c, request);
+  });
+}
+
+/** POST: what a person answered on one of the pages. */
+export async function answerAuthorize(c: Context<App>): Promise<Response> {
+  if (!isOwnForm(c)) return errorPage("The answer did not come from this server's own page.");
+  const form = await readForm(c.req.raw);
+  return withRequest(c, form, async (request) => {
+    switch (form.get("step") ?? "") {
+      case "key":
+        return signInWithKey(c, request, form.get("api_key") ?? "");
+      case "open":
+        return signInOpenly(c, request);
+      case "allow":
+      case "deny":
+        return decide(c, request, form);
+      default:
+        return errorPage("The page sent an answer that is not known here.");
+    }
+  });
+}
+
+/** Another site's form carries its own Origin; every browser sends one with a POST. */
+function isOwnForm(c: Context<App>): boolean {
+  return c.req.header("origin") === new URL(c.req.url).origin;
+}
+
+/** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
+export async function withRequest(
+  c: Context<App>,
+  parameters: URLSearchParams,
+  next: (request: AuthorizationRequest) => Answer,
+): Promise<Response> {
+  const { origin } = new URL(c.req.url);
+  try {
+    return await next(await readRequest(database(c.env.DB), parameters, origin));
+  } catch (error) {
+    if (error instanceof Untrusted) return errorPage(error.message);
+    if (!(error instanceof RequestFault)) throw error;
+    const { redirectUri, code, description, state } = error;
+    const address = answerAddress(redirectUri, origin, { error: code, error_description: description }, state);
+    // Anybody can register a site: this server must not be a way to send people there unasked (RFC 9700, 4.11.2).
+    if (redirectUri.startsWith("https:")) return errorPage(description, { address, redirectUri });
+    return redirect(c, address);
+  }
+}
+
+/** Back to GET with the same request, now that somebody has signed in. */
+function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest): Response {
+  return redirect(c, `/oauth/authorize?${new URLSearchParams(parameters).toString()}`);
+}
+
+function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {
+  return signInPage(request, {
+    open: isOpen(c.req.raw, c.env),
+    provider: c.env.OIDC_ISSUER && new URL(c.env.OIDC_ISSUER).host,
+    fault,
+  });
+}
+
+async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key: string): Promise<Response> {
+  await limitAddress(c, "sign-in");
+  const row = await findKeyByHash(database(c.env.DB), await sha256(key.trim()));
+  if (!row) return askSignIn(c, request, "This is not an API key of a workspace on this server.");
+  await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
+  return continueToConsent(c, request);
+}
+
+async function signInOpenly(c: Context<App>, request: AuthorizationRequest): Promise<Response> {
+  if (!isOpen(c.req.raw, c.env)) return askSignIn(c, request, "This server needs an API key.");
+  await startSignIn(c, { workspaceId: LOCAL_WORKSPACE_ID, credentialId: "open", scopes: [...SCOPES] });
+  return continueToConsent(c, request);
+}
+
+async function askConsent(
+  c: Context<App>,
+  request: AuthorizationRequest,
+  { person, secret }: { person: SignInRow; secret: string },
+): Promise<Response> {
+  const scopes = grantable(request, person);
+  if (scopes.length === 0) return askSignIn(c, request, "This key has none of the scopes that the application needs.");
+  const workspace = await findWorkspace(database(c.env.DB), person.workspaceId);
+  return consentPage(request, {
+    workspace: workspace?.name ?? person.workspaceId,
+    scopes,
+    proof: await proofOf(secret, request.parameters),
+  });
+}
+
+function grantable(request: AuthorizationRequest, person: SignInRow): Scope[] {
+  return request.scopes.filter((scope) => person.scopes.includes(scope));
+}
+
+async function decide(c: Context<App>, request: AuthorizationRequest, form: URLSearchParams): Promise<Response> {
+  const signIn = await currentSignIn(c);
+  if (!signIn) return askSignIn(c, request, "Your sign-in has expired. Sign in again.");
+  if (!(await sameSecret(form.get("proof") ?? "", await proofOf(signIn.secret, request.parameters)))) {
+    return errorPage("The answer does not belong to the page that was shown.");
+  }
+  const ticked = form.getAll("grant");
+  const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
+  const person = await endSignIn(c, signIn.secret);
+  if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
+  const { origin } = new URL(c.req.url);
+  if (form.get("step") === "deny" || scopes.length === 0) {
+    const denied = { error: "access_denied", error_description: "The person did not allow it." };
+    return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
+  }
+  const code = await grant(c, request, person, scopes);
+  return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
+}
+
+/** Records the grant and returns its authorization code. */
+async function grant(c: Context<App>, request: AuthorizationRequest, person: SignInRow, scopes: Scope[]) {
+  const { client, redirectUri, challenge, resource } = request;
+  const { workspaceId, credentialId } = person;
+  const db = database(c.env.DB);
+  const code = newSecret("weir_code_");
+  const now = Date.now();
+  const id = crypto.randomUUID();
+  await insertGrant(
+    db,
+    { id, clientId: client.id, workspaceId, credentialId, scopes, resource, createdAt: now, revokedAt: null },
+    {
+      hash: await sha256(code),
+      grantId: id,
+      clientId: client.id,
+      redirectUri,
+      challenge,
+      resource,
+      expiresAt: now + CODE_MS,
+      successor: null,
+    },
+  );
+  await audit(db, {
+    workspaceId,
+    actor: { kind: "person", credentialId },
+    action: "grant.created",
+    targetId: id,
+    detail: { client_id: client.id, client_name: client.name, redirect_uri: redirectUri, scopes, resource },
+  });
+  return code;
+}
+
+/** 303, so that the browser follows with GET and never repeats the form (RFC 9700 section 4.12). */
+export function redirect(c: Context<App>, address: string): Response {
+  c.header("cache-control", "no-store");
+  c.header("referrer-policy", "no-referrer");
+  return c.redirect(address, 303);
+}

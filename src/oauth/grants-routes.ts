@@ -1,0 +1,53 @@
+/** What people allowed: `/api/v1/grants`, to see and take back. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import * as v from "valibot";
+import { audit } from "../audit/store.ts";
+import { database } from "../db/client.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { query } from "../http/validate.ts";
+import { findGrant, listGrants, revokeGrant } from "./store.ts";
+
+const tags = ["OAuth"];
+const whole = v.pipe(v.string(), v.digits(), v.transform(Number), v.maxValue(1_000_000));
+
+const GrantsQuery = v.object({
+  limit: v.optional(v.pipe(whole, v.minValue(1), v.maxValue(1000)), "100"),
+  offset: v.optional(whole, "0"),
+});
+
+export const grants = new Hono<App>()
+  .get(
+    "/grants",
+    describeRoute({ tags, summary: "Applications that people gave access to this workspace" }),
+    query(GrantsQuery),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const rows = await listGrants(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);
+      const { items, headers } = page(rows, limit, offset);
+      const shown = items.map(({ grant, client }) => ({
+        id: grant.id,
+        client_id: grant.clientId,
+        client_name: client?.name ?? null,
+        scopes: grant.scopes,
+        resource: grant.resource,
+        granted_by: grant.credentialId,
+        created_at: new Date(grant.createdAt).toISOString(),
+      }));
+      return c.json(shown, 200, headers);
+    },
+  )
+  .delete(
+    "/grants/:id",
+    describeRoute({ tags, summary: "Take access back: every token of the grant ends at once" }),
+    async (c) => {
+      const actor = c.get("principal");
+      const db = database(c.env.DB);
+      const grant = await findGrant(db, actor.workspaceId, c.req.param("id"));
+      if (!grant || !(await revokeGrant(db, grant.id, Date.now()))) throw new Problem(404, "Grant not found.");
+      await audit(db, { workspaceId: actor.workspaceId, actor, action: "grant.revoked", targetId: grant.id });
+      return c.body(null, 204);
+    },
+  );

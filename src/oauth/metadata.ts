@@ -1,0 +1,38 @@
+/** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
+import { RESOURCES } from "../auth/challenge.ts";
+import { SCOPES } from "../auth/principal.ts";
+
+/** "" is the whole server. */
+const PATHS = ["", ...RESOURCES];
+
+export function serverMetadata(origin: string) {
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}/oauth/authorize`,
+    token_endpoint: `${origin}/oauth/token`,
+    registration_endpoint: `${origin}/oauth/register`,
+    revocation_endpoint: `${origin}/oauth/revoke`,
+    scopes_supported: SCOPES,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    resource_parameter_supported: true,
+    protected_resources: PATHS.map((path) => origin + path),
+  };
+}
+
+/** The metadata of the resource at `path`; undefined when there is none. */
+export function resourceMetadata(origin: string, path: string) {
+  if (!PATHS.includes(path)) return undefined;
+  return {
+    resource: origin + path,
+    resource_name: "Weir",
+    authorization_servers: [origin],
+    scopes_supported: path === "" ? SCOPES : ["read", "write"],
+    bearer_methods_supported: ["header"],
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Which redirect URIs a client may register, and whether a request's URI is one of them.
+ *
+ * An allow-list by what the text IS, not by what a parser makes of it: the WHATWG parser repairs, decodes and maps
+ * so much (`127.1`, `https:\\host`, tabs, `%6d`) that its output says little about what another parser will see.
+ */
+
+/** `dropped`: harmless but not usable here; left out of a registration that has a usable one beside it. */
+export interface Judgement {
+  verdict: "allowed" | "dropped" | "refused";
+  /** The rule that decided, fit for an `error_description` (printable ASCII, no quotes, none of the input). */
+  reason: string;
+}
+
+const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
+const LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?";
+const DOMAIN = new RegExp(`^(?:${LABEL}\\.)+(?!\\d+$)${LABEL}$`);
+/** RFC 8252 section 7.1: a private-use scheme is a reversed domain name. */
+const DOTTED_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/;
+const PLAIN_SCHEME = /^[a-z][a-z0-9+-]*$/;
+/** Schemes that a browser runs, reads files with, or sends to a network: never an application's own. */
+const DANGEROUS = new Set(
+  "javascript data vbscript blob file filesystem about view-source jar intent ws wss ftp mailto tel sms".split(" "),
+);
+
+const refused = (reason: string): Judgement => ({ verdict: "refused", reason });
+
+/** Judges one URI exactly as sent. */
+export function judgeRedirectUri(uri: string): Judgement {
+  if (uri.length === 0 || uri.length > 2048) return refused("must have 1 to 2048 characters");
+  if (!/^[\x21-\x7e]*$/.test(uri)) return refused("must be printable ASCII without blanks");
+  if (/[\\#<>"{}|^`*]/.test(uri)) return refused("must hold no fragment, backslash, wildcard, quote or bracket");
+  if (/%(?:[01][0-9a-f]|7f)/i.test(uri)) return refused("must hold no percent-encoded control character");
+  const url = URL.parse(uri);
+  if (!url) return refused("must be an absolute URI");
+  if (/^[^/?]*:\/*[^/?]*@/.test(uri)) return refused("must hold no user name or password");
+  const scheme = uri.slice(0, uri.indexOf(":"));
+  if (scheme.toLowerCase() === "http" || scheme.toLowerCase() === "https") return judgeWeb(uri, url);
+  return judgeNative(uri, scheme);
+}
+
+function judgeWeb(uri: string, url: URL): Judgement {
+  const plain = uri.replace(
+    url.protocol === "http:" ? /^(http:\/\/[^/?]+):80(?=[/?]|$)/ : /^(https:\/\/[^/?]+):443(?=[/?]|$)/,
+    "$1",
+  );
+  if (plain !== url.href && `${plain}/` !== url.href) return refused("must be written in its canonical form");
+  if (url.protocol === "http:") {
+    return LOOPBACK.test(uri)
+      ? { verdict: "allowed", reason: "loopback" }
+      : refused("may use http only for 127.0.0.1, [::1] or localhost");
+  }
+  return DOMAIN.test(url.hostname)
+    ? { verdict: "allowed", reason: "https with a domain name" }
+    : refused("must name a domain: no IP address, single label or trailing dot");
+}
+
+function judgeNative(uri: string, scheme: string): Judgement {
+  if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri)) return refused("must have the form scheme:/path or scheme://host/path");
+  if (DOTTED_SCHEME.test(scheme)) return { verdict: "allowed", reason: "private-use scheme of a reversed domain name" };
+  if (PLAIN_SCHEME.test(scheme) && !DANGEROUS.has(scheme)) {
+    return { verdict: "dropped", reason: "must use a scheme that is a reversed domain name, such as com.example.app" };
+  }
+  return refused("must be https, loopback http, or a private-use scheme such as com.example.app");
+}
+
+/**
+ * Whether a requested redirect URI is a registered one: byte for byte, except that a loopback URI may have any
+ * port (RFC 8252 section 7.3).
+ */
+export function isRegistered(requested: string, registered: readonly string[]): boolean {
+  if (registered.includes(requested)) return true;
+  if (!LOOPBACK.test(requested) || judgeRedirectUri(requested).verdict !== "allowed") return false;
+  return registered.some((uri) => LOOPBACK.test(uri) && withoutPort(uri) === withoutPort(requested));
+}
+
+const withoutPort = (uri: string) => uri.replace(/^(http:\/\/(?:\[::1\]|[^:/?]+)):\d+/, "$1");

@@ -1,0 +1,104 @@
+/** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { limitAddress } from "../auth/limits.ts";
+import { audit } from "../audit/store.ts";
+import { database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
+import { readBody } from "../http/validate.ts";
+import { answerAuthorize, showAuthorize } from "./authorize.ts";
+import { readForm } from "./form.ts";
+import { resourceMetadata, serverMetadata } from "./metadata.ts";
+import { finishOpenId, startOpenId } from "./openid.ts";
+import { answerError, NO_STORE, OAuthError } from "./problem.ts";
+import { newClient, REGISTRATION_LIMIT, shownClient } from "./register.ts";
+import { insertClient } from "./store.ts";
+import { issueTokens, revokeToken } from "./token.ts";
+
+const tags = ["OAuth"];
+const RESOURCE = "/.well-known/oauth-protected-resource";
+
+export const oauth = new Hono<App>()
+  .onError(answerError)
+  .get(
+    "/.well-known/oauth-authorization-server",
+    describeRoute({ tags, summary: "Authorization server metadata (RFC 8414)", security: [] }),
+    (c) => c.json(serverMetadata(new URL(c.req.url).origin), 200, { "cache-control": "max-age=300" }),
+  )
+  .get(
+    `${RESOURCE}/:path{.*}?`,
+    describeRoute({ tags, summary: "Protected resource metadata (RFC 9728)", security: [] }),
+    (c) => {
+      const { origin, pathname } = new URL(c.req.url);
+      const metadata = resourceMetadata(origin, pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+      return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
+    },
+  )
+  .post(
+    "/oauth/register",
+    describeRoute({ tags, summary: "Register a public client (RFC 7591)", security: [] }),
+    async (c) => {
+      await limitAddress(c, "register");
+      const client = newClient(await readRegistration(c.req.raw), Date.now());
+      const db = database(c.env.DB);
+      await insertClient(db, client);
+      await audit(db, {
+        workspaceId: null,
+        actor: { kind: "anonymous", credentialId: "" },
+        action: "client.registered",
+        targetId: client.id,
+        detail: { name: client.name, redirect_uris: client.redirectUris },
+      });
+      return c.json(shownClient(client), 201, NO_STORE);
+    },
+  )
+  .get(
+    "/oauth/authorize",
+    describeRoute({ tags, summary: "The sign-in and consent pages (RFC 6749; PKCE S256)", security: [] }),
+    showAuthorize,
+  )
+  .post(
+    "/oauth/authorize",
+    describeRoute({ tags, summary: "A person's answer on those pages", security: [] }),
+    answerAuthorize,
+  )
+  .get(
+    "/oauth/openid/start",
+    describeRoute({ tags, summary: "Sign in through the configured OpenID provider", security: [] }),
+    startOpenId,
+  )
+  .get(
+    "/oauth/openid/callback",
+    describeRoute({ tags, summary: "Where the OpenID provider returns to", security: [] }),
+    finishOpenId,
+  )
+  .post(
+    "/oauth/token",
+    describeRoute({ tags, summary: "Exchange a code or refresh token", security: [] }),
+    async (c) => {
+      const form = await readForm(c.req.raw);
+      return c.json(await issueTokens(database(c.env.DB), form, new URL(c.req.url).origin), 200, NO_STORE);
+    },
+  )
+  .post("/oauth/revoke", describeRoute({ tags, summary: "Revoke a token (RFC 7009)", security: [] }), async (c) => {
+    await revokeToken(database(c.env.DB), await readForm(c.req.raw));
+    return c.body(null, 200, NO_STORE);
+  })
+  .all("/oauth/:endpoint{register|token|revoke}", () => {
+    throw new OAuthError("invalid_request", "Use POST.", 405, { allow: "POST" });
+  });
+
+/** The body as JSON; at most 8 KB, counted while reading, whatever Content-Length claims. */
+async function readRegistration(request: Request): Promise<unknown> {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
+    throw new OAuthError("invalid_client_metadata", "Send the metadata as application/json.");
+  }
+  const bytes = await readBody(new Request(request, { headers: {} }), REGISTRATION_LIMIT).catch(() => {
+    throw new OAuthError("invalid_client_metadata", `The body is larger than ${REGISTRATION_LIMIT} bytes.`, 413);
+  });
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    throw new OAuthError("invalid_client_metadata", "The body is not well-formed JSON in UTF-8.");
+  }
+}

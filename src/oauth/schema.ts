@@ -1,0 +1,58 @@
+/** Shapes of OAuth requests. Unknown members are ignored, as RFC 7591 section 2 asks. */
+import * as v from "valibot";
+
+/** No control, bidirectional or invisible characters: they disguise a name on the consent page. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+
+const name = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(200),
+  v.check((text) => !UNSEEN.test(text)),
+);
+
+const webAddress = v.pipe(
+  v.string(),
+  v.maxLength(2048),
+  v.check((text) => text === "" || isWebAddress(text)),
+);
+
+function isWebAddress(text: string): boolean {
+  const url = /^https?:\/\/[\x21-\x7e]+$/.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "" && !/[<>"\\]/.test(text);
+}
+
+const words = v.array(v.pipe(v.string(), v.maxLength(100)));
+
+/** Specification section 2.1: every member optional. */
+export const ClientMetadata = v.object({
+  client_name: v.optional(name),
+  client_uri: v.optional(webAddress),
+  logo_uri: v.optional(webAddress),
+  policy_uri: v.optional(webAddress),
+  tos_uri: v.optional(webAddress),
+  redirect_uris: v.optional(v.pipe(v.array(v.string()), v.maxLength(50))),
+  grant_types: v.optional(words, ["authorization_code"]),
+  response_types: v.optional(words, ["code"]),
+  token_endpoint_auth_method: v.optional(v.string(), "none"),
+  scope: v.optional(v.pipe(v.string(), v.maxLength(1000))),
+});
+
+const ADDRESS = "must be an http or https address of at most 2048 characters, without user name";
+const WORDS = "must be a list of strings of at most 100 characters";
+
+/** What each member must be, to tell the client that sent something else. */
+export const RULES: Record<keyof ClientMetadata, string> = {
+  client_name: "must be a string of at most 200 characters, all of them visible",
+  client_uri: ADDRESS,
+  logo_uri: ADDRESS,
+  policy_uri: ADDRESS,
+  tos_uri: ADDRESS,
+  redirect_uris: "must be a list of 1 to 50 strings",
+  grant_types: WORDS,
+  response_types: WORDS,
+  token_endpoint_auth_method: "must be the string none",
+  scope: "must be a string of at most 1000 characters",
+};
+
+export type ClientMetadata = v.InferOutput<typeof ClientMetadata>;

@@ -1,0 +1,50 @@
+/** Between signing in and the answer on the consent page: one cookie, one row, one use. */
+import { getCookie, setCookie } from "hono/cookie";
+import type { Context } from "hono";
+import { hex, newSecret, sha256 } from "../auth/secret.ts";
+import { database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
+import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
+import type { Parameters } from "./request.ts";
+
+const MINUTES = 10;
+const COOKIE = "weir_sign_in";
+
+type Person = Pick<SignInRow, "workspaceId" | "credentialId" | "scopes">;
+
+/** Remembers who signed in, for ten minutes or until the consent page is answered. */
+export async function startSignIn(c: Context<App>, person: Person): Promise<void> {
+  const secret = newSecret("");
+  const expiresAt = Date.now() + MINUTES * 60_000;
+  await insertSignIn(database(c.env.DB), { ...person, hash: await sha256(secret), expiresAt });
+  setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
+}
+
+/** The sign-in of this browser and the secret that stands for it. */
+export async function currentSignIn(c: Context<App>): Promise<{ person: SignInRow; secret: string } | undefined> {
+  const secret = getCookie(c, cookieName(c, COOKIE));
+  if (!secret) return undefined;
+  const person = await findSignIn(database(c.env.DB), await sha256(secret), Date.now());
+  return person && { person, secret };
+}
+
+/** Ends the sign-in; only one caller gets it. */
+export async function endSignIn(c: Context<App>, secret: string): Promise<SignInRow | undefined> {
+  setCookie(c, cookieName(c, COOKIE), "", { ...cookieAttributes(c), maxAge: 0 });
+  return takeSignIn(database(c.env.DB), await sha256(secret), Date.now());
+}
+
+/** An HMAC over the whole request under the sign-in's secret, which no other site and no page can read. */
+export async function proofOf(secret: string, parameters: Parameters): Promise<string> {
+  const encoder = new TextEncoder();
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hmac, false, ["sign"]);
+  const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(JSON.stringify(parameters)));
+  return hex(mac);
+}
+
+const isHttps = (c: Context<App>) => new URL(c.req.url).protocol === "https:";
+// A __Host- cookie must be Secure, which plain http on one's own machine cannot give in every browser.
+export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
+export const cookieAttributes = (c: Context<App>) =>
+  ({ path: "/", httpOnly: true, secure: isHttps(c), sameSite: "Lax" }) as const;

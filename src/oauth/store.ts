@@ -1,0 +1,182 @@
+import { and, desc, eq, exists, gt, isNull, lt, notExists, sql } from "drizzle-orm";
+import { forgetCredentials } from "../auth/known.ts";
+import type { Database } from "../db/client.ts";
+import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/schema.ts";
+
+export type ClientRow = typeof oauthClients.$inferSelect;
+export type SignInRow = typeof oauthSignIns.$inferSelect;
+export type GrantRow = typeof oauthGrants.$inferSelect;
+export type CodeRow = typeof oauthCodes.$inferSelect;
+export type TokenRow = typeof oauthTokens.$inferSelect;
+
+export async function insertClient(db: Database, row: ClientRow): Promise<void> {
+  await db.insert(oauthClients).values(row);
+}
+
+export async function findClient(db: Database, id: string): Promise<ClientRow | undefined> {
+  return db.select().from(oauthClients).where(eq(oauthClients.id, id)).get();
+}
+
+export async function insertSignIn(db: Database, row: SignInRow): Promise<void> {
+  await db.insert(oauthSignIns).values(row);
+}
+
+export async function findSignIn(db: Database, hash: string, now: number): Promise<SignInRow | undefined> {
+  return db
+    .select()
+    .from(oauthSignIns)
+    .where(and(eq(oauthSignIns.hash, hash), gt(oauthSignIns.expiresAt, now)))
+    .get();
+}
+
+/** Removes the sign-in and returns it, once: whoever comes second gets undefined. */
+export async function takeSignIn(db: Database, hash: string, now: number): Promise<SignInRow | undefined> {
+  return db
+    .delete(oauthSignIns)
+    .where(and(eq(oauthSignIns.hash, hash), gt(oauthSignIns.expiresAt, now)))
+    .returning()
+    .get();
+}
+
+/** A person's yes: the grant, its code, and the client marked as used, together. */
+export async function insertGrant(db: Database, grant: GrantRow, code: CodeRow): Promise<void> {
+  await db.batch([
+    db.insert(oauthGrants).values(grant),
+    db.insert(oauthCodes).values(code),
+    db.update(oauthClients).set({ usedAt: grant.createdAt }).where(eq(oauthClients.id, grant.clientId)),
+  ]);
+}
+
+export async function findCode(db: Database, hash: string): Promise<{ code: CodeRow; grant: GrantRow } | undefined> {
+  return db
+    .select({ code: oauthCodes, grant: oauthGrants })
+    .from(oauthCodes)
+    .innerJoin(oauthGrants, eq(oauthGrants.id, oauthCodes.grantId))
+    .where(eq(oauthCodes.hash, hash))
+    .get();
+}
+
+export async function findToken(db: Database, hash: string): Promise<{ token: TokenRow; grant: GrantRow } | undefined> {
+  return db
+    .select({ token: oauthTokens, grant: oauthGrants })
+    .from(oauthTokens)
+    .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
+    .where(eq(oauthTokens.hash, hash))
+    .get();
+}
+
+/**
+ * Exchanges a code or a refresh token for new tokens in one transaction: marks the old one with its successor and
+ * inserts the new ones only if this call did so. False when somebody exchanged it before.
+ */
+export async function exchange(
+  db: Database,
+  old: { table: typeof oauthCodes | typeof oauthTokens; hash: string },
+  tokens: [TokenRow, ...TokenRow[]],
+): Promise<boolean> {
+  const { table, hash } = old;
+  const successor = tokens[0].hash;
+  const mine = db
+    .select({ one: sql`1` })
+    .from(table)
+    .where(and(eq(table.hash, hash), eq(table.successor, successor)));
+  const [claimed] = await db.batch([
+    db
+      .update(table)
+      .set({ successor })
+      .where(and(eq(table.hash, hash), isNull(table.successor)))
+      .returning({ hash: table.hash }),
+    ...tokens.map((row) =>
+      db
+        .insert(oauthTokens)
+        .select(
+          sql`select ${row.hash}, ${row.kind}, ${row.grantId}, ${JSON.stringify(row.scopes)}, ${row.expiresAt}, null where ${exists(mine)}`,
+        ),
+    ),
+  ]);
+  return claimed.length > 0;
+}
+
+/** Ends a grant and with it every token of its family. Undefined when there is none or it had ended. */
+export async function revokeGrant(db: Database, id: string, now: number): Promise<GrantRow | undefined> {
+  const ended = await db
+    .update(oauthGrants)
+    .set({ revokedAt: now })
+    .where(and(eq(oauthGrants.id, id), isNull(oauthGrants.revokedAt)))
+    .returning()
+    .get();
+  forgetCredentials();
+  return ended;
+}
+
+/** Ends the grants that somebody made with this API key. */
+export async function revokeGrantsOf(
+  db: Database,
+  workspaceId: string,
+  credentialId: string,
+  now: number,
+): Promise<GrantRow[]> {
+  const ended = await db
+    .update(oauthGrants)
+    .set({ revokedAt: now })
+    .where(
+      and(
+        eq(oauthGrants.workspaceId, workspaceId),
+        eq(oauthGrants.credentialId, credentialId),
+        isNull(oauthGrants.revokedAt),
+      ),
+    )
+    .returning()
+    .all();
+  forgetCredentials();
+  return ended;
+}
+
+export async function findGrant(db: Database, workspaceId: string, id: string): Promise<GrantRow | undefined> {
+  return db
+    .select()
+    .from(oauthGrants)
+    .where(and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.id, id)))
+    .get();
+}
+
+/** The workspace's grants that have not ended, newest first, each with its client. */
+export async function listGrants(db: Database, workspaceId: string, limit: number, offset: number) {
+  return db
+    .select({ grant: oauthGrants, client: oauthClients })
+    .from(oauthGrants)
+    .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
+    .where(and(eq(oauthGrants.workspaceId, workspaceId), isNull(oauthGrants.revokedAt)))
+    .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+/** Days that a client may wait for the first person who allows it. */
+const UNUSED_CLIENT_DAYS = 7;
+
+/**
+ * Removes what time made useless: clients that nobody ever allowed, and sign-ins, codes and tokens past their end. Codes
+ * and tokens stay a day longer, so that a late replay is still known for what it is.
+ */
+export async function forgetExpired(db: Database, now: number): Promise<void> {
+  await db.batch([
+    db
+      .delete(oauthClients)
+      .where(and(isNull(oauthClients.usedAt), lt(oauthClients.createdAt, now - UNUSED_CLIENT_DAYS * DAY_MS))),
+    db.delete(oauthSignIns).where(lt(oauthSignIns.expiresAt, now)),
+    db.delete(oauthCodes).where(lt(oauthCodes.expiresAt, now - DAY_MS)),
+    db.delete(oauthTokens).where(lt(oauthTokens.expiresAt, now - DAY_MS)),
+    db
+      .delete(oauthGrants)
+      .where(
+        and(
+          lt(oauthGrants.createdAt, now - DAY_MS),
+          notExists(db.select().from(oauthTokens).where(eq(oauthTokens.grantId, oauthGrants.id))),
+          notExists(db.select().from(oauthCodes).where(eq(oauthCodes.grantId, oauthGrants.id))),
+        ),
+      ),
+  ]);
+}

@@ -1,0 +1,156 @@
+/** `/oauth/token` and `/oauth/revoke`: codes and refresh tokens become tokens; tokens end. */
+import { audit } from "../audit/store.ts";
+import { type Scope, SCOPES } from "../auth/principal.ts";
+import { base64url, newSecret, sameSecret, sha256 } from "../auth/secret.ts";
+import type { Database } from "../db/client.ts";
+import { oauthCodes, oauthTokens } from "../db/schema.ts";
+import { field, requiredField } from "./form.ts";
+import { OAuthError } from "./problem.ts";
+import { readResource } from "./request.ts";
+import {
+  type ClientRow,
+  exchange,
+  findClient,
+  findCode,
+  findToken,
+  type GrantRow,
+  revokeGrant,
+  type TokenRow,
+} from "./store.ts";
+
+/** Seconds that an access token works. */
+const ACCESS_SECONDS = 3600;
+/** Seconds that a refresh token may lie unused. */
+const REFRESH_SECONDS = 30 * 24 * 3600;
+
+/** Answers a token request (RFC 6749 sections 4.1.3 and 6). `origin` is this server's own. */
+export async function issueTokens(db: Database, form: URLSearchParams, origin: string) {
+  const grantType = requiredField(form, "grant_type");
+  const client = await findClient(db, requiredField(form, "client_id"));
+  if (!client) throw new OAuthError("invalid_client", "The client is not registered here.", 401);
+  switch (grantType) {
+    case "authorization_code":
+      return redeemCode(db, client, form, origin);
+    case "refresh_token":
+      return refresh(db, client, form, origin);
+    default:
+      throw new OAuthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
+  }
+}
+
+async function redeemCode(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
+  const hash = await sha256(requiredField(form, "code"));
+  const verifier = requiredField(form, "code_verifier");
+  const redirectUri = requiredField(form, "redirect_uri");
+  const found = await findCode(db, hash);
+  if (!found || found.code.clientId !== client.id) throw invalidGrant("The code is not known.");
+  const { code, grant } = found;
+  if (code.successor !== null) throw await reuse(db, grant, "The code was used before.");
+  if (code.expiresAt <= Date.now() || grant.revokedAt !== null) throw invalidGrant("The code has expired.");
+  if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
+  if (!(await isVerified(verifier, code.challenge))) throw invalidGrant("code_verifier does not match the challenge.");
+  checkResource(form, code.resource, origin);
+  const { rows, answer } = await newTokens(client, grant, grant.scopes as Scope[]);
+  if (!(await exchange(db, { table: oauthCodes, hash }, rows)))
+    throw await reuse(db, grant, "The code was used before.");
+  return answer;
+}
+
+async function refresh(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
+  const hash = await sha256(requiredField(form, "refresh_token"));
+  const found = await findToken(db, hash);
+  if (!found || found.token.kind !== "refresh" || found.grant.clientId !== client.id) {
+    throw invalidGrant("The refresh token is not known.");
+  }
+  const { token, grant } = found;
+  if (grant.revokedAt !== null) throw invalidGrant("The access was revoked.");
+  if (token.successor !== null) throw await reuse(db, grant, "The refresh token was used before.");
+  if (token.expiresAt <= Date.now()) throw invalidGrant("The refresh token has expired.");
+  checkResource(form, grant.resource, origin);
+  const { rows, answer } = await newTokens(client, grant, narrowed(field(form, "scope"), grant));
+  if (!(await exchange(db, { table: oauthTokens, hash }, rows))) {
+    throw await reuse(db, grant, "The refresh token was used before.");
+  }
+  return answer;
+}
+
+/** RFC 6749 section 6: a refresh may ask for less than was granted, never for more. */
+function narrowed(scope: string | undefined, grant: GrantRow): Scope[] {
+  const asked = scope?.split(" ") ?? grant.scopes;
+  if (!asked.every((name) => grant.scopes.includes(name))) {
+    throw new OAuthError("invalid_scope", "scope names more than was granted.");
+  }
+  return SCOPES.filter((name) => asked.includes(name));
+}
+
+async function isVerified(verifier: string, challenge: string): Promise<boolean> {
+  if (!/^[\w.~-]{43,128}$/.test(verifier)) return false;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
+  return sameSecret(base64url(digest), challenge);
+}
+
+function checkResource(form: URLSearchParams, granted: string | null, origin: string): void {
+  const asked = field(form, "resource");
+  if (asked === undefined || readResource(asked, origin) === granted) return;
+  throw new OAuthError("invalid_target", "resource is not that of the authorization request.");
+}
+
+async function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
+  const now = Date.now();
+  const row = async (kind: TokenRow["kind"], secret: string, seconds: number, of: string[]): Promise<TokenRow> => ({
+    hash: await sha256(secret),
+    kind,
+    grantId: grant.id,
+    scopes: of,
+    expiresAt: now + seconds * 1000,
+    successor: null,
+  });
+  const access = newSecret("weir_at_");
+  const rows: [TokenRow, ...TokenRow[]] = [await row("access", access, ACCESS_SECONDS, scopes)];
+  const refreshes = client.grantTypes.includes("refresh_token");
+  const refreshToken = refreshes ? newSecret("weir_rt_") : undefined;
+  // The refresh token keeps the whole grant, whatever this access token was narrowed to.
+  if (refreshToken) rows.push(await row("refresh", refreshToken, REFRESH_SECONDS, grant.scopes));
+  const answer = {
+    access_token: access,
+    token_type: "Bearer",
+    expires_in: ACCESS_SECONDS,
+    refresh_token: refreshToken,
+    scope: scopes.join(" "),
+    // What to send as X-Tenant-Id.
+    workspace_id: grant.workspaceId,
+  };
+  return { rows, answer };
+}
+
+/** A code or refresh token came twice: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
+async function reuse(db: Database, grant: GrantRow, description: string): Promise<OAuthError> {
+  if (await revokeGrant(db, grant.id, Date.now())) {
+    await audit(db, {
+      workspaceId: grant.workspaceId,
+      actor: { kind: "client", credentialId: grant.clientId },
+      action: "grant.reuse_detected",
+      targetId: grant.id,
+    });
+  }
+  return invalidGrant(description);
+}
+
+/** RFC 7009: ends the grant of a token that this client holds. Says nothing about tokens that it does not hold. */
+export async function revokeToken(db: Database, form: URLSearchParams): Promise<void> {
+  const token = requiredField(form, "token");
+  const clientId = requiredField(form, "client_id");
+  const found = await findToken(db, await sha256(token));
+  if (!found || found.grant.clientId !== clientId) return;
+  if (!(await revokeGrant(db, found.grant.id, Date.now()))) return;
+  await audit(db, {
+    workspaceId: found.grant.workspaceId,
+    actor: { kind: "client", credentialId: clientId },
+    action: "grant.revoked",
+    targetId: found.grant.id,
+  });
+}
+
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError("invalid_grant", description);
+}
