@@ -1,0 +1,69 @@
+/** The HTTP surface: middleware order, one `route` per noun, one place for errors. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { agentCards } from "./a2a/cards.ts";
+import { a2a } from "./a2a/routes.ts";
+import { assistants } from "./assistants/routes.ts";
+import { auditTrail } from "./audit/routes.ts";
+import { authenticate } from "./auth/authenticate.ts";
+import { auth } from "./auth/routes.ts";
+import { type Config, config } from "./config.ts";
+import { crons, threadCrons } from "./crons/routes.ts";
+import { crossOrigin, hardening } from "./http/headers.ts";
+import { bulkExports } from "./exports/routes.ts";
+import { Problem, problemResponse, toProblem } from "./http/problem.ts";
+import type { App } from "./http/types.ts";
+import { idempotency } from "./idempotency/middleware.ts";
+import { mcp } from "./mcp/routes.ts";
+import { memory } from "./memory/routes.ts";
+import { grants } from "./oauth/grants-routes.ts";
+import { oauth } from "./oauth/routes.ts";
+import { openapi } from "./system/openapi.ts";
+import { system } from "./system/routes.ts";
+import { application } from "./streaming/app-routes.ts";
+import { streaming } from "./streaming/routes.ts";
+import { threads } from "./threads/routes.ts";
+import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
+import { rootTraces, traces } from "./traces/routes.ts";
+import { guardUsers } from "./users/guard.ts";
+import { custom } from "./users/registry.ts";
+
+/** The app, without what the deployment has switched off. */
+export function createApp(http: Config["http"]): Hono<App> {
+  const app = new Hono<App>();
+
+  app.onError((error) => problemResponse(toProblem(error)));
+  app.notFound((c) => problemResponse(new Problem(404, `No route ${c.req.method} ${c.req.path}.`)));
+
+  app.use(hardening, crossOrigin(http.cors), authenticate);
+  app.use(guardUsers, idempotency);
+  if (custom.app) app.route("/", custom.app as Hono<App>);
+
+  app.route("/", system);
+  app.route("/", oauth);
+  app.route("/api/v1", auth);
+  app.route("/api/v1", auditTrail);
+  app.route("/api/v1/bulk-exports", bulkExports);
+  if (!http.disable_assistants) app.route("/assistants", assistants);
+  if (!http.disable_threads) app.route("/threads", streaming);
+  if (!http.disable_threads) app.route("/threads", threads);
+  if (!http.disable_runs) app.route("/threads", threadRuns);
+  if (!http.disable_threads) app.route("/api/threads", streaming);
+  if (!http.disable_threads) app.route("/api/threads", application);
+  if (!http.disable_runs) app.route("/api/threads", threadRuns);
+  if (!http.disable_runs) app.route("/threads", threadCrons);
+  if (!http.disable_runs) app.route("/runs/crons", crons);
+  // Trace ingest shares two paths with stateless runs, and lets those through.
+  app.route("/", rootTraces);
+  if (!http.disable_runs) app.route("/runs", statelessRuns);
+  if (!http.disable_store) app.route("/store", memory);
+  if (!http.disable_mcp) app.route("/mcp", mcp);
+  app.route("/api/v1", grants);
+  app.route("/", traces);
+  if (!http.disable_a2a) app.route("/", agentCards);
+  if (!http.disable_a2a) app.route("/a2a", a2a);
+  app.get("/openapi.json", describeRoute({ tags: ["System"], summary: "This description" }), openapi(app));
+  return app;
+}
+
+export const app = createApp(config.http);

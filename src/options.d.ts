@@ -1,0 +1,43 @@
+/** What a deployment may set and may leave out: variables and secrets that wrangler.toml does not require. */
+interface Env {
+  /** "open": requests without a key act as the local workspace, on a loopback host only. */
+  AUTH?: string;
+  /** Origins whose pages may call the API, separated by commas. Left out: any (`*`). */
+  CORS_ORIGINS?: string;
+  /** An OpenID provider with which people may sign in on the consent page: its issuer, and what it knows Weir as. */
+  OIDC_ISSUER?: string;
+  OIDC_CLIENT_ID?: string;
+  OIDC_CLIENT_SECRET?: string;
+  /** JSON: `{"ann@example.com":{"workspace":"<id>","scopes":["read"]},"@example.com":{…}}`: who may act where. */
+  OIDC_MEMBERS?: string;
+  /** The workspace in which the users of the deployment's own `Auth` act; the local one if left out. */
+  AUTH_WORKSPACE_ID?: string;
+  /** JSON: `{"<graph id>":{"configurable":{…},"context":{…}}}`, the values of the graphs' default assistants. */
+  LANGGRAPH_CONFIG?: string;
+  OPENAI_API_KEY?: string;
+  OPENAI_BASE_URL?: string;
+  OPENAI_MODEL?: string;
+  /** Milliseconds between the words of the built-in offline model. 5 if left out. */
+  OFFLINE_MODEL_DELAY_MS?: string;
+  /** JSON list of model prices (src/traces/prices.ts), before the built-in ones. */
+  TRACE_PRICES?: string;
+  /** How long trace runs are kept, days: of `longlived` (default 400) and of `shortlived` projects (default 14). */
+  TRACE_RETENTION_DAYS?: string;
+  TRACE_RETENTION_DAYS_SHORT?: string;
+  /** Seconds a run may take before it is stopped with status "timeout". 3600 if left out. */
+  RUN_TIMEOUT_SECONDS?: string;
+  /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
+  WEBHOOK_SECRET?: string;
+  /** "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own machine. */
+  ALLOW_PRIVATE_ADDRESSES?: string;
+  /** The tracing project that the runs of this deployment's graphs go to; "default" if left out, "" for no traces. */
+  TRACE_PROJECT?: string;
+  /** Earlier values of ENCRYPTION_KEY, separated by commas: what they encrypted stays readable after a rotation. */
+  ENCRYPTION_KEYS_OLD?: string;
+  /** Experiments in one `all_experiments` export: a number, or "unlimited". 250 if left out. */
+  EXPORT_MAX_EXPERIMENTS?: string;
+  /** The deployment's address as its callers have it, where that is not the request's own: `https://agents.example`. */
+  PUBLIC_URL?: string;
+  /** Signs agent cards: a private key as a JWK (EC P-256, Ed25519 or RSA), best with a `kid`. */
+  A2A_SIGNING_KEY?: string;
+}

@@ -1,0 +1,48 @@
+/** One way to call the server: credentials in, problem+json out as an ApiError. */
+import { freshen } from "./oauth.ts";
+import { credentials } from "./session.ts";
+
+/** What the server said no with. `status` 0: it did not answer at all. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** `fetch` with this tab's credentials, refreshed when they are about to end. Also the stream's fetch. */
+export async function authFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  await freshen();
+  const headers = new Headers(init?.headers);
+  for (const [name, value] of Object.entries(credentials())) headers.set(name, value);
+  return fetch(input, { ...init, headers });
+}
+
+/** Calls the server and reads JSON. An answer without a body is `undefined`. */
+export async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await authFetch(path, {
+    method,
+    headers: body === undefined ? {} : { "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "The server did not answer.");
+  });
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(response.status, detailOf(text) ?? `The server answered ${response.status}.`);
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+/** The sentence in an error's body: problem+json's `detail`, or the plain text of it. */
+function detailOf(text: string): string | undefined {
+  try {
+    const body = JSON.parse(text) as { detail?: unknown; message?: unknown };
+    const detail = body.detail ?? body.message;
+    return typeof detail === "string" ? detail : undefined;
+  } catch {
+    return text.length > 0 && text.length < 300 && !text.startsWith("<") ? text : undefined;
+  }
+}

@@ -1,0 +1,22 @@
+/** The page's one voice for a screen reader: one writer, at least a second between two texts. */
+import { useEffect, useRef, useState } from "react";
+
+export function Announcer({ text, alarm }: { text: string; alarm: string }) {
+  const [said, setSaid] = useState("");
+  const last = useRef(0);
+  useEffect(() => {
+    if (text === "") return;
+    const wait = Math.max(0, last.current + 1_000 - Date.now());
+    const timer = setTimeout(() => {
+      last.current = Date.now();
+      setSaid(text);
+    }, wait);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div className="visually-hidden">
+      <div role="status">{said}</div>
+      <div role="alert">{alarm}</div>
+    </div>
+  );
+}

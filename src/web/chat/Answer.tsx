@@ -1,0 +1,32 @@
+/** An answer's text. The Markdown renderer loads beside the page; until it is there the text stands as it came. */
+import { lazy, memo, Suspense } from "react";
+import css from "./parts.module.css";
+
+export const loadMarkdown = () => import("./Markdown.tsx");
+const Markdown = lazy(loadMarkdown);
+
+export const Answer = memo(function Answer({
+  text,
+  reasoning,
+  growing,
+}: {
+  text: string;
+  reasoning: string;
+  growing: boolean;
+}) {
+  return (
+    <div>
+      {reasoning !== "" && (
+        <details className={css.reasoning}>
+          <summary>Reasoning</summary>
+          <p>{reasoning}</p>
+        </details>
+      )}
+      {text !== "" && (
+        <Suspense fallback={<p className={css.raw}>{text}</p>}>
+          <Markdown text={text} growing={growing} />
+        </Suspense>
+      )}
+    </div>
+  );
+});

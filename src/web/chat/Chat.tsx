@@ -1,0 +1,159 @@
+/** The chat route: which assistant, which thread, and a stream of its own for each. */
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { ApiError, call } from "../api/http.ts";
+import { useAssistants, useThreads } from "../api/queries.ts";
+import type { Assistant, ThreadRow } from "../api/types.ts";
+import { loadMarkdown } from "./Answer.tsx";
+import { forgetConnection } from "./connection.ts";
+import { Conversation } from "./Conversation.tsx";
+import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
+import { Bare, Header } from "./Header.tsx";
+
+const CHOSEN = "weir.assistant";
+
+interface Mount {
+  /** A new number is a new stream. */
+  key: number;
+  threadId: string | undefined;
+}
+
+export default function Chat({ threadId }: { threadId: string | undefined }) {
+  const [, navigate] = useLocation();
+  const [mount, setMount] = useState<Mount>({ key: 0, threadId });
+  // The thread that this mount began itself: the address follows it, the stream stays.
+  const began = useRef<string>(undefined);
+  const remount = useCallback((to: string | undefined) => {
+    forgetConnection();
+    began.current = undefined;
+    setMount((now) => ({ key: now.key + 1, threadId: to }));
+  }, []);
+  if (threadId !== (began.current ?? mount.threadId)) remount(threadId);
+  useEffect(() => void loadMarkdown(), []);
+
+  const assistants = useAssistants();
+  const thread = useThread(mount.threadId);
+  const [chosen, setChosen] = useState(() => localStorage.getItem(CHOSEN) ?? undefined);
+  const [context, setContext] = useState<Record<string, unknown>>({});
+  const assistant = pick(assistants.data, mount.threadId === undefined ? chosen : assistantOf(thread.data));
+  const running = useRef(false);
+  useLate(threadId, running, () => remount(threadId));
+
+  const begin = useCallback(
+    (id: string) => {
+      began.current = id;
+      navigate(`/chat/${id}`, { replace: true });
+    },
+    [navigate],
+  );
+  const onRunning = useCallback((now: boolean) => {
+    running.current = now;
+  }, []);
+
+  const onAssistant = (next: Assistant) => {
+    localStorage.setItem(CHOSEN, next.assistant_id);
+    setChosen(next.assistant_id);
+    setContext({});
+    if (threadId === undefined) remount(undefined);
+    else navigate("/");
+  };
+
+  if (assistants.data?.length === 0)
+    return (
+      <Bare>
+        <Notice title="No graph is deployed." text="Add one to src/graphs/index.ts, then deploy:">
+          <pre>npm run deploy</pre>
+        </Notice>
+      </Bare>
+    );
+  const missing = thread.error instanceof ApiError && [404, 422].includes(thread.error.status);
+  if (missing)
+    return (
+      <Bare>
+        <Notice
+          title="No thread with this id in this workspace."
+          text="It may have been deleted. The others are on the left."
+        />
+      </Bare>
+    );
+  if (thread.error)
+    return (
+      <Bare>
+        <LoadFailed error={thread.error.message} onRetry={() => void thread.refetch()} />
+      </Bare>
+    );
+  if (!assistant || (mount.threadId !== undefined && !thread.data))
+    return (
+      <Bare>
+        <LoadingTurns />
+      </Bare>
+    );
+  return (
+    <Conversation
+      key={mount.key}
+      header={
+        <Header
+          threadId={threadId}
+          assistant={assistant}
+          assistants={assistants.data ?? []}
+          context={context}
+          onContext={setContext}
+          onAssistant={onAssistant}
+        />
+      }
+      assistant={assistant}
+      assistants={assistants.data ?? []}
+      context={context}
+      threadId={mount.threadId}
+      onThreadId={begin}
+      onReconnect={() => remount(threadId)}
+      onRunning={onRunning}
+      onAssistant={onAssistant}
+    />
+  );
+}
+
+function useThread(threadId: string | undefined) {
+  return useQuery({
+    queryKey: ["thread", threadId],
+    enabled: threadId !== undefined,
+    queryFn: ({ signal }) => call<ThreadRow>("GET", `/threads/${threadId}`, undefined, signal),
+    staleTime: 60_000,
+  });
+}
+
+/** A thread belongs to the assistant that it ran with first. */
+function assistantOf(thread: ThreadRow | undefined): string | undefined {
+  const id = thread?.metadata?.assistant_id ?? thread?.metadata?.graph_id;
+  return typeof id === "string" ? id : undefined;
+}
+
+function pick(assistants: Assistant[] | undefined, wanted: string | undefined): Assistant | undefined {
+  return (
+    assistants?.find((one) => one.assistant_id === wanted) ??
+    assistants?.find((one) => one.graph_id === wanted) ??
+    assistants?.find((one) => one.graph_id === "agent") ??
+    assistants?.[0]
+  );
+}
+
+/**
+ * A run may start elsewhere: another tab, the API, a cron. An idle stream does not hear of it, the list does; when the
+ * list has said so twice, the stream is opened anew.
+ */
+function useLate(threadId: string | undefined, running: { current: boolean }, remount: () => void): void {
+  const threads = useThreads(true);
+  const seen = useRef(0);
+  const row = threads.data?.pages.flat().find((one) => one.thread_id === threadId);
+  const again = useRef(remount);
+  useEffect(() => {
+    again.current = remount;
+  });
+  useEffect(() => {
+    seen.current = row?.status === "busy" && !running.current ? seen.current + 1 : 0;
+    if (seen.current < 2) return;
+    seen.current = 0;
+    again.current();
+  }, [row?.status, threads.dataUpdatedAt, running]);
+}

@@ -1,0 +1,147 @@
+/** A run that waits for a person: what it wants to do, and the answers it allows. Brass, and never folded. */
+import { useId, useState } from "react";
+import type { Interrupt } from "../api/types.ts";
+import { Button } from "../ui/Button.tsx";
+import { ActionCard } from "./ActionCard.tsx";
+import { type Action, type Decision as Answer, pastTense, questionOf } from "./decisions.ts";
+import css from "./Decision.module.css";
+import { resultText } from "./messages.ts";
+
+export interface Reply {
+  value: unknown;
+  /** "approved issue_refund": what stays in the conversation. */
+  said: string;
+}
+
+export function Decision({
+  interrupt,
+  sending,
+  onReply,
+}: {
+  interrupt: Interrupt;
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+}) {
+  const question = questionOf(interrupt.value);
+  return (
+    <section className={css.card} aria-label="Waiting for you" data-decision tabIndex={-1}>
+      {question.kind === "actions" ? (
+        <Actions actions={question.actions} sending={sending} onReply={onReply} />
+      ) : (
+        <FreeReply
+          text={question.kind === "text" ? question.text : undefined}
+          value={question.kind === "value" ? question.value : undefined}
+          sending={sending}
+          onReply={onReply}
+        />
+      )}
+    </section>
+  );
+}
+
+function Actions({
+  actions,
+  sending,
+  onReply,
+}: {
+  actions: Action[];
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+}) {
+  const [answers, setAnswers] = useState<Record<number, Answer>>({});
+  const several = actions.length > 1;
+  const made = Object.keys(answers).length;
+  const send = (all: Answer[]) =>
+    onReply({
+      value: { decisions: all },
+      said: all.map((answer, i) => pastTense(answer, actions[i]!)).join(", "),
+    });
+  return (
+    <>
+      {several && <p className={css.several}>{actions.length} actions wait for you</p>}
+      {actions.map((action, i) => (
+        <ActionCard
+          // The order of the actions is the order of the answers.
+          // oxlint-disable-next-line react/no-array-index-key
+          key={i}
+          action={action}
+          place={several ? `${i + 1} of ${actions.length}` : undefined}
+          answer={answers[i]}
+          sending={sending}
+          onAnswer={(answer) => {
+            if (!several && answer) send([answer]);
+            else if (answer) setAnswers({ ...answers, [i]: answer });
+            else setAnswers(Object.fromEntries(Object.entries(answers).filter(([key]) => Number(key) !== i)));
+          }}
+        />
+      ))}
+      {several && (
+        <div className={css.buttons}>
+          <Button
+            look="brass"
+            disabled={made < actions.length || sending}
+            onClick={() => send(actions.map((_, i) => answers[i]!))}
+          >
+            {made < actions.length ? `${made} of ${actions.length} decided` : `Send ${made} decisions`}
+          </Button>
+          {made === 0 && actions.every((action) => action.allowed.includes("approve")) && (
+            <Button disabled={sending} onClick={() => send(actions.map(() => ({ type: "approve" })))}>
+              Approve all {actions.length}
+            </Button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function FreeReply({
+  text,
+  value,
+  sending,
+  onReply,
+}: {
+  text: string | undefined;
+  value: unknown;
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+}) {
+  const id = useId();
+  const [reply, setReply] = useState("");
+  const send = () => {
+    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: "answered" });
+  };
+  return (
+    <form
+      className={css.free}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label htmlFor={id} className={css.question}>
+        {text ?? "The agent waits for an answer."}
+      </label>
+      {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}
+      <textarea
+        id={id}
+        rows={2}
+        className={css.reply}
+        value={reply}
+        placeholder="Your answer"
+        onChange={(event) => setReply(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
+            event.preventDefault();
+            send();
+          }
+        }}
+      />
+      <div className={css.buttons}>
+        <Button look="brass" type="submit" disabled={reply.trim() === "" || sending}>
+          Send answer
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,102 @@
+import { ChevronDown, PanelLeft, SlidersHorizontal } from "lucide-react";
+import { Popover } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import { useThreads } from "../api/queries.ts";
+import type { Assistant } from "../api/types.ts";
+import { useFrame } from "../frame/Shell.tsx";
+import { titleOf } from "../sidebar/groups.ts";
+import controls from "../ui/controls.module.css";
+import { IconButton } from "../ui/IconButton.tsx";
+import { AssistantList } from "./AssistantList.tsx";
+import { ContextForm } from "./ContextForm.tsx";
+import css from "./Header.module.css";
+
+/** What the conversation is, who answers in it, and with what context. */
+export function Header({
+  threadId,
+  assistant,
+  assistants,
+  context,
+  onContext,
+  onAssistant,
+}: {
+  threadId: string | undefined;
+  assistant: Assistant;
+  assistants: Assistant[];
+  context: Record<string, unknown>;
+  onContext: (context: Record<string, unknown>) => void;
+  onAssistant: (assistant: Assistant) => void;
+}) {
+  const threads = useThreads(true);
+  const row = threads.data?.pages.flat().find((one) => one.thread_id === threadId);
+  const [choosing, setChoosing] = useState(false);
+  const [setting, setSetting] = useState(false);
+  const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
+  const changes = Object.keys(context).length;
+  return (
+    <header className={css.header}>
+      <ThreadsButton />
+      <h1 className={css.title} title={title}>
+        {title}
+      </h1>
+      <Popover.Root open={choosing} onOpenChange={setChoosing}>
+        <Popover.Trigger className={`${controls.button} ${controls.quiet} ${css.trigger}`}>
+          <span className="visually-hidden">Assistant: </span>
+          <span className={css.name}>{assistant.name}</span>
+          <span className={css.version}>v{assistant.version}</span>
+          <ChevronDown size={14} aria-hidden />
+        </Popover.Trigger>
+        <Popover.Portal>
+          <Popover.Content className={css.popover} align="end" collisionPadding={8} aria-label="Assistants">
+            <AssistantList
+              assistants={assistants}
+              current={assistant}
+              begun={threadId !== undefined}
+              onChoose={(next) => {
+                setChoosing(false);
+                if (next.assistant_id !== assistant.assistant_id) onAssistant(next);
+              }}
+            />
+          </Popover.Content>
+        </Popover.Portal>
+      </Popover.Root>
+      <Popover.Root open={setting} onOpenChange={setSetting}>
+        <Popover.Trigger
+          className={`${controls.button} ${controls.quiet}`}
+          aria-label={changes > 0 ? `Context, ${changes} changed` : "Context"}
+          title="Context"
+        >
+          <SlidersHorizontal size={14} aria-hidden />
+          <span className={css.wide}>Context</span>
+          {changes > 0 && <span className={css.changes}>{changes}</span>}
+        </Popover.Trigger>
+        <Popover.Portal>
+          <Popover.Content className={css.popover} align="end" collisionPadding={8} aria-label="Context">
+            <ContextForm assistant={assistant} context={context} onContext={onContext} />
+          </Popover.Content>
+        </Popover.Portal>
+      </Popover.Root>
+    </header>
+  );
+}
+
+function ThreadsButton() {
+  const frame = useFrame();
+  return (
+    <IconButton label={frame.beside ? "Hide the threads" : "Show the threads"} onClick={frame.toggle}>
+      <PanelLeft size={16} aria-hidden />
+    </IconButton>
+  );
+}
+
+/** The page where there is no conversation to show: the way to the others stays. */
+export function Bare({ children }: { children: ReactNode }) {
+  return (
+    <main className={css.bare}>
+      <header className={css.header}>
+        <ThreadsButton />
+      </header>
+      {children}
+    </main>
+  );
+}

@@ -1,0 +1,100 @@
+/** The conversation: turns beside the gauge rail. Nothing in it moves unless the reader is at its end. */
+import { ArrowDown } from "lucide-react";
+import { type ReactNode, useRef, useState } from "react";
+import type { Stream } from "./agent.ts";
+import type { Fork } from "./branches.ts";
+import type { Follow } from "./follow.ts";
+import css from "./Log.module.css";
+import type { Subagent } from "./Subagents.tsx";
+import type { Checkpoint } from "./Tick.tsx";
+import { Turn, type TurnActions } from "./Turn.tsx";
+import type { Turn as TurnShape } from "./turns.ts";
+
+/** Turns mounted at first, and more at each press: 100 mount in 0.2 s. */
+const WINDOW = 60;
+
+export function Log({
+  follow,
+  turns,
+  stream,
+  running,
+  busy,
+  editing,
+  forks,
+  checkpoints,
+  subagents,
+  opened,
+  actions,
+  children,
+}: {
+  follow: Follow;
+  turns: TurnShape[];
+  stream: Stream;
+  running: boolean;
+  busy: boolean;
+  editing: string | undefined;
+  forks: ReadonlyMap<string, Fork>;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  subagents: ReadonlyMap<string, Subagent>;
+  opened: string | undefined;
+  actions: TurnActions;
+  /** What stands at the end: decisions. */
+  children?: ReactNode;
+}) {
+  const [most, setMost] = useState(WINDOW);
+  const parts = turns.reduce((sum, turn) => sum + 1 + turn.parts.length, 0);
+  const seen = useRef(parts);
+  if (follow.following) seen.current = parts;
+  const fresh = parts - seen.current;
+  const first = Math.max(0, turns.length - most);
+  return (
+    <div className={css.frame}>
+      <div
+        ref={follow.scroller}
+        className={css.scroller}
+        role="log"
+        aria-live="off"
+        aria-busy={running}
+        aria-label="Conversation"
+        // What scrolls must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+      >
+        <div ref={follow.content} className={css.content} data-running={running || undefined}>
+          {first > 0 && (
+            <button type="button" className={css.earlier} onClick={() => setMost(most + WINDOW)}>
+              Show earlier, {first} more
+            </button>
+          )}
+          {turns.slice(first).map((turn, i) => {
+            const index = first + i;
+            const last = index === turns.length - 1;
+            return (
+              <Turn
+                key={turn.id}
+                turn={turn}
+                stream={stream}
+                last={last}
+                growing={last && running}
+                editing={editing === turn.asked?.id && editing !== undefined}
+                busy={busy}
+                place={{ index: index + 1, of: turns.length }}
+                forks={forks}
+                checkpoints={checkpoints}
+                subagents={subagents}
+                opened={opened}
+                actions={actions}
+              />
+            );
+          })}
+          {children}
+        </div>
+      </div>
+      {!follow.following && (
+        <button type="button" className={css.down} onClick={follow.toEnd}>
+          {fresh > 0 ? `${fresh} new` : "To the end"} <ArrowDown size={14} aria-hidden />
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+/** Text of a model as Markdown. It is hostile: no raw HTML, no foreign schemes, no image that loads unasked. */
+import { Lexer } from "marked";
+import { type ComponentProps, isValidElement, memo, type ReactNode, useMemo, useState } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import remend from "remend";
+import { Code } from "./Code.tsx";
+import css from "./Markdown.module.css";
+
+const PLUGINS = [remarkGfm];
+
+/** Renders block by block: a growing answer redraws its last block only. */
+export default function Markdown({ text, growing }: { text: string; growing: boolean }) {
+  const blocks = useMemo(() => Lexer.lex(text).map((token) => token.raw), [text]);
+  return (
+    <div className={css.prose}>
+      {blocks.map((block, i) => (
+        // A block keeps its place while the text grows.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Block key={i} text={block} growing={growing && i === blocks.length - 1} />
+      ))}
+    </div>
+  );
+}
+
+const Block = memo(function Block({ text, growing }: { text: string; growing: boolean }) {
+  const whole = growing ? remend(text, { linkMode: "text-only" }) : text;
+  return (
+    <ReactMarkdown
+      remarkPlugins={PLUGINS}
+      components={growing ? GROWING : COMPONENTS}
+      skipHtml
+      urlTransform={(url) => (/^(https?:|mailto:)/i.test(url) ? url : "")}
+    >
+      {whole}
+    </ReactMarkdown>
+  );
+});
+
+const COMPONENTS: Components = { a: Link, img: OfferedImage, pre: Fence, table: Table };
+const GROWING: Components = { ...COMPONENTS, pre: (props) => <Fence {...props} growing /> };
+
+function hostOf(url: string | undefined): string | undefined {
+  return url && URL.canParse(url) ? new URL(url).host || undefined : undefined;
+}
+
+function Link({ href, children }: ComponentProps<"a">) {
+  if (!href) return <span>{children}</span>;
+  const host = hostOf(href);
+  const shown = host && !textWithin(children).includes(host);
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer" title={href}>
+      {children}
+      {shown && <span className={css.host}> {host}</span>}
+    </a>
+  );
+}
+
+/** An image's address can carry data out, so the reader decides. */
+function OfferedImage({ src, alt }: ComponentProps<"img">) {
+  const [wanted, setWanted] = useState(false);
+  const url = typeof src === "string" ? src : undefined;
+  if (!url) return <span>{alt}</span>;
+  if (wanted) return <img className={css.image} src={url} alt={alt ?? ""} referrerPolicy="no-referrer" />;
+  return (
+    <button type="button" className={css.offer} onClick={() => setWanted(true)} title={url}>
+      Load image{alt ? ` “${alt}”` : ""} <span className={css.host}>from {hostOf(url) ?? "an unknown host"}</span>
+    </button>
+  );
+}
+
+function Fence({ children, growing = false }: ComponentProps<"pre"> & { growing?: boolean }) {
+  const code = isValidElement<{ className?: string; children?: ReactNode }>(children) ? children.props : {};
+  const language = /language-(\S+)/.exec(code.className ?? "")?.[1];
+  return <Code text={textWithin(code.children).replace(/\n$/, "")} language={language} growing={growing} />;
+}
+
+function Table({ children }: ComponentProps<"table">) {
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className={css.table} role="region" aria-label="Table" tabIndex={0}>
+      <table>{children}</table>
+    </div>
+  );
+}
+
+function textWithin(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  if (Array.isArray(node)) return (node as ReactNode[]).map(textWithin).join("");
+  return isValidElement<{ children?: ReactNode }>(node) ? textWithin(node.props.children) : "";
+}

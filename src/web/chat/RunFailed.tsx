@@ -1,0 +1,23 @@
+import css from "./Log.module.css";
+import { Tick } from "./Tick.tsx";
+
+/** Where the run failed, at the end of the rail. The strip says what can be done. */
+export function RunFailed({ error }: { error: string }) {
+  const [first = "", ...rest] = error.split("\n");
+  return (
+    <div className={`${css.row} ${css.runFailed}`}>
+      <Tick kind="failed" />
+      <p>The run failed here. {first}</p>
+      {rest.length > 0 && (
+        <details>
+          <summary>Whole error, {rest.length + 1} lines</summary>
+          {/* What scrolls must be reachable by keyboard. */}
+          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <pre tabIndex={0} role="region" aria-label="Error">
+            {error}
+          </pre>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import { Circle, CircleDot, Diamond, Unplug } from "lucide-react";
+import css from "./Strip.module.css";
+import type { StripAction, StripLine } from "./status.ts";
+
+const WORDS: Record<StripAction, string> = {
+  stop: "Stop",
+  show: "Show",
+  reconnect: "Try now",
+  retry: "Retry",
+  copy: "Copy",
+  "leave-branch": "Newest branch",
+  continue: "Continue",
+};
+
+/** One line of fixed height, always there: nothing moves when it changes. */
+export function Strip({ line, onAction }: { line: StripLine; onAction: (action: StripAction) => void }) {
+  return (
+    <div className={css.strip} data-tone={line.tone} data-strip>
+      {line.tone === "running" && <CircleDot size={14} aria-hidden />}
+      {line.tone === "waiting" && <Circle size={14} aria-hidden />}
+      {line.tone === "failed" && <Diamond size={14} aria-hidden />}
+      {line.tone === "lost" && <Unplug size={14} aria-hidden />}
+      <span className={css.text} title={line.text}>
+        {line.text}
+      </span>
+      {line.actions.map((action) => (
+        <button key={action} type="button" className={css.action} onClick={() => onAction(action)}>
+          {WORDS[action]}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+/** Tool calls: one line each, folded until the reader opens them, and then for good. Failures are never folded away. */
+import { Check, ChevronRight, CircleAlert, LoaderCircle, Minus } from "lucide-react";
+import { useState } from "react";
+import { CopyButton } from "../ui/CopyButton.tsx";
+import { resultText } from "./messages.ts";
+import css from "./parts.module.css";
+import { useFold } from "./folds.ts";
+import { type CallState, tellingArgument, type ToolCall } from "./turns.ts";
+
+export const STATE_WORDS: Record<CallState, string> = {
+  running: "running",
+  done: "done",
+  failed: "failed",
+  waiting: "no result yet",
+};
+
+export function StateGlyph({ state }: { state: CallState }) {
+  if (state === "running") return <LoaderCircle size={14} className={css.running} aria-hidden />;
+  if (state === "done") return <Check size={14} className={css.done} aria-hidden />;
+  if (state === "failed") return <CircleAlert size={14} className={css.failedGlyph} aria-hidden />;
+  return <Minus size={14} className={css.idle} aria-hidden />;
+}
+
+export function Tools({ id, calls }: { id: string; calls: ToolCall[] }) {
+  const [open, toggle] = useFold(`group-${id}`);
+  const only = calls[0];
+  if (calls.length === 1 && only) return <ToolLine call={only} />;
+  const running = calls.filter((call) => call.state === "running").length;
+  const state: CallState = running > 0 ? "running" : calls.every((call) => call.state === "done") ? "done" : "waiting";
+  return (
+    <div>
+      <button type="button" className={css.line} aria-expanded={open} onClick={toggle}>
+        <ChevronRight size={14} className={css.chevron} aria-hidden />
+        <span className={css.name}>{calls.length} tool calls</span>
+        <span className={css.argument}>{[...new Set(calls.map((call) => call.name))].join(", ")}</span>
+        <span className={css.count}>{running > 0 ? `${calls.length - running} of ${calls.length}` : ""}</span>
+        <StateGlyph state={state} />
+        <span className="visually-hidden">{STATE_WORDS[state]}</span>
+      </button>
+      {open && (
+        <ul className={css.calls}>
+          {calls.map((call) => (
+            <li key={call.id}>
+              <ToolLine call={call} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+export function ToolLine({ call }: { call: ToolCall }) {
+  const [open, toggle] = useFold(call.id);
+  const failed = call.state === "failed";
+  return (
+    <div className={failed ? css.failed : undefined}>
+      <button type="button" className={css.line} aria-expanded={open} onClick={toggle}>
+        <ChevronRight size={14} className={css.chevron} aria-hidden />
+        <span className={css.name}>{call.name}</span>
+        <span className={css.argument}>{tellingArgument(call.args)}</span>
+        <StateGlyph state={call.state} />
+        <span className="visually-hidden">{STATE_WORDS[call.state]}</span>
+      </button>
+      {failed && !open && <p className={css.firstLine}>{resultText(call.output).split("\n")[0]}</p>}
+      {open && (
+        <div className={css.inside}>
+          <Payload label="Input" text={JSON.stringify(call.args, null, 2)} />
+          {call.output !== undefined && <Payload label={failed ? "Error" : "Output"} text={resultText(call.output)} />}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const LINES = 12;
+const MOST = 300_000;
+
+function Payload({ label, text }: { label: string; text: string }) {
+  const [all, setAll] = useState(false);
+  const lines = text.split("\n");
+  const cut = !all && lines.length > LINES;
+  const shown = cut ? lines.slice(0, LINES).join("\n") : text.slice(0, MOST);
+  return (
+    <section className={css.payload} aria-label={label}>
+      <div className={css.payloadHead}>
+        <span>{label}</span>
+        <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
+      </div>
+      {/* What scrolls must be reachable by keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {shown}
+      </pre>
+      {cut && (
+        <button type="button" className={css.more} onClick={() => setAll(true)}>
+          Show all {lines.length.toLocaleString()} lines
+        </button>
+      )}
+      {text.length > MOST && (
+        <a
+          className={css.more}
+          download={`${label.toLowerCase()}.txt`}
+          href={URL.createObjectURL(new Blob([text], { type: "text/plain" }))}
+        >
+          Download all of it, {Math.round(text.length / 1000).toLocaleString()} KB
+        </a>
+      )}
+    </section>
+  );
+}

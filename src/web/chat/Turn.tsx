@@ -1,0 +1,197 @@
+/** One turn: what was asked, what came of it, and what can be done with it. */
+import { useMessageMetadata } from "@langchain/react";
+import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
+import { memo } from "react";
+import { CopyButton } from "../ui/CopyButton.tsx";
+import { IconButton } from "../ui/IconButton.tsx";
+import { clockTime } from "../ui/time.ts";
+import type { Stream } from "./agent.ts";
+import { Answer } from "./Answer.tsx";
+import type { Fork } from "./branches.ts";
+import { EditMessage } from "./EditMessage.tsx";
+import css from "./Log.module.css";
+import { type Subagent, Subagents } from "./Subagents.tsx";
+import { type Checkpoint, Tick, type TickKind } from "./Tick.tsx";
+import { ToolLine, Tools } from "./Tools.tsx";
+import type { Part, Turn as TurnShape } from "./turns.ts";
+
+export interface TurnActions {
+  edit: (messageId: string | undefined) => void;
+  resend: (messageId: string, text: string) => void;
+  retry: (messageId: string, text: string) => void;
+  unsent: (messageId: string, text: string) => void;
+  goTo: (tip: string) => void;
+  rerun: (checkpoint: string) => void;
+  open: (callId: string) => void;
+}
+
+export const Turn = memo(function Turn({
+  turn,
+  stream,
+  last,
+  growing,
+  editing,
+  busy,
+  place,
+  forks,
+  checkpoints,
+  subagents,
+  opened,
+  actions,
+}: {
+  turn: TurnShape;
+  stream: Stream;
+  last: boolean;
+  /** Its answer is being written. */
+  growing: boolean;
+  editing: boolean;
+  /** A run is under way, or a decision waits: what is said cannot be changed now. */
+  busy: boolean;
+  place: { index: number; of: number };
+  forks: ReadonlyMap<string, Fork>;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  subagents: ReadonlyMap<string, Subagent>;
+  opened: string | undefined;
+  actions: TurnActions;
+}) {
+  const { asked } = turn;
+  const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
+  const at = checkpoints.get(turn.id)?.at;
+  const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
+  const rerun = busy ? undefined : actions.rerun;
+  return (
+    <article className={css.turn} tabIndex={-1} data-turn={turn.id} aria-posinset={place.index} aria-setsize={place.of}>
+      {asked && (
+        <div className={css.row}>
+          <h2 className="visually-hidden">You{at ? `, ${clockTime(at)}` : ""}</h2>
+          <Tick kind="asked" checkpoint={checkpoints.get(asked.id)} parts={!!fork} stop={last} onRerun={rerun} />
+          {editing ? (
+            <EditMessage
+              text={asked.text}
+              onLeave={() => actions.edit(undefined)}
+              onSend={(text) => actions.resend(asked.id, text)}
+            />
+          ) : (
+            <div className={css.asked}>{asked.text}</div>
+          )}
+          {!editing && (
+            <div className={css.actions}>
+              {fork && <Switcher fork={fork} onGo={actions.goTo} />}
+              {!busy && (
+                <IconButton label="Edit message" onClick={() => actions.edit(asked.id)}>
+                  <Pencil size={14} aria-hidden />
+                </IconButton>
+              )}
+              <CopyButton text={asked.text} label="Copy message" />
+              {!checkpoints.has(asked.id) && (
+                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id, asked.text)} />
+              )}
+              {at && (
+                <time className={css.time} dateTime={at}>
+                  {clockTime(at)}
+                </time>
+              )}
+            </div>
+          )}
+        </div>
+      )}
+      {turn.parts.map((part, i) => (
+        <div key={`${part.kind}-${part.id}`} className={css.row} data-part={part.kind}>
+          <Tick
+            kind={tickKind(part, growing && i === turn.parts.length - 1)}
+            checkpoint={part.kind === "text" ? checkpoints.get(part.id) : undefined}
+            stop={last}
+            onRerun={rerun}
+          />
+          <PartView
+            part={part}
+            growing={growing && i === turn.parts.length - 1}
+            subagents={subagents}
+            opened={opened}
+            onOpen={actions.open}
+          />
+        </div>
+      ))}
+      {!(last && busy) && answer !== "" && (
+        <div className={css.actions}>
+          {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
+          <CopyButton text={answer} label="Copy answer" />
+          {asked && !busy && (
+            <IconButton label="Retry: ask again" onClick={() => actions.retry(asked.id, asked.text)}>
+              <RotateCcw size={14} aria-hidden />
+            </IconButton>
+          )}
+        </div>
+      )}
+    </article>
+  );
+});
+
+function tickKind(part: Part, now: boolean): TickKind {
+  return part.kind === "failed" ? "failed" : now ? "now" : "step";
+}
+
+function PartView({
+  part,
+  growing,
+  subagents,
+  opened,
+  onOpen,
+}: {
+  part: Part;
+  growing: boolean;
+  subagents: ReadonlyMap<string, Subagent>;
+  opened: string | undefined;
+  onOpen: (id: string) => void;
+}) {
+  switch (part.kind) {
+    case "text":
+      return <Answer text={part.text} reasoning={part.reasoning} growing={growing} />;
+    case "tools":
+      return <Tools id={part.id} calls={part.calls} />;
+    case "failed":
+      return <ToolLine call={part.call} />;
+    case "subagents":
+      return <Subagents calls={part.calls} known={subagents} opened={opened} onOpen={onOpen} />;
+  }
+}
+
+function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {
+  const of = fork.tips.length;
+  const previous = fork.tips[fork.index - 1];
+  const next = fork.tips[fork.index + 1];
+  return (
+    <span className={css.switcher}>
+      <IconButton
+        label={`Previous branch, ${fork.index + 1} of ${of}`}
+        disabled={previous === undefined}
+        onClick={() => previous && onGo(previous)}
+      >
+        <ChevronLeft size={14} aria-hidden />
+      </IconButton>
+      <span>
+        {fork.index + 1} of {of}
+      </span>
+      <IconButton
+        label={`Next branch, ${fork.index + 1} of ${of}`}
+        disabled={next === undefined}
+        onClick={() => next && onGo(next)}
+      >
+        <ChevronRight size={14} aria-hidden />
+      </IconButton>
+    </span>
+  );
+}
+
+function NotSent({ stream, id, onRetry }: { stream: Stream; id: string; onRetry: () => void }) {
+  const metadata = useMessageMetadata(stream, id);
+  if (metadata?.optimisticStatus !== "failed") return null;
+  return (
+    <span className={css.notSent}>
+      Not sent.{" "}
+      <button type="button" onClick={onRetry}>
+        Retry
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,44 @@
+/** Seconds that are shown: counted only while somebody looks at them change. */
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+
+/** The time now, in milliseconds since epoch; moves every half second while `ticking`. */
+export function useClock(ticking: boolean): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!ticking) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return now;
+}
+
+/** Seconds since the run was seen to start; keeps its last value when it ends. */
+export function useRunClock(running: boolean): number {
+  const started = useRef(0);
+  const before = useRef(false);
+  const now = useClock(running);
+  if (running && !before.current) started.current = Date.now();
+  before.current = running;
+  return started.current === 0 ? 0 : Math.max(0, Math.round((now - started.current) / 1000));
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener("online", listener);
+  addEventListener("offline", listener);
+  return () => {
+    removeEventListener("online", listener);
+    removeEventListener("offline", listener);
+  };
+}
+
+export function useOnline(): boolean {
+  return useSyncExternalStore(subscribe, () => navigator.onLine);
+}
+
+/** When the last run was seen to end, in milliseconds since epoch; 0 before. Known in the very render that sees it. */
+export function useSettledAt(running: boolean): number {
+  const [seen, setSeen] = useState({ running, at: 0 });
+  if (seen.running !== running) setSeen({ running, at: running ? seen.at : Date.now() });
+  return seen.at;
+}

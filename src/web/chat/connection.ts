@@ -1,0 +1,44 @@
+/** Whether the stream is connected: fed by the transport's callbacks, read by the status strip. */
+import { useSyncExternalStore } from "react";
+
+export interface Connection {
+  /** When it was lost; undefined while all is well. Milliseconds since epoch, as are all times here. */
+  lostAt?: number;
+  nextTryAt?: number;
+  attempt?: number;
+  /** When it last came back after a loss that was shown. */
+  backAt?: number;
+}
+
+/** A shorter loss than this is not worth a word: every end of a stream, also a clean one, is a reconnect. */
+export const QUIET_MS = 2_500;
+
+let connection: Connection = {};
+const listeners = new Set<() => void>();
+
+function set(next: Connection): void {
+  connection = next;
+  for (const listener of listeners) listener();
+}
+
+export function noteLost({ attempt, delayMs }: { attempt: number; delayMs: number }): void {
+  set({ lostAt: connection.lostAt ?? Date.now(), attempt, nextTryAt: Date.now() + delayMs });
+}
+
+export function noteConnected(): void {
+  if (connection.lostAt === undefined) return;
+  set(Date.now() - connection.lostAt > QUIET_MS ? { backAt: Date.now() } : {});
+}
+
+export function forgetConnection(): void {
+  set({});
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useConnection(): Connection {
+  return useSyncExternalStore(subscribe, () => connection);
+}

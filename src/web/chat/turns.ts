@@ -1,0 +1,106 @@
+/** A conversation as turns: what was asked, and everything that followed until the next question. */
+import type { RawMessage } from "../api/types.ts";
+import { reasoningOf, textOf } from "./messages.ts";
+
+export type CallState = "running" | "done" | "failed" | "waiting";
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  state: CallState;
+  /** As the tool returned it; undefined while there is none. */
+  output?: unknown;
+}
+
+export type Part =
+  | { kind: "text"; id: string; text: string; reasoning: string }
+  | { kind: "tools"; id: string; calls: ToolCall[] }
+  | { kind: "failed"; id: string; call: ToolCall }
+  | { kind: "subagents"; id: string; calls: ToolCall[] };
+
+export interface Turn {
+  /** The id of the message that opens it. */
+  id: string;
+  /** Undefined where the agent spoke first. */
+  asked?: { id: string; text: string };
+  parts: Part[];
+  /** Ids of every message of the turn, in order. */
+  messageIds: string[];
+}
+
+/** What the stream knows of a call beyond its message. */
+export interface LiveCall {
+  status: "running" | "finished" | "error";
+  output: unknown;
+  error?: string | undefined;
+}
+
+/**
+ * Splits messages into turns. Results are folded into their calls; calls in a row, also of several messages, are one
+ * part; a failed call stands alone; a `task` call is a subagent.
+ */
+export function turnsOf(messages: RawMessage[], live: ReadonlyMap<string, LiveCall>, running: boolean): Turn[] {
+  const results = new Map<string, RawMessage>();
+  for (const message of messages)
+    if (message.type === "tool" && message.tool_call_id) results.set(message.tool_call_id, message);
+
+  const turns: Turn[] = [];
+  for (const [i, message] of messages.entries()) {
+    const id = message.id ?? `at-${i}`;
+    if (message.type === "human") {
+      turns.push({ id, asked: { id, text: textOf(message) }, parts: [], messageIds: [id] });
+      continue;
+    }
+    if (turns.length === 0) turns.push({ id, parts: [], messageIds: [] });
+    const turn = turns[turns.length - 1]!;
+    turn.messageIds.push(id);
+    if (message.type === "ai") addAnswer(turn.parts, message, id, results, live, running);
+  }
+  return turns;
+}
+
+function addAnswer(
+  parts: Part[],
+  message: RawMessage,
+  id: string,
+  results: ReadonlyMap<string, RawMessage>,
+  live: ReadonlyMap<string, LiveCall>,
+  running: boolean,
+): void {
+  const text = textOf(message);
+  const reasoning = reasoningOf(message);
+  if (text.trim() !== "" || reasoning !== "") parts.push({ kind: "text", id, text, reasoning });
+  for (const [i, raw] of (message.tool_calls ?? []).entries()) {
+    const callId = raw.id ?? `${id}-${i}`;
+    const call: ToolCall = { id: callId, name: raw.name, args: raw.args, ...outcome(callId, results, live, running) };
+    const kind = raw.name === "task" ? "subagents" : call.state === "failed" ? "failed" : "tools";
+    const last = parts.at(-1);
+    if (kind === "failed") parts.push({ kind, id: callId, call });
+    else if (last?.kind === kind) last.calls.push(call);
+    else parts.push({ kind, id: callId, calls: [call] });
+  }
+}
+
+function outcome(
+  callId: string,
+  results: ReadonlyMap<string, RawMessage>,
+  live: ReadonlyMap<string, LiveCall>,
+  running: boolean,
+): Pick<ToolCall, "state" | "output"> {
+  const result = results.get(callId);
+  if (result) return { state: result.status === "error" ? "failed" : "done", output: result.content };
+  const seen = live.get(callId);
+  if (seen?.status === "error") return { state: "failed", output: seen.error };
+  if (seen?.status === "finished") return { state: "done", output: seen.output };
+  return { state: running ? "running" : "waiting" };
+}
+
+const TELLING = ["path", "file_path", "query", "url", "description", "command", "question"];
+
+/** The argument that says most about a call, on one line. */
+export function tellingArgument(args: Record<string, unknown>): string {
+  const name = TELLING.find((key) => typeof args[key] === "string");
+  const value = name === undefined ? Object.values(args).find((arg) => typeof arg === "string") : args[name];
+  return typeof value === "string" ? (value.split("\n")[0] ?? "") : "";
+}

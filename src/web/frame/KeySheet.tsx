@@ -1,0 +1,33 @@
+import { Dialog } from "radix-ui";
+import { X } from "lucide-react";
+import { IconButton } from "../ui/IconButton.tsx";
+import { KEY_LIST } from "./keys.ts";
+import css from "./Shell.module.css";
+
+export function KeySheet({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
+  return (
+    <Dialog.Root open={open} onOpenChange={onOpen}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={css.overlay} />
+        <Dialog.Content className={css.dialog} aria-describedby={undefined}>
+          <div className={css.dialogHead}>
+            <Dialog.Title className={css.dialogTitle}>Keys</Dialog.Title>
+            <Dialog.Close asChild>
+              <IconButton label="Close">
+                <X size={16} aria-hidden />
+              </IconButton>
+            </Dialog.Close>
+          </div>
+          <dl className={css.keys}>
+            {KEY_LIST.map(([keys, what]) => (
+              <div key={keys}>
+                <dt>{keys}</dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,75 @@
+/** Keyboard shortcuts of the conversation. Single letters work on a focused turn only (WCAG 2.1.4). */
+import { useEffect, useRef } from "react";
+import { tinykeys } from "tinykeys";
+
+export interface Keys {
+  stop: () => void;
+  composer: () => void;
+  decision: () => void;
+  /** The turns on the page, in order. */
+  turns: () => HTMLElement[];
+}
+
+export const KEY_LIST: [keys: string, what: string][] = [
+  ["Ctrl Shift O", "New thread"],
+  ["Ctrl B", "Show or hide the threads"],
+  ["Shift Esc", "To the composer"],
+  ["Ctrl .", "Stop the run"],
+  ["Ctrl Shift U", "To the next decision"],
+  ["Alt ↑, Alt ↓", "Previous or next turn"],
+  ["[ and ]", "On a turn: previous or next branch"],
+  ["e, c, r", "On a turn: edit, copy, ask again"],
+  ["Ctrl Enter", "In a decision or an edit: send it"],
+  ["?", "This list"],
+];
+
+const TURN_KEYS: Record<string, string> = {
+  e: '[aria-label="Edit message"]',
+  c: '[aria-label="Copy answer"], [aria-label="Copy message"]',
+  r: '[aria-label^="Retry"]',
+  "[": '[aria-label^="Previous branch"]',
+  "]": '[aria-label^="Next branch"]',
+};
+
+export function useKeys(keys: Keys): void {
+  const now = useRef(keys);
+  useEffect(() => {
+    now.current = keys;
+  });
+  useEffect(() => {
+    const step = (by: number) => (event: KeyboardEvent) => {
+      event.preventDefault();
+      const turns = now.current.turns();
+      const at = turns.findIndex((turn) => turn.contains(document.activeElement));
+      const next = at < 0 ? turns.at(-1) : turns[Math.min(turns.length - 1, Math.max(0, at + by))];
+      // Chromium shows no ring after a key with Alt, unless it is told to.
+      next?.focus({ focusVisible: true });
+    };
+    const prevented = (run: () => void) => (event: KeyboardEvent) => {
+      event.preventDefault();
+      run();
+    };
+    const onTurn = (event: KeyboardEvent) => {
+      const turn = event.target;
+      if (!(turn instanceof HTMLElement) || !turn.matches("[data-turn]")) return;
+      const selector = TURN_KEYS[event.key];
+      if (selector === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      const found = [...turn.querySelectorAll<HTMLElement>(selector)].at(-1);
+      if (!found) return;
+      event.preventDefault();
+      found.click();
+    };
+    const off = tinykeys(window, {
+      "$mod+Period": prevented(() => now.current.stop()),
+      "Shift+Escape": prevented(() => now.current.composer()),
+      "$mod+Shift+U": prevented(() => now.current.decision()),
+      "Alt+ArrowUp": step(-1),
+      "Alt+ArrowDown": step(1),
+    });
+    addEventListener("keydown", onTurn);
+    return () => {
+      off();
+      removeEventListener("keydown", onTurn);
+    };
+  }, []);
+}

@@ -1,0 +1,22 @@
+import "@fontsource-variable/atkinson-hyperlegible-next/wght.css";
+import "@fontsource-variable/atkinson-hyperlegible-mono/wght.css";
+import "./style/tokens.css";
+import "./style/base.css";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./frame/App.tsx";
+
+// A deploy replaces the files that this tab may still want to load: take the new page, once.
+addEventListener("vite:preloadError", () => {
+  if (sessionStorage.getItem("weir.reloaded")) return;
+  sessionStorage.setItem("weir.reloaded", "1");
+  location.reload();
+});
+
+const root = document.getElementById("root");
+if (root)
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );

@@ -1,0 +1,53 @@
+import { AlertDialog } from "radix-ui";
+import { useState } from "react";
+import css from "../frame/Shell.module.css";
+import { Button } from "../ui/Button.tsx";
+import own from "./Sidebar.module.css";
+
+export function DeleteThread({
+  open,
+  onOpen,
+  title,
+  onDelete,
+}: {
+  open: boolean;
+  onOpen: (open: boolean) => void;
+  title: string;
+  onDelete: () => Promise<void>;
+}) {
+  const [trouble, setTrouble] = useState("");
+  return (
+    <AlertDialog.Root open={open} onOpenChange={onOpen}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className={css.overlay} />
+        <AlertDialog.Content className={css.dialog}>
+          <AlertDialog.Title className={css.dialogTitle}>Delete “{title}”?</AlertDialog.Title>
+          <AlertDialog.Description className={own.describe}>
+            Its messages, runs and checkpoints go with it. This cannot be undone.
+          </AlertDialog.Description>
+          {trouble !== "" && (
+            <p className={own.trouble} role="alert">
+              {trouble}
+            </p>
+          )}
+          <div className={own.choices}>
+            <AlertDialog.Cancel asChild>
+              <Button>Keep it</Button>
+            </AlertDialog.Cancel>
+            <Button
+              look="danger"
+              onClick={() => {
+                onDelete().then(
+                  () => onOpen(false),
+                  (error: unknown) => setTrouble(error instanceof Error ? error.message : "It was not deleted."),
+                );
+              }}
+            >
+              Delete thread
+            </Button>
+          </div>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

@@ -1,0 +1,29 @@
+/** Times in words. `Intl` does the work; the formats are made once. */
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
+
+const MINUTE = 60_000;
+
+/** "now", "5 min", "10:41" today, "18 Nov" before. */
+export function shortTime(iso: string, now = Date.now()): string {
+  const at = new Date(iso);
+  const ago = now - at.getTime();
+  if (ago < MINUTE) return "now";
+  if (ago < 60 * MINUTE) return `${Math.floor(ago / MINUTE)} min`;
+  return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);
+}
+
+export const clockTime = (iso: string) => clock.format(new Date(iso));
+
+export const exactTime = (iso: string) => exact.format(new Date(iso));
+
+/** "Today", "Yesterday", or the month. */
+export function dayGroup(iso: string, now = Date.now()): string {
+  const at = new Date(iso).toDateString();
+  if (at === new Date(now).toDateString()) return "Today";
+  if (at === new Date(now - 24 * 60 * MINUTE).toDateString()) return "Yesterday";
+  return month.format(new Date(iso));
+}
