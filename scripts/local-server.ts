@@ -1,0 +1,148 @@
+/** A local Weir: `wrangler dev` on a folder of state, in a process group of its own. */
+import { spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
+
+/** No telemetry, no lookup of where this machine is, no questions. */
+const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false", CI: "true" };
+
+/** The S3 endpoint of the bucket for exports, the last one in wrangler.toml, at `/cdn-cgi/local/r2/s3/weir-exports`, and the keys it takes. */
+const LOCAL_S3 = `
+[r2_buckets.local_dev.experimental_s3_credentials]
+accessKeyId = "local"
+secretAccessKey = "local-secret"
+`;
+
+/**
+ * Writes the configuration for this machine: that of a deployment, with the bucket served over S3, and without the list
+ * of required secrets, since with it wrangler hides every other line of `.dev.vars` from the Worker.
+ */
+export function localConfig(): string {
+  const file = join(ROOT, "wrangler.local.toml");
+  const deployed = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  const local = `# Made from wrangler.toml by scripts/local-server.ts.\n${deployed.replace(/^\[secrets\]\n[^[]+\[[^\]]*\]\n/m, "")}${LOCAL_S3}`;
+  if (!existsSync(file) || readFileSync(file, "utf8") !== local) writeFileSync(file, local);
+  // Wrangler refuses to start without the folder of the page, also where no page was built.
+  mkdirSync(join(ROOT, "dist", "web"), { recursive: true });
+  return file;
+}
+
+export interface ServeOptions {
+  port: number;
+  /** Where D1, R2, and the Durable Objects live. Survives the process. */
+  persistTo: string;
+  /** A file of secrets to use instead of `.dev.vars`. */
+  envFile?: string;
+  /**
+   * "own": a process group of its own, silent, for tests that kill it whole. "shared": the caller's group and terminal, so
+   * that Ctrl-C or a kill of the group reaches the server too.
+   */
+  group: "own" | "shared";
+}
+
+export interface LocalServer {
+  url: string;
+  /** Settles when the process has ended, however. */
+  ended: Promise<void>;
+  /** Ends the server, with its own group if it has one: SIGTERM asks, SIGKILL does not. */
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+}
+
+/** Brings the local D1 database of `persistTo` to the newest schema. */
+export function migrate(persistTo: string): void {
+  const args = ["d1", "migrations", "apply", "DB", "--local", "--config", localConfig(), "--persist-to", persistTo];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [WRANGLER, ...args], {
+    cwd: ROOT,
+    env: ENV,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`The D1 migrations failed.\n${stdout}\n${stderr}`);
+}
+
+/** Starts the Worker on the state in `persistTo` and waits until it answers. */
+export async function serve({ port, persistTo, envFile, group }: ServeOptions): Promise<LocalServer> {
+  const own = group === "own";
+  const args = [
+    "dev",
+    "--config",
+    localConfig(),
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--inspector-port",
+    "0",
+    "--persist-to",
+    persistTo,
+  ];
+  args.push("--show-interactive-dev-session", "false", "--log-level", own ? "error" : "log");
+  if (envFile) args.push("--env-file", envFile);
+  const child = spawn(process.execPath, [WRANGLER, ...args], {
+    cwd: ROOT,
+    env: ENV,
+    detached: own,
+    stdio: own ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error("wrangler could not be started.");
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk) => (said = (said + chunk).slice(-4_000)));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM") => {
+    try {
+      process.kill(own ? -pid : pid, signal);
+    } catch {
+      // It is gone already.
+    }
+    await ended;
+  };
+  const url = `http://127.0.0.1:${port}`;
+  const up = await answers(url, ended);
+  if (!up) {
+    await stop(own ? "SIGKILL" : "SIGTERM");
+    throw new Error(`The server did not start.\n${said}`);
+  }
+  return { url, ended, stop };
+}
+
+async function answers(url: string, ended: Promise<void>): Promise<boolean> {
+  const over = ended.then(() => "over" as const);
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    const ok = fetch(`${url}/ok`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if ((await Promise.race([over, ok])) === true) return true;
+    const pause = new Promise((resolve) => setTimeout(resolve, 100));
+    if ((await Promise.race([over, pause])) === "over") return false;
+  }
+  return false;
+}
+
+/** The port, if it is free now. */
+export async function freePort(wanted: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once("error", () =>
+      reject(new Error(`Port ${wanted} is taken. Set PORT to another.`)),
+    );
+    probe.listen(wanted, "127.0.0.1", () => probe.close(() => resolve(wanted)));
+  });
+}
+
+/**
+ * A free port that stays free while a server on it is killed and started again: below the ports that the system gives
+ * to outgoing connections (from 32768 on Linux), one of which would otherwise take it in between.
+ */
+export async function quietPort(): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const port = await freePort(randomInt(20_000, 32_000)).catch(() => undefined);
+    if (port !== undefined) return port;
+  }
+  throw new Error("No free port below 32000.");
+}

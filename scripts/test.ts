@@ -1,0 +1,53 @@
+/**
+ * `npm test`: every test in workerd, then every test in Node against the built Worker. What needs Chromium runs where it
+ * is installed and is named where it is not; with CI=true it must be there, and no test may be skipped.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildPage } from "./build-page.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const REPORTS = join(ROOT, ".wrangler", "tests");
+const CHROMIUM = "/usr/bin/chromium";
+const strict = process.env.CI === "true";
+
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  success: boolean;
+}
+
+/** Runs one vitest project and gives its totals. A run that dies before its report counts as one failure. */
+function run(name: "workers" | "node", ...more: string[]): Report {
+  const report = join(REPORTS, `${name}-${process.pid}.json`);
+  const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
+  const args = ["run", "--config", `vitest.${name}.config.ts`, "--reporter=default", "--reporter=json"];
+  const { status } = spawnSync(process.execPath, [vitest, ...args, `--outputFile=${report}`, ...more], {
+    cwd: ROOT,
+    stdio: "inherit",
+  });
+  if (!existsSync(report)) {
+    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0, success: false };
+  }
+  const totals = JSON.parse(readFileSync(report, "utf8")) as Report;
+  const success = totals.success && status === 0;
+  // A file that cannot be loaded, or an error outside of any test, is in no count of tests.
+  return { ...totals, success, numFailedTests: Math.max(totals.numFailedTests, success ? 0 : 1) };
+}
+
+mkdirSync(REPORTS, { recursive: true });
+const browser = existsSync(CHROMIUM);
+if (!browser && strict) {
+  console.error(`The tests in test/browser need ${CHROMIUM}: apt-get install chromium.`);
+  process.exit(1);
+}
+buildPage();
+const reports = [run("workers"), run("node", ...(browser ? [] : ["--exclude", "test/browser/**"]))];
+const sum = (count: (report: Report) => number) => reports.reduce((total, report) => total + count(report), 0);
+const skipped = sum(({ numPendingTests, numTodoTests }) => numPendingTests + numTodoTests);
+if (!browser) console.log(`\nNot run: test/browser, because there is no ${CHROMIUM} (apt-get install chromium).`);
+console.log(`\n${sum((r) => r.numPassedTests)} passed, ${sum((r) => r.numFailedTests)} failed, ${skipped} skipped`);
+if (!reports.every(({ success }) => success) || (strict && skipped > 0)) process.exitCode = 1;

@@ -1,0 +1,39 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+
+let caller: Caller;
+beforeAll(async () => {
+  caller = await newCaller();
+});
+
+async function get<T>(path: string): Promise<T> {
+  const response = await caller.fetch(`/assistants/${path}`);
+  expect(response.status).toBe(200);
+  return response.json<T>();
+}
+
+describe("an assistant's graph", () => {
+  it("is drawn", async () => {
+    for (const xray of ["", "?xray=true", "?xray=false", "?xray=2"]) {
+      const drawn = await get<{ nodes: { id: string }[]; edges: object[] }>(`echo/graph${xray}`);
+      expect(drawn.nodes.map(({ id }) => id)).toEqual(["__start__", "echo", "__end__"]);
+      expect(drawn.edges).toHaveLength(2);
+    }
+  });
+
+  it("has schemas", async () => {
+    expect(await get("echo/schemas")).toMatchObject({
+      graph_id: "echo",
+      input_schema: { type: "object", properties: { messages: { langgraph_type: "messages" } } },
+      output_schema: { type: "object" },
+      state_schema: { type: "object" },
+      context_schema: null,
+    });
+    expect(await get("agent/schemas")).toMatchObject({ context_schema: { properties: { model: {} } } });
+  });
+
+  it("lists subgraphs", async () => {
+    expect(await get("echo/subgraphs?recurse=true")).toEqual({});
+    expect(await get("echo/subgraphs/nowhere?recurse=false")).toEqual({});
+  });
+});

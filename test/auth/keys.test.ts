@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { ADMIN_KEY, newCaller, send } from "../support/caller.ts";
+
+describe("API keys", () => {
+  it("are shown once and work until deleted", async () => {
+    const caller = await newCaller();
+    const listed = await caller.fetch("/api/v1/api-keys");
+    const keys = await listed.json<Record<string, unknown>[]>();
+    expect(keys).toHaveLength(1);
+    expect(JSON.stringify(keys)).not.toContain(caller.key);
+
+    const gone = await caller.fetch(`/api/v1/api-keys/${String(keys[0]?.id)}`, { method: "DELETE" });
+    expect(gone.status).toBe(204);
+    expect((await caller.fetch("/api/v1/api-keys")).status).toBe(401);
+  });
+
+  it("of another workspace cannot be seen or deleted", async () => {
+    const [one, other] = [await newCaller(), await newCaller()];
+    const [key] = await (await other.fetch("/api/v1/api-keys")).json<{ id: string }[]>();
+    expect((await one.fetch(`/api/v1/api-keys/${key?.id}`, { method: "DELETE" })).status).toBe(404);
+    expect((await one.fetch("/api/v1/api-keys", { headers: { "x-tenant-id": other.workspaceId } })).status).toBe(403);
+  });
+
+  it("are required, and only the admin key makes workspaces", async () => {
+    const caller = await newCaller();
+    expect((await send("/api/v1/api-keys")).status).toBe(401);
+    expect((await send("/api/v1/api-keys", { headers: { "x-api-key": "weir_wrong" } })).status).toBe(401);
+    expect((await caller.fetch("/api/v1/workspaces", { body: { name: "x" } })).status).toBe(403);
+    expect((await send("/api/v1/workspaces", { body: {}, headers: { "x-api-key": ADMIN_KEY } })).status).toBe(422);
+  });
+});

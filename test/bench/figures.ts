@@ -1,0 +1,19 @@
+/** Percentiles and a plain table. */
+
+/** The p-th percentile (0…100) of some numbers, by nearest rank. */
+export function percentile(numbers: number[], p: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((p / 100) * sorted.length) - 1)] ?? Number.NaN;
+}
+
+export const ms = (value: number) => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
+
+/** Prints rows under headings, as a Markdown table. */
+export function table(headings: string[], rows: (string | number)[][]): void {
+  const lines = [headings, headings.map(() => "---"), ...rows.map((row) => row.map(String))];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  for (const line of lines) {
+    const fill = line === lines[1] ? "-" : " ";
+    console.log(`| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(" | ")} |`);
+  }
+}

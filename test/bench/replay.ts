@@ -1,0 +1,23 @@
+/** How long a reader takes to catch up with a finished run of 10,000 tokens. */
+import { ms, table } from "./figures.ts";
+import type { Bench } from "./target.ts";
+
+export const bench: Bench = {
+  title: "replay of a finished run",
+  weirOnly: true,
+  async run({ client }) {
+    const { thread_id } = await client.threads.create();
+    const input = { messages: [{ role: "user", content: "count to 10000" }] };
+    const options = { input, streamMode: "messages-tuple" as const, streamResumable: true };
+    const { run_id } = await client.runs.create(thread_id, "agent", options);
+    await client.runs.join(thread_id, run_id);
+    const start = performance.now();
+    let events = 0;
+    const replay = client.runs.joinStream(thread_id, run_id, { lastEventId: "-1", streamMode: "messages-tuple" });
+    for await (const _event of replay) events += 1;
+    table(
+      ["events", "time", "events/s"],
+      [[events, ms(performance.now() - start), Math.round((events / (performance.now() - start)) * 1000)]],
+    );
+  },
+};

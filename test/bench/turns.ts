@@ -1,0 +1,51 @@
+/** What a turn costs as its thread grows, and how many rows a run writes: the rows are the bill. */
+import { ms, percentile, table } from "./figures.ts";
+import type { Bench, Target } from "./target.ts";
+
+const SHOWN = [10, 100, 1000];
+/** A turn is shown as the median of this many around it: one turn alone is noise. */
+const AROUND = 9;
+
+const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
+
+async function turn({ client, weir }: Target, threadId: string, assistant: string, content: string) {
+  const before = (await weir?.rowsWritten(threadId)) ?? 0;
+  const start = performance.now();
+  await client.runs.wait(threadId, assistant, say(content));
+  const time = performance.now() - start;
+  return { time, rows: ((await weir?.rowsWritten(threadId)) ?? 0) - before };
+}
+
+export const bench: Bench = {
+  title: "rows and time of a turn",
+  weirOnly: true,
+  async run(target) {
+    const { client } = target;
+    const once = async (assistant: string, content: string) => {
+      const { thread_id } = await client.threads.create();
+      return turn(target, thread_id, assistant, content);
+    };
+    const echo = await once("echo", "hello");
+    const agent = await once("agent", "What is 17 * 24?");
+    table(
+      ["one run on a fresh thread", "rows written"],
+      [
+        ["echo", echo.rows],
+        ["agent, one tool call", agent.rows],
+      ],
+    );
+
+    const { thread_id } = await client.threads.create();
+    const turns: { time: number; rows: number }[] = [];
+    const count = Math.max(...SHOWN) + (AROUND - 1) / 2;
+    for (let index = 0; index < count; index += 1)
+      turns.push(await turn(target, thread_id, "echo", `turn ${index + 1}`));
+    const row = (shown: number) => {
+      const around = turns.slice(shown - 1 - (AROUND - 1) / 2, shown + (AROUND - 1) / 2);
+      const median = (pick: (turn: { time: number; rows: number }) => number) => percentile(around.map(pick), 50);
+      return [shown, ms(median(({ time }) => time)), median(({ rows }) => rows)];
+    };
+    console.log("");
+    table([`turn of one thread (echo)`, "time", "rows written"], SHOWN.map(row));
+  },
+};

@@ -1,0 +1,192 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+import {
+  answers,
+  browserHere,
+  choose,
+  composer,
+  eventually,
+  focused,
+  launch,
+  log,
+  numbersTo,
+  say,
+  settled,
+  strip,
+  visit,
+} from "./page.ts";
+
+describe.runIf(browserHere)("a conversation in the browser", () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer({ OFFLINE_MODEL_DELAY_MS: "15" }), launch()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  it("streams an answer, folds the tool, and names the thread", async () => {
+    const { page, troubles, close } = await visit(browser, server);
+    await choose(page, "agent");
+    await say(page, "What is 17 * 24?");
+    await page.waitForURL(/\/chat\/[0-9a-f-]{36}$/);
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("17 * 24 = 408."),
+    );
+    await settled(page);
+    const tool = log(page).getByRole("button", { name: /^calculator/ });
+    expect(await tool.getAttribute("aria-expanded")).toBe("false");
+    await tool.click();
+    await log(page).getByRole("region", { name: "Output" }).getByText("408").waitFor();
+    await page
+      .getByRole("navigation")
+      .getByRole("link", { name: /What is 17 \* 24\?/ })
+      .waitFor();
+    await composer(page).fill("Hello");
+    await page.keyboard.press("Enter");
+    await focused(page, composer(page));
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("message 2 of this conversation"),
+    );
+    await settled(page);
+    expect(await log(page).getByRole("article").count()).toBe(2);
+    await page.reload();
+    await answers(page).nth(2).waitFor();
+    expect(await log(page).getByRole("article").count()).toBe(2);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("goes on after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "agent");
+    await say(page, "count to 250");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain(" 40 "),
+    );
+    await page.reload();
+    await strip(page).getByText("Running").waitFor();
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toBe(numbersTo(250)),
+    );
+    await settled(page);
+    expect(await answers(page).count()).toBe(1);
+    expect(await answers(page).last().textContent()).toBe(numbersTo(250));
+    await close();
+  });
+
+  it("stops a run, keeps what was said, and forgets it with the next", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "agent");
+    await say(page, "count to 5000");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain(" 30 "),
+    );
+    await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
+    await strip(page).getByText("Stopped after").waitFor();
+    expect(await answers(page).last().textContent()).toContain(" 30 ");
+    const threadId = page.url().split("/").at(-1);
+    await eventually(
+      async () =>
+        (await fetch(`${server.url}/threads/${threadId}/runs`, { headers: server.headers })).json<
+          { status: string }[]
+        >(),
+      (runs) => expect(runs.map((run) => run.status)).not.toContain("running"),
+    );
+    await say(page, "Hello");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("You said"),
+    );
+    await settled(page);
+    await eventually(
+      () => answers(page).count(),
+      (count) => expect(count).toBe(1),
+    );
+    await close();
+  });
+
+  it("stops a run that this tab did not start", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "agent");
+    await say(page, "count to 5000");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain(" 30 "),
+    );
+    await page.reload();
+    await strip(page).getByText("Running").waitFor();
+    await page.keyboard.press("Control+Period");
+    await strip(page).getByText("Stopped after").waitFor();
+    await close();
+  });
+
+  it("queues what is written during a run", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "agent");
+    await say(page, "count to 80");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain(" 10 "),
+    );
+    await say(page, "Hello");
+    await page.getByRole("list", { name: "Queued in this tab" }).getByText("Hello").waitFor();
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("message 2 of this conversation"),
+    );
+    await settled(page);
+    expect(await answers(page).first().textContent()).toBe(numbersTo(80));
+    await close();
+  });
+
+  it("edits a message on a branch of its own, and goes between the branches", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "agent");
+    for (const [i, text] of ["First", "Second"].entries()) {
+      await say(page, text);
+      await eventually(
+        () => answers(page).last().textContent(),
+        (said) => expect(said).toContain(`message ${i + 1} of`),
+      );
+      await settled(page);
+    }
+    const second = log(page).getByRole("article").last();
+    await second.getByRole("button", { name: "Edit message" }).click();
+    await page.getByRole("textbox", { name: "Edit message" }).fill("Another");
+    await page.getByRole("button", { name: "Send as new branch" }).click();
+    await eventually(
+      () => answers(page).last().textContent(),
+      (said) => expect(said).toContain('You said: "Another"'),
+    );
+    await settled(page);
+    await second.getByText("2 of 2").waitFor();
+    await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();
+    await page.waitForURL(/\?at=/);
+    await second.getByText("Second", { exact: true }).waitFor();
+    await strip(page).getByText("Branch 1 of 2").waitFor();
+
+    await say(page, "Third");
+    await eventually(
+      () => log(page).getByRole("article").allTextContents(),
+      (turns) => {
+        expect(turns).toHaveLength(3);
+        expect(turns[1]).toContain("Second");
+        expect(turns[2]).toContain("message 3 of this conversation");
+      },
+    );
+    await settled(page);
+    await page.reload();
+    await log(page).getByText("Third", { exact: true }).waitFor();
+    expect(await log(page).getByText("Another", { exact: true }).count()).toBe(0);
+    await close();
+  });
+});

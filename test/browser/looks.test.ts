@@ -1,0 +1,157 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+import {
+  answers,
+  browserHere,
+  choose,
+  composer,
+  eventually,
+  expectNoSidewaysScroll,
+  findings,
+  launch,
+  log,
+  PHONE,
+  say,
+  settled,
+  visit,
+} from "./page.ts";
+
+const HOSTILE = `## A heading
+
+<script>window.hacked = true</script><img src=x onerror="window.hacked = true">
+
+| a | b |
+|---|---:|
+| long | 1 |
+
+[bad](javascript:alert(1)) [good](https://example.com/page) ![chart](https://example.com/c.png)
+
+\`\`\`ts
+const answer: number = 42;
+\`\`\`
+`;
+
+describe.runIf(browserHere)("the looks of the page", () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer({ AUTH: "keys" }), launch()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  /** A thread on which an agent has said `content`. */
+  async function threadSaying(content: string): Promise<string> {
+    const headers = { ...server.headers, "content-type": "application/json" };
+    const call = async (path: string, body: unknown) => {
+      const answer = await fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(answer.status).toBeLessThan(300);
+      return answer.json<{ thread_id: string }>();
+    };
+    const { thread_id } = await call("/threads", { metadata: { graph_id: "agent" } });
+    const messages = [
+      { type: "human", id: "h1", content: "Show me" },
+      { type: "ai", id: "a1", content },
+    ];
+    await call(`/threads/${thread_id}/state`, { values: { messages }, as_node: "agent" });
+    return thread_id;
+  }
+
+  it("renders text as Markdown and runs nothing in it", async () => {
+    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const foreign: string[] = [];
+    const { page, troubles, close } = await visit(browser, server, { path });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url)) foreign.push(request.url());
+    });
+    await log(page).getByRole("heading", { name: "A heading" }).waitFor();
+    await log(page).locator(".hljs-keyword").waitFor();
+    expect(await log(page).locator("script, img").count()).toBe(0);
+    expect(await page.evaluate('"hacked" in window')).toBe(false);
+    expect(await log(page).getByRole("link").count()).toBe(1);
+    expect(await log(page).getByRole("link").getAttribute("href")).toBe("https://example.com/page");
+    await log(page)
+      .getByRole("button", { name: /Load image “chart” from example.com/ })
+      .waitFor();
+    expect(foreign).toEqual([]);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
+    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const { page, close } = await visit(browser, server, { path, colorScheme });
+    await log(page).locator(".hljs-keyword").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.goto(server.url);
+    await choose(page, "approval");
+    expect(await findings(page)).toEqual([]);
+    await say(page, "Write to ada@example.com that the build is green");
+    const card = page.getByRole("region", { name: "Waiting for you" });
+    await card.getByRole("button", { name: "Edit" }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await card.getByRole("button", { name: "Edit" }).click();
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Keys" }).click();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const { page, close } = await visit(browser, server, { ...PHONE, path });
+    await log(page).getByRole("heading", { name: "A heading" }).waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Show the threads" }).click();
+    const sheet = page.getByRole("dialog", { name: "Threads" });
+    await sheet
+      .getByRole("link", { name: /Show me/ })
+      .first()
+      .waitFor();
+    await expectNoSidewaysScroll(page);
+    await sheet.getByRole("button", { name: "New thread" }).click();
+    await sheet.waitFor({ state: "detached" });
+    await choose(page, "approval");
+    await say(page, "Write to ada@example.com that the build is green");
+    const approve = page.getByRole("button", { name: "Approve send_email" });
+    await approve.waitFor();
+    await expectNoSidewaysScroll(page);
+    expect((await approve.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    await approve.tap();
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("Sent to ada@example.com."),
+    );
+    await settled(page);
+    await close();
+  });
+
+  it("asks for a key, refuses a wrong one, and lets a right one in", async () => {
+    const { page, close } = await visit(browser, { ...server, key: "wrong" });
+    await page.getByRole("alert").getByText("The API key is not known").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.getByLabel("API key").fill(server.key);
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await composer(page).waitFor();
+    expect(await page.getByLabel("API key").count()).toBe(0);
+    await close();
+  });
+
+  it("tells a thread that is not there from one that is empty, and keeps unknown paths of the API a problem", async () => {
+    const { page, close } = await visit(browser, server, { path: `/chat/${crypto.randomUUID()}` });
+    await page.getByText("No thread with this id in this workspace.").waitFor();
+    await close();
+    const unknown = await fetch(`${server.url}/no/such/path`, {
+      headers: { ...server.headers, accept: "text/html", "sec-fetch-mode": "navigate" },
+    });
+    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    const home = await fetch(`${server.url}/`);
+    expect(home.headers.get("cache-control")).toBe("no-cache");
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(await home.text())?.[1];
+    expect((await fetch(server.url + script)).headers.get("cache-control")).toContain("immutable");
+  });
+});

@@ -1,0 +1,87 @@
+/** A real Chromium on a real Weir, and the few gestures that the tests share. */
+import { existsSync } from "node:fs";
+import { AxeBuilder } from "@axe-core/playwright";
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
+import { expect, vi } from "vitest";
+import type { Access } from "../support/server.ts";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** With CI=true a missing Chromium is a failure; elsewhere the tests are passed over. */
+export const browserHere = process.env.CI === "true" || existsSync(CHROMIUM);
+if (!browserHere) console.warn(`Not run: test/browser, because there is no ${CHROMIUM} (apt-get install chromium).`);
+
+const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+
+const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 800 } };
+export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+export interface Visit {
+  page: Page;
+  /** What went wrong in the page: errors thrown, and everything its content policy refused. */
+  troubles: string[];
+  close: () => Promise<void>;
+}
+
+/** Opens the page signed in with the key of `access`, as somebody who never was here before. */
+export async function visit(
+  browser: Browser,
+  access: Access,
+  { path = "/", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ ...DESK, reducedMotion: "reduce", ...options });
+  const session = JSON.stringify({ kind: "key", secret: access.key });
+  if (signedIn) await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  page.on("pageerror", (error) => troubles.push(error.message));
+  page.on("console", (message) => {
+    if (message.text().includes("Content Security Policy")) troubles.push(message.text());
+  });
+  await page.goto(access.url + path);
+  return { page, troubles, close: () => context.close() };
+}
+
+export const composer = (page: Page) => page.locator("#composer");
+export const log = (page: Page) => page.getByRole("log");
+export const strip = (page: Page) => page.locator("[data-strip]");
+export const answers = (page: Page) => log(page).locator('[data-part="text"]');
+
+export async function choose(page: Page, assistant: string): Promise<void> {
+  await page.getByRole("button", { name: /^Assistant:/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: assistant }).click();
+  await page.getByRole("button", { name: new RegExp(`^Assistant: ${assistant}`) }).waitFor();
+}
+
+export async function say(page: Page, text: string): Promise<void> {
+  await composer(page).fill(text);
+  await page.getByRole("button", { name: /^(Send|Queue) message/ }).click();
+}
+
+/** Waits until no run is under way, and the last of them is in the thread's history. */
+export async function settled(page: Page): Promise<void> {
+  await strip(page).and(page.locator(':not([data-tone="running"], [data-tone="lost"])')).waitFor({ timeout: 60_000 });
+}
+
+/** Waits until the keyboard is there. */
+export const focused = (page: Page, what: Locator) => what.and(page.locator(":focus")).waitFor();
+
+/** Waits for something to become true of the page. */
+export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 30_000): Promise<void> =>
+  vi.waitFor(async () => check(await look()), { timeout, interval: 50 });
+
+export const numbersTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
+
+/** What axe finds serious or worse. */
+export async function findings(page: Page): Promise<[id: string, nodes: string[]][]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return grave.map(({ id, nodes }) => [id, nodes.map((node) => node.html.slice(0, 200))]);
+}
+
+/** Nothing is wider than the screen. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+}

@@ -1,0 +1,73 @@
+/** The page signs in and out as a public client of its own server, in a real Chromium. */
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  server = await startServer({ AUTH: "key" });
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const atServer = (page: Page) => page.getByRole("button", { name: "Sign in at the server" });
+
+/** From the page's own sign-in over the server's two pages, and back. */
+async function signIn(page: Page): Promise<void> {
+  await atServer(page).click();
+  await page.getByLabel("API key of the workspace").fill(server.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Allow" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+}
+
+const stored = (page: Page, kind: "local" | "session", key: string) =>
+  page.evaluate<string | null>(`${kind}Storage.getItem(${JSON.stringify(key)})`);
+
+it("registers once, signs in, and what it signs out of is over", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.url);
+  await signIn(page);
+  const client = await stored(page, "local", "weir.client");
+  const session = JSON.parse((await stored(page, "session", "weir.session")) ?? "{}") as Record<string, string>;
+  expect(session.workspaceId).toBe(server.workspaceId);
+  const call = async () =>
+    (
+      await fetch(`${server.url}/threads/search`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${session.secret}`, "content-type": "application/json" },
+        body: "{}",
+      })
+    ).status;
+  expect(await call()).toBe(200);
+
+  const revoked = page.waitForResponse((response) => response.url().endsWith("/oauth/revoke"));
+  await page.getByRole("button", { name: "Sign out" }).click();
+  expect((await revoked).status()).toBe(200);
+  await atServer(page).waitFor();
+  expect(await stored(page, "session", "weir.session")).toBeNull();
+  expect(await call()).toBe(401);
+
+  // Signing in again asks for the key again, with the client that it has.
+  await signIn(page);
+  expect(await stored(page, "local", "weir.client")).toBe(client);
+  await context.close();
+});
+
+it("registers anew when the server has forgotten it", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.url);
+  await page.evaluate(`localStorage.setItem("weir.client", "weir_client_forgotten")`);
+  await atServer(page).click();
+  await page.getByText("The application is not registered here").waitFor();
+  await page.goto(server.url);
+  await signIn(page);
+  expect(await stored(page, "local", "weir.client")).not.toBe("weir_client_forgotten");
+  await context.close();
+});

@@ -1,0 +1,85 @@
+/** The MCP SDK's own client and transport: it meets a 401, finds the way by itself, and comes back with a token. */
+import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+import { allow } from "./person.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ AUTH: "key" });
+});
+afterAll(() => server.stop());
+
+/** What an application keeps; the person's answer arrives in `answer`. */
+class Keeper implements OAuthClientProvider {
+  client: OAuthClientInformationMixed | undefined;
+  saved: OAuthTokens | undefined;
+  verifier = "";
+  resource: string | null = null;
+  answer: URL | undefined;
+  readonly redirectUrl = "http://localhost:54321/callback";
+  readonly clientMetadata = {
+    client_name: "MCP client",
+    redirect_uris: [this.redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+  state = () => "a-state";
+  clientInformation = () => this.client;
+  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.client = client);
+  tokens = () => this.saved;
+  saveTokens = (tokens: OAuthTokens) => void (this.saved = tokens);
+  saveCodeVerifier = (verifier: string) => void (this.verifier = verifier);
+  codeVerifier = () => this.verifier;
+  redirectToAuthorization = async (address: URL) => {
+    this.resource = address.searchParams.get("resource");
+    this.answer = await allow(address, server.key);
+  };
+}
+
+const transport = (keeper: Keeper) =>
+  new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: keeper });
+
+it("registers, gets consent, a token, and in", async () => {
+  const keeper = new Keeper();
+  const first = transport(keeper);
+  await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);
+  expect(keeper.client?.client_id).toBeTruthy();
+  expect(keeper.resource).toBe(`${server.url}/mcp`);
+  expect(keeper.answer?.searchParams.get("state")).toBe("a-state");
+
+  await first.finishAuth(keeper.answer?.searchParams.get("code") ?? "");
+  expect(keeper.saved).toMatchObject({ token_type: "Bearer", scope: "read write" });
+
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(transport(keeper));
+  const { tools } = await client.listTools();
+  expect(tools.length).toBeGreaterThan(0);
+  await client.close();
+
+  // The token is for /mcp: RFC 8707.
+  const elsewhere = await fetch(`${server.url}/assistants/search`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${keeper.saved?.access_token}` },
+  });
+  expect(elsewhere.status).toBe(401);
+});
+
+it("refreshes by itself when its token has ended", async () => {
+  const keeper = new Keeper();
+  const first = transport(keeper);
+  await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);
+  await first.finishAuth(keeper.answer?.searchParams.get("code") ?? "");
+  const { refresh_token: before } = keeper.saved ?? {};
+  // As after an hour: the access token is no longer known.
+  keeper.saved = { ...keeper.saved, access_token: "weir_at_ended", token_type: "Bearer" };
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(transport(keeper));
+  expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+  expect(keeper.saved?.refresh_token).not.toBe(before);
+  await client.close();
+});

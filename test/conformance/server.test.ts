@@ -1,0 +1,23 @@
+import { Client } from "langgraph-sdk-1-15";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+describe("the built Worker", () => {
+  it("answers /ok and /info without a key", async () => {
+    expect(await (await fetch(`${server.url}/ok`)).json()).toEqual({ ok: true });
+    const info = await (await fetch(`${server.url}/info`)).json();
+    expect(info).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), flags: { assistants: true } });
+  });
+
+  it("lists the deployed graphs to the stock client", async () => {
+    const client = new Client({ apiUrl: server.url, apiKey: server.key });
+    const assistants = await client.assistants.search();
+    expect(assistants.map(({ graph_id }) => graph_id).sort()).toEqual(["agent", "approval", "echo", "research"]);
+  });
+});

@@ -1,0 +1,207 @@
+/** The unmodified SDK's `client.threads.stream`, old and new, over SSE and WebSocket. */
+import { Client as Client11 } from "langgraph-sdk-1-11";
+import { Client as Client15 } from "langgraph-sdk-1-15";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  // Open to this machine: the SDK's WebSocket carries no headers.
+  server = await startServer({ AUTH: "open", OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs());
+});
+afterAll(() => server.stop());
+
+type Transport = "sse" | "websocket";
+interface Message {
+  type: string;
+  content: string;
+  id: string;
+}
+interface State {
+  messages: Message[];
+  answers?: string[];
+}
+
+const CLIENTS = [
+  ["1.15.0", "sse"],
+  ["1.15.0", "websocket"],
+  ["1.11.0", "sse"],
+  ["1.11.0", "websocket"],
+] as const;
+
+// The two versions' types differ in what these tests do not touch.
+function clientOf(version: string): Client15 {
+  const options = { apiUrl: server.url, apiKey: null as never };
+  return version === "1.15.0" ? new Client15(options) : (new Client11(options) as unknown as Client15);
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+type Thread = ReturnType<Client15["threads"]["stream"]>;
+type Data = { event: string; error?: string };
+
+/** Waits for one root end after the other, as the thread's listeners hear of them. */
+function ends(thread: Thread, onEnd: (data: Data) => void = () => undefined): () => Promise<string> {
+  const heard: string[] = [];
+  let wake: () => void = () => undefined;
+  thread.onEvent(({ method, params }) => {
+    const data = params.data as Data;
+    if (method !== "lifecycle" || params.namespace.length > 0 || data.event === "running") return;
+    heard.push(data.event);
+    onEnd(data);
+    wake();
+  });
+  return async () => {
+    while (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return heard.shift() ?? "";
+  };
+}
+
+const human = (content: string) => ({ messages: [{ role: "user", content }] });
+
+describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
+  const open = (assistantId: string, threadId: string = crypto.randomUUID()) =>
+    clientOf(version).threads.stream(threadId, { assistantId, transport });
+
+  it("assembles messages and tool calls, and ends with the state", async () => {
+    const thread = open("agent");
+    const [messages, tools] = [thread.messages, thread.toolCalls];
+    const { run_id } = (await thread.run.start({ input: human("What is 17 * 23?") })) as { run_id: string };
+    expect(run_id).toMatch(/^[\da-f-]{36}$/);
+    const [said, called, state] = await Promise.all([
+      collect(messages).then((list) => Promise.all(list.map((one) => one.text))),
+      collect(tools).then((list) => Promise.all(list.map(async (one) => [one.name, one.input, await one.output]))),
+      thread.output as Promise<State>,
+    ]);
+    const spoken = state.messages.filter(({ type, content }) => type === "ai" && content);
+    expect(said.filter((text) => text.length > 0)).toEqual(spoken.map(({ content }) => content));
+    // The SDK shows each call twice: begun, and finished.
+    expect(called).toHaveLength(2);
+    expect(called[0]).toEqual(called[1]);
+    expect(called[0]).toEqual(["calculator", { expression: "17 * 23" }, expect.anything()]);
+    expect(String(called[0]?.[2])).toBe("391");
+    await thread.close();
+  });
+
+  it("discovers subagents, each with its own messages", async () => {
+    const thread = open("research");
+    const subagents = thread.subagents;
+    await thread.run.start({ input: human("Why does water flow downhill, and who found out?") });
+    const reports: Promise<[string, string | undefined, string]>[] = [];
+    for await (const one of subagents) {
+      const texts = async () => Promise.all((await collect(one.messages)).map(async ({ text }) => text));
+      reports.push(texts().then((all) => [one.name, one.namespace[0]?.split(":")[0], all.join("")]));
+    }
+    const told = await Promise.all(reports);
+    expect(told.map(([name, where]) => `${name} in ${where}`).sort()).toEqual([
+      "critic in tools",
+      "researcher in tools",
+    ]);
+    expect(told.map(([, , text]) => text.length > 0)).toEqual([true, true]);
+    await thread.close();
+  });
+
+  it("reports nested and parallel interrupts, and goes on with the answers, one by one or together", async () => {
+    const thread = open("questions");
+    const ended = ends(thread);
+    await thread.run.start({ input: human("go") });
+    expect(await ended()).toBe("interrupted");
+    expect(thread.interrupted).toBe(true);
+    const asked = thread.interrupts.map(({ interruptId, namespace, payload }) => ({
+      interrupt_id: interruptId,
+      namespace: [...namespace],
+      question: (payload as { question: string }).question,
+    }));
+    expect(asked.map(({ question }) => question).sort()).toEqual(["deep", "left", "right"]);
+    expect(asked.find(({ question }) => question === "deep")?.namespace[0]).toMatch(/^sub:/);
+    const [first, ...others] = asked.map(({ question, ...one }) => ({ ...one, response: `${question}!` }));
+    await thread.input.respond(first as never);
+    expect(await ended()).toBe("interrupted");
+    await thread.input.respond({ responses: others });
+    expect(await ended()).toBe("completed");
+    const { values } = (await thread.state.get({ namespace: [] })) as { values: State };
+    expect(values.messages.at(-1)?.content).toBe("deep: deep!; left: left!; right: right!");
+    await expect(thread.input.respond(first as never)).rejects.toThrow(/answer/);
+    await thread.close();
+  });
+
+  it("hears why a run failed", async () => {
+    const thread = open("boom");
+    const failures: unknown[] = [];
+    const ended = ends(thread, (data) => failures.push(data.error));
+    await thread.run.start({ input: human("go") });
+    expect(await ended()).toBe("failed");
+    expect(failures).toEqual([expect.stringContaining("kaboom")]);
+    await thread.close();
+  });
+
+  it("hears of a run that was cancelled", async () => {
+    const thread = open("agent");
+    const { run_id } = (await thread.run.start({ input: human("Tell me a lot about everything you can do") })) as {
+      run_id: string;
+    };
+    await clientOf(version).runs.cancel(thread.threadId, run_id, false, "interrupt");
+    await thread.output.catch(() => undefined);
+    expect(thread.interrupted).toBe(true);
+    await thread.close();
+  });
+
+  it("gets custom events by their names", async () => {
+    const thread = open("progress");
+    const named = await thread.subscribe(["custom:steps" as never]);
+    const any = await thread.subscribe(["custom"]);
+    await thread.run.start({ input: human("go") });
+    await thread.output;
+    const first = async (items: AsyncIterable<unknown>) => {
+      for await (const item of items) return item;
+    };
+    expect(JSON.stringify(await first(named as AsyncIterable<unknown>))).toContain('"step":1');
+    expect(JSON.stringify(await first(any as AsyncIterable<unknown>))).toContain('"progress":50');
+    await thread.close();
+  });
+
+  it("reads state, checkpoints and the tree, and branches", async () => {
+    const thread = open("agent");
+    await thread.run.start({ input: human("What is 17 * 23?") });
+    await thread.output;
+    const { checkpoints } = (await thread.state.listCheckpoints({ limit: 3 })) as {
+      checkpoints: { id: string }[];
+    };
+    expect(checkpoints).toHaveLength(3);
+    const { tree } = (await thread.agent.getTree({})) as { tree: { status: string } };
+    expect(tree.status).toBe("completed");
+    const forked = await thread.state.fork({ checkpoint_id: checkpoints[1]!.id });
+    expect(forked).toMatchObject({ thread_id: thread.threadId });
+    await thread.close();
+  });
+
+  it("shows a second connection, in the middle of a run, the same as the first", async () => {
+    const first = open("agent");
+    const firstMessages = first.messages;
+    await first.run.start({ input: human("What is 17 * 23, and what can you do?") });
+    const second = open("agent", first.threadId);
+    const ended = await second.subscribe({ channels: ["lifecycle", "messages", "values"] } as never);
+    const ids = new Set<string>();
+    for await (const event of ended as AsyncIterable<{
+      event_id: string;
+      method: string;
+      params: { namespace: string[]; data: { event?: string } };
+    }>) {
+      expect(ids.has(event.event_id)).toBe(false);
+      ids.add(event.event_id);
+      if (
+        event.method === "lifecycle" &&
+        event.params.namespace.length === 0 &&
+        event.params.data.event === "completed"
+      )
+        break;
+    }
+    const said = await Promise.all((await collect(firstMessages)).map((one) => one.text));
+    expect(said.length).toBeGreaterThan(0);
+    await Promise.all([first.close(), second.close()]);
+  });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { seeded } from "../support/random.ts";
+import { type KillableServer, startKillable } from "../support/server.ts";
+import { Cursor, type SseEvent } from "../support/sse.ts";
+
+const KILLS = Number(process.env.KILLS ?? 3);
+const RUNS_PER_KILL = 6;
+const random = seeded("kills");
+
+/** What is asked, and the nodes that must have finished, once each, when the run is over. */
+const KINDS = [
+  { assistant: "agent", says: "count to 300", nodes: ["agent"] },
+  { assistant: "agent", says: "What is 17 * 24, and what is the time?", nodes: ["agent", "tools", "tools", "agent"] },
+  {
+    assistant: "research",
+    says: "Should we move the archive to the edge?",
+    nodes: ["agent", "tools", "tools", "agent"],
+  },
+];
+
+interface Started {
+  kind: (typeof KINDS)[number];
+  thread: string;
+  /** Path of the run; known once the server has accepted it. */
+  run: string | undefined;
+  cursor: Cursor;
+}
+
+let server: KillableServer;
+beforeAll(async () => {
+  server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "6" });
+});
+afterAll(() => server.stop());
+
+const headers = () => ({ ...server.headers, "content-type": "application/json" });
+const get = async <T>(path: string) => (await fetch(server.url + path, { headers: headers() })).json<T>();
+
+/** Starts a run and reads it until it ends or the server dies. Undefined when the server died before accepting it. */
+async function startAndRead(): Promise<Started> {
+  const kind = KINDS[random.between(0, KINDS.length)] ?? KINDS[0]!;
+  const thread = `/threads/${crypto.randomUUID()}`;
+  const started: Started = { kind, thread, run: undefined, cursor: new Cursor() };
+  const body = JSON.stringify({
+    assistant_id: kind.assistant,
+    if_not_exists: "create",
+    input: { messages: [{ role: "user", content: kind.says }] },
+    stream_mode: ["messages-tuple", "updates", "tasks"],
+    stream_subgraphs: true,
+    stream_resumable: true,
+  });
+  try {
+    const response = await fetch(`${server.url}${thread}/runs/stream`, { method: "POST", headers: headers(), body });
+    expect(response.status).toBe(200);
+    started.run = response.headers.get("content-location") ?? undefined;
+    await started.cursor.read(response);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  return started;
+}
+
+async function finished(run: string): Promise<string> {
+  for (let attempt = 0; attempt < 300; attempt += 1) {
+    const { status } = await get<{ status: string }>(run);
+    if (!["pending", "running"].includes(status)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return "never finished";
+}
+
+/** No task starts again after its result, and every node finished as often as it should. */
+function expectNothingTwice(events: SseEvent[], { nodes }: Started["kind"]): void {
+  const done = new Set<string>();
+  for (const { event, data } of events) {
+    if (!event.startsWith("tasks")) continue;
+    const task = data as { id: string; name: string; result?: unknown };
+    if ("result" in task) done.add(task.id);
+    else expect(done, `${task.name} ran again`).not.toContain(task.id);
+  }
+  const updates = events.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));
+  expect(updates).toEqual(nodes);
+}
+
+async function expectWhole(started: Started): Promise<void> {
+  const { run, cursor, kind } = started;
+  if (run === undefined) return;
+  const again = { ...headers(), "last-event-id": cursor.lastId ?? "-1" };
+  expect(await cursor.read(await fetch(`${server.url}${run}/stream`, { headers: again }))).toBe("ended");
+  const whole = new Cursor();
+  await whole.read(await fetch(`${server.url}${run}/stream`, { headers: { ...headers(), "last-event-id": "-1" } }));
+  expect(cursor.events).toEqual(whole.events);
+  expectNothingTwice(whole.events, kind);
+  const { values } = await get<{ values: { messages: { type: string }[] } }>(`${started.thread}/state`);
+  expect(values.messages.map(({ type }) => type)).toEqual([
+    "human",
+    ...kind.nodes.map((node) => (node === "tools" ? "tool" : "ai")),
+  ]);
+}
+
+it(
+  `${KILLS} kills: every accepted run ends, is told whole and once, and repeats no finished node`,
+  { timeout: 60_000 + KILLS * 60_000 },
+  async () => {
+    let accepted = 0;
+    let cutOff = 0;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const reading = Promise.all(Array.from({ length: RUNS_PER_KILL }, startAndRead));
+      await new Promise((resolve) => setTimeout(resolve, random.between(100, 2_500)));
+      await server.kill();
+      const started = (await reading).filter(({ run }) => run !== undefined);
+      await server.restart();
+      accepted += started.length;
+      for (const { run } of started) expect(await finished(run ?? "")).toBe("success");
+      for (const one of started) {
+        const before = one.cursor.events.length;
+        await expectWhole(one);
+        if (one.cursor.events.length > before) cutOff += 1;
+      }
+    }
+    console.log(`kills: ${accepted} runs accepted, ${cutOff} of them cut off and resumed`);
+    expect(cutOff).toBeGreaterThan(0);
+  },
+);

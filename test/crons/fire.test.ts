@@ -1,0 +1,151 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { made } from "../../src/crons/cron.ts";
+import { type FiringIds, type Threads, tick, work } from "../../src/crons/fire.ts";
+import { type CronRow, deleteCron, type Firing, findCron, insertCron, updateCron } from "../../src/crons/store.ts";
+import { database } from "../../src/db/client.ts";
+import { Problem } from "../../src/http/problem.ts";
+import { seeded } from "../support/random.ts";
+
+const db = database(env.DB);
+const MINUTE = 60_000;
+
+/** A queue that keeps its messages until they are handed out, and threads that remember what was started. */
+function world() {
+  const queue: Firing[] = [];
+  const started = new Map<string, string>();
+  const threads: Threads & { fails: boolean; running: Set<string> } = {
+    fails: false,
+    running: new Set(),
+    async start(cron: CronRow, { runId, threadId }: FiringIds) {
+      if (threads.fails) throw new Problem(503, "the object cannot be reached");
+      started.set(runId, `${cron.id} ${threadId}`);
+      threads.running.add(runId);
+    },
+    async clear(_workspaceId, { runId }) {
+      return !threads.running.has(runId);
+    },
+  };
+  const CRON_QUEUE = {
+    sendBatch: async (batch: Iterable<{ body: Firing }>) => void queue.push(...[...batch].map(({ body }) => body)),
+  };
+  return {
+    queue,
+    started,
+    threads,
+    tick: (now: number) => tick({ DB: env.DB, CRON_QUEUE } as never, now),
+    async deliver(now: number) {
+      for (const firing of queue.splice(0)) await work(db, firing, threads, now);
+    },
+  };
+}
+
+async function newCron(now: number, more: Partial<CronRow> = {}, schedule = "* * * * *"): Promise<CronRow> {
+  const row = { ...made("w", { assistant_id: "a", schedule }, "t"), nextRunDate: now, ...more };
+  await insertCron(db, row);
+  return row;
+}
+const firings = async (cron: CronRow) => {
+  const all = await env.DB.prepare("SELECT due, state FROM cron_firings WHERE cron_id = ? ORDER BY due")
+    .bind(cron.id)
+    .all();
+  return all.results as { due: number; state: string }[];
+};
+
+describe("a due time", () => {
+  it("starts one run, whatever happens to ticks and messages", async () => {
+    const random = seeded("crons");
+    const chance = (one: number) => random.between(0, one) === 0;
+    const start = Date.parse("2026-05-01T00:00Z");
+    const cron = await newCron(start);
+    const { queue, started, threads, ...run } = world();
+    const minutes = 120;
+    for (let minute = 0; minute < minutes; minute++) {
+      const now = start + minute * MINUTE + random.between(0, 60) * 1000;
+      const ticks = [0, 1, 1, 1, 2, 3][random.between(0, 6)] ?? 1;
+      await Promise.all(Array.from({ length: ticks }, () => run.tick(now)));
+      threads.fails = chance(10);
+      if (chance(5)) queue.splice(random.between(0, 4), 2);
+      if (chance(3)) queue.push(...queue);
+      await run.deliver(now).catch(() => undefined);
+    }
+    threads.fails = false;
+    const end = start + minutes * MINUTE;
+    for (const later of [0, 2, 4]) {
+      await run.tick(end + later * MINUTE);
+      await run.deliver(end + later * MINUTE);
+    }
+    const due = (await firings(cron)).map((firing) => firing.due);
+    expect(due).toEqual(Array.from({ length: minutes + 5 }, (_, minute) => start + minute * MINUTE));
+    expect(started.size).toBe(due.length);
+    expect((await firings(cron)).every(({ state }) => state === "ended")).toBe(true);
+    await deleteCron(db, "w", cron.id);
+  });
+
+  it("is not fired by a cron that is off, and not caught up when it is on again", async () => {
+    const start = Date.parse("2026-05-02T00:00Z");
+    const cron = await newCron(start, { enabled: false });
+    const { started, ...run } = world();
+    await run.tick(start + 5 * MINUTE);
+    await updateCron(db, "w", cron.id, { enabled: true, nextRunDate: start + 10 * MINUTE });
+    await run.tick(start + 10 * MINUTE);
+    await run.deliver(start + 10 * MINUTE);
+    expect(started.size).toBe(1);
+    await deleteCron(db, "w", cron.id);
+  });
+
+  it("after the end time is not fired", async () => {
+    const start = Date.parse("2026-05-03T00:00Z");
+    const cron = await newCron(start, { endTime: start + 2 * MINUTE });
+    const { started, ...run } = world();
+    for (let minute = 0; minute < 6; minute++) {
+      await run.tick(start + minute * MINUTE);
+      await run.deliver(start + minute * MINUTE);
+    }
+    expect(started.size).toBe(3);
+    expect((await findCron(db, "w", cron.id))?.nextRunDate).toBeNull();
+  });
+
+  it("whose run cannot be started is refused, unless the fault is ours", async () => {
+    const start = Date.parse("2026-05-04T00:00Z");
+    const cron = await newCron(start, {}, "0 0 * * *");
+    const { threads, ...run } = world();
+    await run.tick(start);
+    threads.fails = true;
+    await expect(run.deliver(start)).rejects.toThrow("cannot be reached");
+    expect(await firings(cron)).toMatchObject([{ state: "due" }]);
+    threads.start = () => Promise.reject(new Problem(404, "The assistant of this cron is gone."));
+    await run.tick(start + 2 * MINUTE);
+    await run.deliver(start + 2 * MINUTE);
+    expect(await firings(cron)).toMatchObject([{ state: "refused" }]);
+    await deleteCron(db, "w", cron.id);
+  });
+});
+
+describe("a firing's own thread", () => {
+  it("is deleted once its run has ended", async () => {
+    const start = Date.parse("2026-05-05T00:00Z");
+    const cron = await newCron(start, { threadId: null, onRunCompleted: "delete" }, "0 0 * * *");
+    const { threads, started, ...run } = world();
+    const minute = async (n: number) => {
+      await run.tick(start + n * MINUTE);
+      await run.deliver(start + n * MINUTE);
+    };
+    await minute(0);
+    await minute(2);
+    expect(await firings(cron)).toMatchObject([{ state: "started" }]);
+    threads.running.clear();
+    await minute(4);
+    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    expect(started.size).toBe(1);
+  });
+
+  it("stays where that is asked for", async () => {
+    const start = Date.parse("2026-05-06T00:00Z");
+    const cron = await newCron(start, { threadId: null, onRunCompleted: "keep" }, "0 0 * * *");
+    const run = world();
+    await run.tick(start);
+    await run.deliver(start);
+    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+  });
+});

@@ -1,0 +1,189 @@
+import { createScheduledController } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { tick, work } from "../../src/crons/fire.ts";
+import { threadsOf } from "../../src/crons/start.ts";
+import type { Firing } from "../../src/crons/store.ts";
+import { database } from "../../src/db/client.ts";
+import worker from "../../src/index.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+
+interface Cron {
+  cron_id: string;
+  assistant_id: string;
+  thread_id: string | null;
+  next_run_date: string | null;
+  enabled: boolean;
+  [field: string]: unknown;
+}
+interface Run {
+  run_id: string;
+  status: string;
+  metadata: Record<string, unknown>;
+}
+
+let caller: Caller;
+beforeEach(async () => {
+  caller = await newCaller();
+});
+
+async function call<T = Cron>(path: string, body?: unknown, method?: string): Promise<T> {
+  const response = await caller.fetch(path, { body, method });
+  expect(response.status).toBe(200);
+  return response.json<T>();
+}
+const newThread = async () => (await call<{ thread_id: string }>("/threads", {})).thread_id;
+const input = { messages: [{ role: "user", content: "hi" }] };
+
+/** A tick at `now`, and its messages worked on at once. */
+async function clock(now: number): Promise<void> {
+  const messages: Firing[] = [];
+  const CRON_QUEUE = {
+    sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
+  };
+  await tick({ DB: env.DB, CRON_QUEUE } as never, now);
+  for (const firing of [...messages, ...messages]) await work(database(env.DB), firing, threadsOf(env), now);
+}
+
+describe("a cron", () => {
+  it("on a thread starts its runs there, once a due time", async () => {
+    const thread = await newThread();
+    const cron = await call(`/threads/${thread}/runs/crons`, {
+      assistant_id: "echo",
+      schedule: "0 12 * * *",
+      timezone: "America/New_York",
+      input,
+      metadata: { team: "a" },
+    });
+    expect(cron).toMatchObject({
+      thread_id: thread,
+      enabled: true,
+      on_run_completed: null,
+      timezone: "America/New_York",
+    });
+    expect(cron.payload).toMatchObject({ input });
+    const due = Date.parse(String(cron.next_run_date));
+    expect([16, 17]).toContain(new Date(due).getUTCHours());
+    await Promise.all([clock(due), clock(due)]);
+    await clock(due + 60_000);
+
+    const runs = await call<Run[]>(`/threads/${thread}/runs`);
+    expect(runs).toMatchObject([{ metadata: { team: "a", cron_id: cron.cron_id } }]);
+    const joined = await call<{ messages: { content: string }[] }>(`/threads/${thread}/runs/${runs[0]?.run_id}/join`);
+    expect(joined.messages.at(-1)?.content).toBe("You said: hi");
+    const after = await call(`/runs/crons/${cron.cron_id}`);
+    expect(Date.parse(String(after.next_run_date))).toBeGreaterThan(due + 22 * 3_600_000);
+    await caller.fetch(`/runs/crons/${cron.cron_id}`, { method: "DELETE" });
+  });
+
+  it("without a thread gives each firing one, and deletes it unless told to keep it", async () => {
+    const kept = await call("/runs/crons", {
+      assistant_id: "echo",
+      schedule: "* * * * *",
+      input,
+      on_run_completed: "keep",
+    });
+    const due = Date.parse(String(kept.next_run_date));
+    const gone = await call("/runs/crons", { assistant_id: "echo", schedule: "* * * * *", input });
+    expect(gone).toMatchObject({ thread_id: null, on_run_completed: "delete" });
+    await clock(due);
+    const ofCron = (cron: Cron) =>
+      call<{ thread_id: string }[]>("/threads/search", { metadata: { cron_id: cron.cron_id } });
+    const search = async () => (await call<object[]>("/threads/search", { limit: 100 })).length;
+    expect(await search()).toBe(2);
+    for (const cron of [kept, gone]) await caller.fetch(`/runs/crons/${cron.cron_id}`, { method: "DELETE" });
+    for (const thread of await call<{ thread_id: string }[]>("/threads/search", {})) {
+      const [run] = await call<Run[]>(`/threads/${thread.thread_id}/runs`);
+      await call(`/threads/${thread.thread_id}/runs/${run?.run_id}/join`);
+    }
+    await clock(due + 120_000);
+    expect(await search()).toBe(1);
+    expect(await ofCron(gone)).toEqual([]);
+  });
+
+  it("is changed in part, switched off and on, and its end taken away", async () => {
+    const cron = await call("/runs/crons", {
+      assistant_id: "echo",
+      schedule: "0 0 * * *",
+      end_time: "2999-01-01T00:00:00Z",
+    });
+    const path = `/runs/crons/${cron.cron_id}`;
+    expect(cron.end_time).toBe("2999-01-01T00:00:00.000Z");
+    expect(await call(path, { enabled: false }, "PATCH")).toMatchObject({ enabled: false, next_run_date: null });
+    expect(await call(path, { enabled: true, end_time: null }, "PATCH")).toMatchObject({
+      enabled: true,
+      end_time: null,
+    });
+    const changed = await call(path, { schedule: "30 6 * * 1", input: { x: 1 }, metadata: { k: "v" } }, "PATCH");
+    expect(changed).toMatchObject({ schedule: "30 6 * * 1", payload: { input: { x: 1 } }, metadata: { k: "v" } });
+    expect(new Date(String(changed.next_run_date)).getUTCHours()).toBe(6);
+    expect(await call(path, { end_time: "2001-01-01T00:00:00Z" }, "PATCH")).toMatchObject({ next_run_date: null });
+    expect((await caller.fetch(path, { body: {}, method: "PATCH" })).status).toBe(400);
+  });
+
+  it("goes with its assistant", async () => {
+    const assistant = await call<{ assistant_id: string }>("/assistants", { graph_id: "echo" });
+    const cron = await call("/runs/crons", { assistant_id: assistant.assistant_id, schedule: "0 0 * * *" });
+    await caller.fetch(`/assistants/${assistant.assistant_id}`, { method: "DELETE" });
+    expect((await caller.fetch(`/runs/crons/${cron.cron_id}`)).status).toBe(404);
+  });
+});
+
+describe("crons", () => {
+  it("are searched and counted", async () => {
+    const thread = await newThread();
+    const one = await call("/runs/crons", { assistant_id: "echo", schedule: "0 1 * * *", metadata: { k: 1 } });
+    const two = await call(`/threads/${thread}/runs/crons`, {
+      assistant_id: "echo",
+      schedule: "0 2 * * *",
+      enabled: false,
+    });
+    const ids = async (search: object) =>
+      (await call<Cron[]>("/runs/crons/search", search)).map(({ cron_id }) => cron_id);
+    expect(await ids({})).toEqual([two.cron_id, one.cron_id]);
+    expect(await ids({ sort_by: "created_at", sort_order: "asc", limit: 1 })).toEqual([one.cron_id]);
+    expect(await ids({ thread_id: thread })).toEqual([two.cron_id]);
+    expect(await ids({ enabled: true })).toEqual([one.cron_id]);
+    expect(await ids({ metadata: { k: 1 } })).toEqual([one.cron_id]);
+    expect(await ids({ assistant_id: "agent" })).toEqual([]);
+    expect(await call("/runs/crons/search", { select: ["schedule"], assistant_id: "echo", limit: 1 })).toEqual([
+      { schedule: "0 2 * * *" },
+    ]);
+    expect(await call("/runs/crons/count", { assistant_id: "echo" })).toBe(2);
+    expect(await call("/runs/crons/count", { metadata: { k: 1 } })).toBe(1);
+  });
+
+  it.each([
+    [{ assistant_id: "echo" }, 422, "schedule"],
+    [{ assistant_id: "echo", schedule: "* * * * * *" }, 422, "five fields"],
+    [{ assistant_id: "echo", schedule: "0 0 30 2 *" }, 422, "due at some time"],
+    [{ assistant_id: "echo", schedule: "61 * * * *" }, 422, "cron expression"],
+    [{ assistant_id: "echo", schedule: "* * * * *", timezone: "Mars/Olympus" }, 422, "IANA"],
+    [{ assistant_id: "echo", schedule: "* * * * *", end_time: "soon" }, 422, "ISO 8601"],
+    [{ assistant_id: "echo", schedule: "* * * * *", webhook: "https://127.0.0.1/x" }, 422, "webhook"],
+    [{ assistant_id: "nobody", schedule: "* * * * *" }, 404, "Assistant"],
+    [{ schedule: "* * * * *" }, 422, "assistant_id"],
+  ])("refuse %j", async (body, status, detail) => {
+    for (const path of ["/runs/crons", `/threads/${await newThread()}/runs/crons`]) {
+      const response = await caller.fetch(path, { body });
+      expect(response.status).toBe(status);
+      expect((await response.json<{ detail: string }>()).detail).toContain(detail);
+    }
+  });
+
+  it("need a thread that exists", async () => {
+    const body = { assistant_id: "echo", schedule: "* * * * *" };
+    const response = await caller.fetch(`/threads/${crypto.randomUUID()}/runs/crons`, { body });
+    expect(response.status).toBe(404);
+  });
+});
+
+it("the Worker's clock also clears what is over", async () => {
+  const body = { namespace: ["clock"], key: "k", value: {}, ttl: 1 };
+  await caller.fetch("/store/items", { method: "PUT", body });
+  const left = async () =>
+    (await env.DB.prepare("SELECT key FROM store_items WHERE namespace = 'clock.'").all()).results.length;
+  expect(await left()).toBe(1);
+  await worker.scheduled(createScheduledController({ scheduledTime: new Date(Date.now() + 61_000) }), env);
+  expect(await left()).toBe(0);
+});

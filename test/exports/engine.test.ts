@@ -1,0 +1,197 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { cancelExport, listExportRuns } from "../../src/exports/store.ts";
+import { handle } from "../../src/exports/work.ts";
+import { newCaller } from "../support/caller.ts";
+import { makeRuns } from "../support/runs.ts";
+import {
+  DAY_1,
+  expectedRows,
+  exportRow,
+  MICROS_PER_DAY,
+  newDestination,
+  newExport,
+  newProject,
+  newWorld,
+  readBack,
+  type World,
+} from "./support.ts";
+
+let workspaceId: string;
+
+beforeEach(async () => {
+  ({ workspaceId } = await newCaller());
+});
+
+/** A world with a project of 400 runs over four days, small slices, and an export of the first three. */
+async function exporting(options: Parameters<typeof newWorld>[0] = {}) {
+  const world = newWorld({ limits: { sliceRows: 60, pageRows: 25 }, ...options });
+  const projectId = await newProject(world, workspaceId);
+  world.runs = makeRuns({
+    tenantId: workspaceId,
+    projectId,
+    from: DAY_1,
+    spread: 4 * MICROS_PER_DAY,
+    count: 400,
+    seed: 7,
+  });
+  const destinationId = await newDestination(world, workspaceId);
+  const job = await newExport(world, workspaceId, { bulk_export_destination_id: destinationId, session_id: projectId });
+  const expected = world.runs.filter((run) => run.start_time < DAY_1 + 3 * MICROS_PER_DAY);
+  return { world, projectId, destinationId, job, expected };
+}
+
+async function runsOf(world: World, exportId: string) {
+  return listExportRuns(world.deps.db, exportId, { limit: 1000, offset: 0 });
+}
+
+describe("an export", () => {
+  it("writes every run of the window once, in order, in files that a manifest lists", async () => {
+    const { world, job, expected } = await exporting();
+    expect(job.status).toBe("RUNNING");
+    await world.settle({ minutes: 1 });
+    const { manifest, rows, keys } = await readBack(world.s3, job.id);
+    expect(rows).toEqual(expectedRows(expected));
+    expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED", error: null });
+    const listed = manifest?.partitions.flatMap(({ files }) => files) ?? [];
+    expect(listed.map(({ key }) => key).sort()).toEqual(keys);
+    expect(manifest?.rows).toBe(expected.length);
+    expect(keys[0]).toBe(
+      `traces/export_id=${job.id}/tenant_id=${workspaceId}/session_id=${job.sessionId}/runs/year=2026/month=1/day=1/part-00000.parquet`,
+    );
+    expect(keys.length).toBeGreaterThan(3);
+    expect(world.s3.requests.at(-1)?.key).toMatch(/_manifest.json$/);
+  });
+
+  it("has runs whose windows tile its own exactly", async () => {
+    const world = newWorld();
+    const projectId = await newProject(world, workspaceId);
+    const job = await newExport(world, workspaceId, {
+      bulk_export_destination_id: await newDestination(world, workspaceId),
+      session_id: projectId,
+      start_time: DAY_1 + 1,
+      end_time: DAY_1 + 2 * MICROS_PER_DAY + 3,
+    });
+    await world.settle({ minutes: 1 });
+    const runs = await runsOf(world, job.id);
+    expect(runs.map(({ day, startTime, endTime }) => [day, startTime, endTime])).toEqual([
+      ["2026-01-01", DAY_1 + 1, DAY_1 + MICROS_PER_DAY],
+      ["2026-01-02", DAY_1 + MICROS_PER_DAY, DAY_1 + 2 * MICROS_PER_DAY],
+      ["2026-01-03", DAY_1 + 2 * MICROS_PER_DAY, DAY_1 + 2 * MICROS_PER_DAY + 3],
+    ]);
+    expect(runs.every(({ status, files }) => status === "COMPLETED" && files.length === 0)).toBe(true);
+    expect((await readBack(world.s3, job.id)).manifest?.rows).toBe(0);
+  });
+
+  it("takes the experiments of the moment it runs, and no more than the deployment allows", async () => {
+    const world = newWorld();
+    const bulk_export_destination_id = await newDestination(world, workspaceId);
+    const early = await newProject(world, workspaceId, crypto.randomUUID());
+    const job = await newExport(world, workspaceId, { bulk_export_destination_id });
+    const late = await newProject(world, workspaceId, crypto.randomUUID());
+    await newProject(world, workspaceId);
+    await world.settle({ minutes: 1 });
+    const projects = new Set((await runsOf(world, job.id)).map(({ projectId }) => projectId));
+    expect([...projects].sort()).toEqual([early, late].sort());
+
+    world.deps.maxExperiments = 1;
+    const refused = await newExport(world, workspaceId, { bulk_export_destination_id });
+    await world.settle({ minutes: 1 });
+    expect(await exportRow(world, refused.id)).toMatchObject({
+      status: "FAILED",
+      error: "TooManyExperiments: 2 experiments, and an export may have 1.",
+    });
+  });
+
+  it("tries 20 times 30 seconds apart, then fails with the store's reason", async () => {
+    const { world, job } = await exporting({ fault: () => ({ kind: "status", status: 503, code: "SlowDown" }) });
+    await world.settle({ minutes: 15 });
+    const row = await exportRow(world, job.id);
+    expect((row.finishedAt ?? 0) - (row.startedAt ?? 0)).toBe(20 * 30_000);
+    expect(row).toMatchObject({ status: "FAILED", error: "SlowDown: The store says SlowDown." });
+    const runs = await runsOf(world, job.id);
+    const failed = runs.find(({ status }) => status === "FAILED");
+    expect(Object.keys(failed?.errors ?? {})).toHaveLength(21);
+    expect(runs.every(({ status }) => ["FAILED", "CANCELLED"].includes(status))).toBe(true);
+  });
+
+  it("fails at once when the credentials or the bucket are wrong", async () => {
+    const { world, job } = await exporting({ fault: () => ({ kind: "status", status: 403, code: "AccessDenied" }) });
+    await world.settle({ minutes: 1 });
+    expect(await exportRow(world, job.id)).toMatchObject({
+      status: "FAILED",
+      error: "AccessDenied: The store says AccessDenied.",
+    });
+    expect(JSON.stringify(await runsOf(world, job.id))).not.toContain("the-secret-of-the-tests");
+  });
+
+  it("ends as TIMEDOUT after 72 hours", async () => {
+    const { world, job } = await exporting({ limits: { retryDelay: 1e9 }, fault: () => ({ kind: "reset" }) });
+    await world.settle({ minutes: 2 });
+    world.clock.now += 72 * 3_600_000;
+    await world.settle({ minutes: 2 });
+    expect(await exportRow(world, job.id)).toMatchObject({ status: "TIMEDOUT" });
+    expect((await runsOf(world, job.id)).every(({ status }) => status === "TIMEDOUT")).toBe(true);
+  });
+
+  it("stops within a slice when it is cancelled, and leaves no upload open", async () => {
+    const { world, job } = await exporting();
+    world.deps.at = async (point) => {
+      if (point === "before complete") await cancelExport(world.deps.db, job.id, world.clock.now);
+    };
+    await world.settle({ minutes: 5 });
+    expect(await exportRow(world, job.id)).toMatchObject({ status: "CANCELLED" });
+    expect((await runsOf(world, job.id)).every(({ status }) => status === "CANCELLED")).toBe(true);
+    expect(world.s3.uploads.size).toBe(0);
+    const { manifest, keys } = await readBack(world.s3, job.id);
+    expect(manifest).toBeNull();
+    expect(keys.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("waiting exports", () => {
+  it("start as others end, 15 of a workspace at a time, oldest first", async () => {
+    const world = newWorld();
+    const projectId = await newProject(world, workspaceId);
+    const bulk_export_destination_id = await newDestination(world, workspaceId);
+    const ids: string[] = [];
+    for (let n = 0; n < 17; n++) {
+      world.clock.now++;
+      ids.push((await newExport(world, workspaceId, { bulk_export_destination_id, session_id: projectId })).id);
+    }
+    const statuses = await Promise.all(ids.map(async (id) => (await exportRow(world, id)).status));
+    expect(statuses).toEqual([...Array.from({ length: 15 }, () => "RUNNING"), "CREATED", "CREATED"]);
+    await world.settle({ minutes: 1 });
+    const ended = await Promise.all(ids.map(async (id) => (await exportRow(world, id)).status));
+    expect(new Set(ended)).toEqual(new Set(["COMPLETED"]));
+  });
+
+  it("do not wait behind another workspace's long one: messages are shared out", async () => {
+    const world = newWorld({ limits: { inFlight: 4 } });
+    const other = await newCaller();
+    for (const owner of [workspaceId, other.workspaceId]) {
+      const session_id = await newProject(world, owner);
+      const bulk_export_destination_id = await newDestination(world, owner);
+      await newExport(world, owner, { bulk_export_destination_id, session_id, end_time: DAY_1 + 30 * MICROS_PER_DAY });
+    }
+    const order: string[] = [];
+    const projectOf = new Map<string, string>();
+    await world.settle({
+      minutes: 2,
+      handle: async (wake) => {
+        if ("runId" in wake) order.push(projectOf.get(wake.runId) ?? wake.runId);
+        await handle(world.deps, wake);
+      },
+    });
+    expect(order.length).toBe(60);
+    const owners = await Promise.all(
+      order
+        .slice(0, 20)
+        .map(
+          async (id) =>
+            (await world.deps.db.query.exportRuns.findFirst({ where: (run, { eq }) => eq(run.id, id) }))?.workspaceId,
+        ),
+    );
+    expect(owners.filter((owner) => owner === workspaceId).length).toBeGreaterThanOrEqual(8);
+    expect(owners.filter((owner) => owner === other.workspaceId).length).toBeGreaterThanOrEqual(8);
+  });
+});

@@ -1,0 +1,213 @@
+/**
+ * Exactly once under fire: the process dies at each named point, messages are doubled, dropped and reordered, the store
+ * fails in every way it can. Whatever happens, the rows of the files are the rows of the source.
+ *
+ * The quick set runs with the other tests; EXPORT_MATRIX=20 runs every combination with that many seeds.
+ */
+import { describe, expect, it } from "vitest";
+import type { Point, Wake } from "../../src/exports/deps.ts";
+import { handle } from "../../src/exports/work.ts";
+import { newCaller } from "../support/caller.ts";
+import type { Fault } from "../support/fake-s3.ts";
+import { generator } from "../support/random.ts";
+import { makeRuns } from "../support/runs.ts";
+import {
+  DAY_1,
+  expectedRows,
+  exportRow,
+  MICROS_PER_DAY,
+  newDestination,
+  newExport,
+  newProject,
+  newWorld,
+  readBack,
+  type World,
+} from "./support.ts";
+
+const POINTS: Point[] = [
+  "claimed",
+  "part uploaded",
+  "before complete",
+  "after complete",
+  "before commit",
+  "after commit",
+  "before manifest",
+  "after manifest",
+  "before ack",
+];
+const FAULTS: Record<string, Fault[]> = {
+  none: [],
+  errors: [
+    { kind: "status", status: 500, code: "InternalError" },
+    { kind: "status", status: 503, code: "SlowDown" },
+  ],
+  network: [{ kind: "reset" }, { kind: "lost" }],
+  everything: [
+    { kind: "status", status: 500, code: "InternalError" },
+    { kind: "status", status: 403, code: "RequestTimeTooSkewed" },
+    { kind: "reset" },
+    { kind: "lost" },
+    { kind: "late-error" },
+  ],
+};
+const SEEDS = Number(process.env.EXPORT_MATRIX ?? 0);
+const BASE_SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
+
+interface Fire {
+  seed: number;
+  /** The process dies here, each time with this probability, up to `kills` times. */
+  point?: Point;
+  kills: number;
+  faults: Fault[];
+  messages: "as sent" | "doubled" | "dropped" | "shuffled";
+}
+
+async function survives({ seed, point, kills, faults, messages }: Fire): Promise<boolean> {
+  const random = generator(seed);
+  let left = kills;
+  let die: () => void = () => undefined;
+  const { workspaceId } = await newCaller();
+  const world: World = newWorld({
+    // Parts of 4 KB would be refused by S3; here they make every file a multipart upload.
+    limits: { sliceRows: 50, pageRows: 20, lease: 60_000, partBytes: 4_096 },
+    fault: () => (faults.length > 0 && random() < 0.06 ? faults[Math.floor(random() * faults.length)] : undefined),
+    at: (reached) => {
+      if (reached !== point || left <= 0 || (left < kills && random() < 0.4)) return Promise.resolve();
+      left--;
+      die();
+      // Nothing after this line of the engine ever runs, as after a kill.
+      return new Promise(() => undefined);
+    },
+  });
+  const projectId = await newProject(world, workspaceId);
+  const common = { tenantId: workspaceId, projectId, from: DAY_1, spread: 2 * MICROS_PER_DAY };
+  world.runs = makeRuns({ ...common, count: 160, seed, size: 300 });
+  const job = await newExport(world, workspaceId, {
+    bulk_export_destination_id: await newDestination(world, workspaceId),
+    session_id: projectId,
+    end_time: DAY_1 + 2 * MICROS_PER_DAY,
+    compression: "none",
+  });
+  await world.settle({
+    minutes: 40,
+    deliver: (wakes) => disturb(wakes, messages, random),
+    handle: async (wake: Wake) => {
+      const killed = new Promise<void>((resolve) => (die = resolve));
+      const worked = handle(world.deps, wake).then(() => world.deps.at("before ack"));
+      await Promise.race([worked, killed]);
+    },
+  });
+  expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
+  expect(point === undefined || left < kills).toBe(true);
+  const { manifest, rows, keys } = await readBack(world.s3, job.id);
+  expect(rows).toEqual(expectedRows(world.runs));
+  const listed = manifest?.partitions.flatMap(({ files }) => files) ?? [];
+  expect(listed.map(({ key }) => key).sort()).toEqual(keys);
+  for (const { key, bytes } of listed) expect(world.s3.objects.get(key)).toHaveLength(bytes);
+  return true;
+}
+
+function disturb(wakes: Wake[], how: Fire["messages"], random: () => number): Wake[] {
+  switch (how) {
+    case "as sent":
+      return wakes;
+    case "doubled":
+      return [...wakes, ...wakes];
+    case "dropped":
+      return wakes.filter(() => random() > 0.2);
+    case "shuffled":
+      return wakes
+        .map((wake) => ({ wake, key: random() }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ wake }) => wake);
+  }
+}
+
+/** An owner that was thought dead goes on while its successor is at work: nothing it does may count. */
+async function fences({ seed, point }: { seed: number; point: Point }): Promise<void> {
+  const { workspaceId } = await newCaller();
+  const world = newWorld({ limits: { sliceRows: 50, pageRows: 20, lease: 60_000, partBytes: 4_096 } });
+  const projectId = await newProject(world, workspaceId);
+  const common = { tenantId: workspaceId, projectId, from: DAY_1, spread: MICROS_PER_DAY };
+  world.runs = makeRuns({ ...common, count: 160, seed, size: 300 });
+  const job = await newExport(world, workspaceId, {
+    bulk_export_destination_id: await newDestination(world, workspaceId),
+    session_id: projectId,
+    end_time: DAY_1 + MICROS_PER_DAY,
+    compression: "none",
+  });
+  let wake: () => void = () => undefined;
+  let sleeper: Promise<void> | undefined;
+  let asleep = false;
+  let woken = false;
+  let fallAsleep: () => void = () => undefined;
+  const sleeping = new Promise<void>((resolve) => (fallAsleep = resolve));
+  world.deps.at = async (reached) => {
+    if (!asleep && reached === point) {
+      asleep = true;
+      fallAsleep();
+      await new Promise<void>((resolve) => (wake = resolve));
+    } else if (asleep && !woken && reached === "after commit") {
+      woken = true;
+      wake();
+      await sleeper;
+    }
+  };
+  await world.settle({
+    minutes: 20,
+    handle: async (message) => {
+      const working = handle(world.deps, message);
+      if ("runId" in message) sleeper ??= working;
+      await Promise.race([working, sleeping.then(() => (sleeper === working ? undefined : working))]);
+    },
+  });
+  expect(woken).toBe(true);
+  expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
+  const { rows, manifest, keys } = await readBack(world.s3, job.id);
+  expect(rows).toEqual(expectedRows(world.runs));
+  expect(manifest?.rows).toBe(world.runs.length);
+  expect(manifest?.partitions.flatMap(({ files }) => files.map(({ key }) => key))).toEqual(keys);
+  expect(world.s3.uploads.size).toBe(0);
+}
+
+const COMBINATIONS = POINTS.flatMap((point) =>
+  Object.entries(FAULTS).flatMap(([name, faults]) =>
+    (["as sent", "doubled", "dropped", "shuffled"] as const).map((messages) => ({ point, name, faults, messages })),
+  ),
+);
+
+describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
+  it.for(POINTS)("when the process dies: %s", async (point) => {
+    await expect(survives({ seed: BASE_SEED, point, kills: 3, faults: [], messages: "as sent" })).resolves.toBe(true);
+  });
+
+  it.for(["claimed", "part uploaded", "before complete", "after complete", "before commit"] as const)(
+    "when an owner thought dead goes on: %s",
+    async (point) => {
+      await expect(fences({ seed: BASE_SEED, point })).resolves.toBeUndefined();
+    },
+  );
+
+  it.for(["doubled", "dropped", "shuffled"] as const)("when messages are %s", async (messages) => {
+    await expect(survives({ seed: BASE_SEED, kills: 0, faults: [], messages })).resolves.toBe(true);
+  });
+
+  it.for(Object.entries(FAULTS))("when the store fails: %s", async ([, faults]) => {
+    await expect(survives({ seed: BASE_SEED, kills: 0, faults, messages: "as sent" })).resolves.toBe(true);
+  });
+
+  it("when all of it happens", async () => {
+    const fire = { point: "after complete" as const, kills: 2, faults: FAULTS.everything ?? [] };
+    await expect(survives({ ...fire, seed: BASE_SEED, messages: "dropped" })).resolves.toBe(true);
+  });
+
+  it.for(SEEDS > 0 ? COMBINATIONS : [])(
+    "every combination: $point, $name, $messages",
+    { timeout: 600_000 },
+    async ({ point, faults, messages }) => {
+      for (let seed = BASE_SEED; seed < BASE_SEED + SEEDS; seed++) {
+        await expect(survives({ seed, point, kills: 3, faults, messages }), `SEED=${seed}`).resolves.toBe(true);
+      }
+    },
+  );
+});

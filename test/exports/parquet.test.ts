@@ -1,0 +1,84 @@
+import { gunzipSync } from "node:zlib";
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { ByteWriter } from "hyparquet-writer";
+import { describe, expect, it } from "vitest";
+import { CODECS, type Compression } from "../../src/exports/codecs.ts";
+import { columnValue, DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
+import { RunFile } from "../../src/exports/parquet.ts";
+import type { StoredRun } from "../../src/traces/rpc.ts";
+import { makeRuns } from "../support/runs.ts";
+import { unzstd } from "../support/zstd.ts";
+
+const MANY = makeRuns({
+  tenantId: "00000000-0000-4000-8000-000000000001",
+  projectId: "00000000-0000-4000-8000-000000000002",
+  from: 1_700_000_000_123_456,
+  spread: 1e9,
+  count: 2_500,
+  seed: 1,
+  size: 4_000,
+});
+const compressors = {
+  GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
+  ZSTD: unzstd,
+};
+/** Times as bigint microseconds, so that nothing is rounded away. */
+const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+
+async function fileOf(runs: StoredRun[], fields: readonly ExportField[], compression: Compression) {
+  const sink = new ByteWriter();
+  const file = new RunFile(sink, fields, compression);
+  for (const run of runs) await file.add(run);
+  await file.finish();
+  return sink.getBuffer();
+}
+
+describe.for(Object.keys(CODECS) as Compression[])("a file compressed with %s", (compression) => {
+  it("reads back as it was written, row groups bounded", async () => {
+    const buffer = await fileOf(MANY, DEFAULT_FIELDS, compression);
+    const rows = await parquetReadObjects({ file: buffer, compressors, parsers });
+    const expected = MANY.map((run) =>
+      Object.fromEntries(DEFAULT_FIELDS.map((field) => [field, columnValue(run, field)])),
+    );
+    expect(rows.length).toBe(MANY.length);
+    rows.forEach((row, index) => expect(row).toEqual(expected[index]));
+    const groups = parquetMetadata(buffer).row_groups;
+    expect(groups.length).toBeGreaterThan(1);
+    for (const group of groups) expect(Number(group.total_byte_size)).toBeLessThan(8 * 1024 * 1024);
+  });
+
+  it("holds columns that are null in every row, and no rows at all", async () => {
+    const [run] = MANY as [StoredRun];
+    const empty = {
+      ...run,
+      outputs: null,
+      error: null,
+      total_cost: null,
+      end_time: null,
+      tags: [],
+      parent_run_ids: [],
+    };
+    const rows = await parquetReadObjects({ file: await fileOf([empty], DEFAULT_FIELDS, compression), compressors });
+    expect(rows[0]).toMatchObject({ id: run.id, outputs: null, total_cost: null, end_time: null, tags: [] });
+    expect(await parquetReadObjects({ file: await fileOf([], DEFAULT_FIELDS, compression), compressors })).toEqual([]);
+  });
+});
+
+describe("the schema", () => {
+  it("is the same whatever the data", async () => {
+    const one = parquetMetadata(await fileOf(MANY, EXPORT_FIELDS, "zstandard"));
+    const none = parquetMetadata(await fileOf([], EXPORT_FIELDS, "none"));
+    expect(one.schema).toEqual(none.schema);
+    expect(one.schema.find(({ name }) => name === "start_time")).toMatchObject({
+      type: "INT64",
+      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+    });
+  });
+
+  it("has only the chosen columns, and statistics that bound them", async () => {
+    const metadata = parquetMetadata(await fileOf(MANY, ["start_time", "total_tokens"], "snappy"));
+    expect(metadata.schema.map(({ name }) => name)).toEqual(["root", "start_time", "total_tokens"]);
+    const statistics = metadata.row_groups[0]?.columns[0]?.meta_data?.statistics;
+    expect(statistics?.min_value).toEqual(new Date(Math.floor((MANY[0]?.start_time ?? 0) / 1000)));
+  });
+});

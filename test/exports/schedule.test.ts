@@ -1,0 +1,138 @@
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, expect, it } from "vitest";
+import { bulkExports } from "../../src/db/schema.ts";
+import { spawnDue, sweep, windowOf } from "../../src/exports/schedule.ts";
+import { cancelExport } from "../../src/exports/store.ts";
+import { newCaller } from "../support/caller.ts";
+import { generator } from "../support/random.ts";
+import { DAY_1, newDestination, newExport, newProject, newWorld, type World } from "./support.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+let workspaceId: string;
+
+beforeEach(async () => {
+  ({ workspaceId } = await newCaller());
+});
+
+async function scheduled(world: World, intervalHours: number) {
+  return newExport(world, workspaceId, {
+    bulk_export_destination_id: await newDestination(world, workspaceId),
+    session_id: await newProject(world, workspaceId),
+    interval_hours: intervalHours,
+    export_fields: ["id", "name"],
+    filter: 'eq(run_type, "llm")',
+  });
+}
+
+async function spawnedBy(world: World, id: string) {
+  return world.deps.db
+    .select()
+    .from(bulkExports)
+    .where(eq(bulkExports.sourceExportId, id))
+    .orderBy(bulkExports.startTime)
+    .all();
+}
+
+/** A world in which spawned exports are not worked on. */
+function idleWorld(now: number): World {
+  return newWorld({ now, limits: { exportsPerWorkspace: 0 } });
+}
+
+describe("the windows of a schedule", () => {
+  it("are [start + (k-1)h, start + kh), due ten minutes after their end", () => {
+    const hours = 3_600_000_000;
+    expect(windowOf(DAY_1, 6, 1)).toEqual({
+      startTime: DAY_1,
+      endTime: DAY_1 + 6 * hours,
+      dueAt: DAY_1 + 6 * hours + 600_000_000,
+    });
+    expect(windowOf(DAY_1, 6, 4).startTime).toBe(DAY_1 + 18 * hours);
+  });
+
+  it("are spawned at that minute and not before, with what the schedule says", async () => {
+    const world = idleWorld(START);
+    const schedule = await scheduled(world, 24);
+    world.clock.now = START + 24 * HOUR + 10 * MINUTE - 1;
+    await sweep(world.deps);
+    expect(await spawnedBy(world, schedule.id)).toEqual([]);
+    world.clock.now++;
+    await sweep(world.deps);
+    expect(await spawnedBy(world, schedule.id)).toMatchObject([
+      {
+        startTime: DAY_1,
+        endTime: DAY_1 + 86_400_000_000,
+        intervalHours: null,
+        sourceExportId: schedule.id,
+        filter: schedule.filter,
+        exportFields: ["id", "name"],
+        compression: schedule.compression,
+        sessionId: schedule.sessionId,
+        destinationId: schedule.destinationId,
+      },
+    ]);
+  });
+
+  it(
+    "are each spawned once in a simulated year of cron firing none, one or two times a minute",
+    { timeout: 180_000 },
+    async () => {
+      const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+      const random = generator(seed);
+      const world = idleWorld(START);
+      const schedules = [await scheduled(world, 73), await scheduled(world, 168), await scheduled(world, 121)];
+      const end = START + 365 * 24 * HOUR;
+      while (world.clock.now < end) {
+        // Only the minutes around which something can be due are walked through; the others find nothing to do.
+        const next = Math.min(...(await Promise.all(schedules.map(async ({ id }) => dueOf(world, id)))));
+        world.clock.now = Math.max(world.clock.now, Math.min(next, end) - 2 * MINUTE);
+        const away = random() < 0.05 ? Math.floor(random() * 90) : 0;
+        world.clock.now += away * HOUR;
+        for (let minute = 0; minute < 4; minute++) {
+          world.clock.now += MINUTE;
+          const fires = Math.floor(random() * 3);
+          await Promise.all(Array.from({ length: fires }, () => spawnDue(world.deps)));
+        }
+      }
+      for (let n = 0; n < 40; n++) await spawnDue(world.deps);
+      for (const { id, intervalHours } of schedules) {
+        const hours = (intervalHours ?? 1) * 3_600_000_000;
+        const windows = (await spawnedBy(world, id)).map(({ startTime, endTime }) => [startTime, endTime]);
+        const count = Math.floor((world.clock.now * 1000 - 600_000_000 - DAY_1) / hours);
+        const expected = Array.from({ length: count }, (_, k) => [DAY_1 + k * hours, DAY_1 + (k + 1) * hours]);
+        expect(windows, `SEED=${seed}`).toEqual(expected);
+      }
+    },
+  );
+
+  it("catch up within the workspace's quota", async () => {
+    const world = idleWorld(START + 30 * 24 * HOUR);
+    const schedule = await scheduled(world, 1);
+    for (let minute = 0; minute < 30; minute++) {
+      await sweep(world.deps);
+      world.clock.now += MINUTE;
+    }
+    // The schedule itself was created in this hour too.
+    expect((await spawnedBy(world, schedule.id)).length).toBe(199);
+    world.clock.now += HOUR;
+    await sweep(world.deps);
+    expect((await spawnedBy(world, schedule.id)).length).toBe(219);
+  });
+
+  it("stop when the schedule is cancelled; what it spawned goes on", async () => {
+    const world = idleWorld(START + 25 * HOUR);
+    const schedule = await scheduled(world, 24);
+    await sweep(world.deps);
+    await cancelExport(world.deps.db, schedule.id, world.clock.now);
+    world.clock.now += 48 * HOUR;
+    await sweep(world.deps);
+    expect((await spawnedBy(world, schedule.id)).map(({ status }) => status)).toEqual(["CREATED"]);
+  });
+});
+
+async function dueOf(world: World, id: string): Promise<number> {
+  const row = await world.deps.db.select().from(bulkExports).where(eq(bulkExports.id, id)).get();
+  return windowOf(row?.startTime ?? 0, row?.intervalHours ?? 1, (row?.spawned ?? 0) + 1).dueAt / 1000;
+}

@@ -1,0 +1,20 @@
+/** A demo graph with a checkpointer of its own, as the runtime would run it. */
+import type { BaseMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import type { Graph } from "../../src/graphs/entry.ts";
+import { graphs } from "../../src/graphs/index.ts";
+
+/** The environment of a deployment without a key, and with no pause between words. */
+const offline = { OFFLINE_MODEL_DELAY_MS: "0" } as Env;
+
+export async function openGraph(name: string, env: Env = offline): Promise<Graph> {
+  const entry = graphs[name];
+  if (!entry) throw new Error(`No graph ${name}.`);
+  const graph = typeof entry === "function" ? await entry({}, env) : entry;
+  graph.checkpointer = new MemorySaver();
+  return graph;
+}
+
+export const human = (content: string) => ({ messages: [{ role: "user", content }] });
+export const onThread = (thread_id: string) => ({ configurable: { thread_id } });
+export const lastText = (state: { messages: BaseMessage[] }) => state.messages.at(-1)?.text ?? "";

@@ -1,0 +1,53 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { cleanUp } from "../../src/oauth/cleanup.ts";
+import { newCaller } from "../support/caller.ts";
+import { Browser, newClient, newTokens, request, withToken } from "./person.ts";
+
+const DAY = 24 * 3600 * 1000;
+/** The next minute of an hour in which the clean-up works. */
+const now = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 17 * 60_000;
+
+async function known(client: string): Promise<boolean> {
+  return (await new Browser().open(request(client))).status === 200;
+}
+
+async function rows(): Promise<Record<string, number>> {
+  const counts = ["oauth_clients", "oauth_sign_ins", "oauth_codes", "oauth_tokens", "oauth_grants"].map(
+    async (table) => [table, (await env.DB.prepare(`select count(*) as n from ${table}`).first<number>("n")) ?? 0],
+  );
+  return Object.fromEntries(await Promise.all(counts)) as Record<string, number>;
+}
+
+it("removes clients that nobody allowed after a week, and what has expired, and nothing else", async () => {
+  const caller = await newCaller();
+  const used = await newTokens(caller);
+  const unused = await newClient();
+  await new Browser().signIn(request(unused), caller.key);
+  await new Browser().allow(request(used.client), caller);
+
+  await cleanUp(env, now + 6 * DAY);
+  expect([await known(unused), await known(used.client)]).toEqual([true, true]);
+  await cleanUp(env, now + 8 * DAY + 60_000);
+  expect(await known(unused)).toBe(true);
+  await cleanUp(env, now + 8 * DAY);
+  expect([await known(unused), await known(used.client)]).toEqual([false, true]);
+  // The refresh token of the first grant is all that still lives; the second grant was never redeemed.
+  expect(await rows()).toEqual({
+    oauth_clients: 1,
+    oauth_sign_ins: 0,
+    oauth_codes: 0,
+    oauth_tokens: 1,
+    oauth_grants: 1,
+  });
+  expect((await withToken("/assistants/search", used.access_token, undefined, "POST")).status).toBe(401);
+
+  await cleanUp(env, now + 40 * DAY);
+  expect(await rows()).toEqual({
+    oauth_clients: 1,
+    oauth_sign_ins: 0,
+    oauth_codes: 0,
+    oauth_tokens: 0,
+    oauth_grants: 0,
+  });
+});

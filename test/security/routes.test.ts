@@ -1,0 +1,120 @@
+/** Every route x every kind of caller, from the one table in routes.ts. */
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { type Scope, SCOPES } from "../../src/auth/principal.ts";
+import type { Access } from "../../src/auth/scopes.ts";
+import { sha256 } from "../../src/auth/secret.ts";
+import { newTokens } from "../oauth/person.ts";
+import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import { ROUTES } from "./routes.ts";
+
+/** The routes that the app has: middleware (ALL under a wildcard) is none. */
+function registered(): string[] {
+  const all = app.routes.filter(({ method, path }) => !(method === "ALL" && path.endsWith("*")));
+  return [...new Set(all.map(({ method, path }) => `${method} ${path}`))].sort();
+}
+
+/** A path of that shape: the first of several words, nothing for what may be absent, an id that nothing has elsewhere. */
+function example(path: string): string {
+  return path
+    .replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1")
+    .replaceAll(/\/:\w+(?:\{[^}]*\})?\?/g, "")
+    .replaceAll(/:\w+(?:\{[^}]*\})?/g, () => crypto.randomUUID());
+}
+
+let caller: Caller;
+let other: Caller;
+let expired: string;
+let token: string;
+/** A key with every scope but one. */
+const lacking: Partial<Record<Scope, string>> = {};
+
+beforeAll(async () => {
+  [caller, other] = [await newCaller(), await newCaller()];
+  token = (await newTokens(caller, { scope: SCOPES.join(" ") })).access_token;
+  expired = (await newTokens(caller, { scope: SCOPES.join(" ") })).access_token;
+  await env.DB.prepare("update oauth_tokens set expires_at = ? where hash = ?")
+    .bind(Date.now() - 1, await sha256(expired))
+    .run();
+  for (const scope of SCOPES) {
+    const body = { name: "lacking", scopes: SCOPES.filter((one) => one !== scope) };
+    const made = await caller.fetch("/api/v1/api-keys", { body });
+    lacking[scope] = (await made.json<{ key: string }>()).key;
+  }
+});
+
+const FREE = "let in";
+type Verdicts = Record<string, number | typeof FREE>;
+
+/** What each kind of caller gets; "let in" is any answer but a refusal for who they are, or a fault of the server. */
+function expectations(access: Access | "public"): Verdicts {
+  if (access === "public") return { nobody: FREE, "wrong key": FREE, "expired token": FREE, key: FREE };
+  if (access === "deployment") {
+    return { nobody: 401, "wrong key": 403, "expired token": 401, "other workspace": 403, key: 403, admin: FREE };
+  }
+  return {
+    nobody: 401,
+    "wrong key": 401,
+    "expired token": 401,
+    "missing scope": 403,
+    "other workspace": 403,
+    "token for other workspace": 403,
+    key: FREE,
+    token: FREE,
+  };
+}
+
+function headersOf(who: string, access: Access | "public"): Record<string, string> {
+  const tenant = { "x-tenant-id": caller.workspaceId };
+  switch (who) {
+    case "nobody":
+      return {};
+    case "wrong key":
+      return { "x-api-key": "weir_wrong", ...tenant };
+    case "expired token":
+      return { authorization: `Bearer ${expired}`, ...tenant };
+    case "missing scope":
+      return { "x-api-key": lacking[access as Scope] ?? "", ...tenant };
+    case "other workspace":
+      return { "x-api-key": other.key, ...tenant };
+    case "token for other workspace":
+      return { authorization: `Bearer ${token}`, "x-tenant-id": other.workspaceId };
+    case "token":
+      return { authorization: `Bearer ${token}`, ...tenant };
+    case "admin":
+      return { "x-api-key": ADMIN_KEY };
+    default:
+      return { "x-api-key": caller.key, ...tenant };
+  }
+}
+
+describe("routes", () => {
+  it("are all in the table, and the table has no others", () => {
+    expect(Object.keys(ROUTES).sort()).toEqual(registered());
+  });
+
+  it.each(Object.entries(ROUTES))("%s: %s", async (route, access) => {
+    const [method = "", path = ""] = route.split(" ");
+    const expected = expectations(access);
+    const verdicts: Verdicts = {};
+    const guided: Record<string, boolean> = {};
+    for (const who of Object.keys(expected)) {
+      const response = await send(example(path), {
+        method: method === "ALL" ? "PUT" : method,
+        body: method === "GET" || method === "ALL" ? undefined : {},
+        headers: headersOf(who, access),
+      });
+      await response.body?.cancel();
+      const { status } = response;
+      verdicts[who] = status === 401 || status === 403 || status >= 500 ? status : FREE;
+      const guide =
+        response.headers.get("www-authenticate")?.includes("/.well-known/oauth-protected-resource") ?? false;
+      // A client that can mend it is told where to begin.
+      guided[who] = guide;
+    }
+    expect(verdicts).toEqual(expected);
+    const mendable = (who: string) => access !== "deployment" && (expected[who] === 401 || who === "missing scope");
+    expect(guided).toEqual(Object.fromEntries(Object.keys(expected).map((who) => [who, mendable(who)])));
+  });
+});

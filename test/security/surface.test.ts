@@ -1,0 +1,171 @@
+/** What every answer carries, and limits that every call meets. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { app } from "../../src/app.ts";
+import { ruleFor } from "../../src/auth/scopes.ts";
+import { newTokens } from "../oauth/person.ts";
+import { newCaller, send } from "../support/caller.ts";
+
+/** One call with other bindings than the tests' own. */
+async function sendWith(bindings: Partial<Env>, url: string, headers: Record<string, string> = {}, method = "GET") {
+  return app.fetch(new Request(url, { method, headers }), { ...env, ...bindings }, createExecutionContext());
+}
+
+describe("other sites' pages", () => {
+  const preflight = {
+    origin: "https://app.example",
+    "access-control-request-method": "POST",
+    "access-control-request-headers":
+      "content-type,x-api-key,authorization,x-tenant-id,last-event-id,idempotency-key,x-mine",
+  };
+
+  it("may send every header, and read the ones that clients need", async () => {
+    const answer = await send("/threads", { method: "OPTIONS", headers: preflight });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-allow-headers")).toBe(preflight["access-control-request-headers"]);
+    expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+    for (const path of ["/ok", "/assistants/search", "/nothing"]) {
+      const read = await send(path, { headers: { origin: "https://app.example" } });
+      expect(read.headers.get("access-control-allow-origin")).toBe("*");
+      const exposed = read.headers.get("access-control-expose-headers")?.split(",");
+      for (const name of ["content-location", "location", "x-pagination-total", "x-pagination-next"]) {
+        expect(exposed).toContain(name);
+      }
+    }
+  });
+
+  it("are only the configured ones when some are", async () => {
+    const only = { CORS_ORIGINS: "https://app.example, https://two.example/" };
+    const from = async (origin: string) =>
+      (await sendWith(only, "https://weir.test/ok", { origin })).headers.get("access-control-allow-origin");
+    expect(await from("https://app.example")).toBe("https://app.example");
+    expect(await from("https://two.example")).toBe("https://two.example");
+    expect(await from("https://evil.example")).toBeNull();
+    expect(await from("https://app.example.evil.example")).toBeNull();
+    expect(await from("null")).toBeNull();
+  });
+
+  it("cannot use a server that is open to its own machine", async () => {
+    const open = { AUTH: "open" };
+    const status = async (url: string, headers: Record<string, string> = {}) =>
+      (await sendWith(open, `${url}/api/v1/api-keys`, headers)).status;
+    expect(await status("http://localhost:8787")).toBe(200);
+    expect(await status("http://127.0.0.1:8787", { origin: "http://localhost:5173" })).toBe(200);
+    expect(await status("http://localhost:8787", { origin: "https://evil.example" })).toBe(401);
+    expect(await status("http://localhost:8787", { origin: "null" })).toBe(401);
+    expect(await status("http://localhost:8787", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" })).toBe(
+      401,
+    );
+    // A name that was made to point to this machine.
+    expect(await status("http://rebound.example:8787")).toBe(401);
+    expect(await status("https://weir.example")).toBe(401);
+  });
+});
+
+it("every answer tells browsers not to guess, frame or embed it", async () => {
+  for (const path of ["/ok", "/nothing", "/assistants/search", "/.well-known/oauth-authorization-server"]) {
+    const { headers } = await send(path);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("x-frame-options")).toBe("DENY");
+    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+    expect(headers.get("strict-transport-security")).toContain("max-age=");
+  }
+});
+
+describe("a credential", () => {
+  it("that calls too often is told when to come back", async () => {
+    const caller = await newCaller();
+    const seen: string[] = [];
+    const none = { limit: async ({ key }: { key: string }) => (seen.push(key), { success: false }) };
+    const answer = await sendWith({ KEY_LIMIT: none }, "https://weir.test/api/v1/api-keys", {
+      "x-api-key": caller.key,
+    });
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toContain(caller.workspaceId);
+    expect(seen[0]).not.toContain(caller.key);
+  });
+
+  it("costs one read of the database and the next call none, and a public route none", async () => {
+    const caller = await newCaller();
+    const { access_token } = await newTokens(caller);
+    const count = async (path: string, headers: Record<string, string>) => {
+      let reads = 0;
+      const DB = new Proxy(env.DB, {
+        get(target, name) {
+          if (name === "prepare" || name === "batch") reads += 1;
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+      await sendWith({ DB }, `https://weir.test${path}`, headers);
+      return reads;
+    };
+    for (const reads of [1, 0, 0]) {
+      expect(await count("/nothing", { "x-api-key": caller.key })).toBe(reads);
+      expect(await count("/nothing", { authorization: `Bearer ${access_token}` })).toBe(reads);
+    }
+    expect(await count("/ok", { "x-api-key": caller.key })).toBe(0);
+    expect(await count("/.well-known/oauth-protected-resource", {})).toBe(0);
+  });
+
+  it("makes no key with more scopes than its own", async () => {
+    const caller = await newCaller();
+    const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["admin"] } });
+    const { key } = await made.json<{ key: string }>();
+    const make = (body: object) => send("/api/v1/api-keys", { body, headers: { "x-api-key": key } });
+    expect((await make({ scopes: ["admin", "read"] })).status).toBe(403);
+    expect(await (await make({})).json()).toMatchObject({ scopes: ["admin"] });
+  });
+});
+
+it("a route that the scope table forgot is refused, an unknown path is not found", async () => {
+  const caller = await newCaller();
+  expect(ruleFor("GET", "/forgotten")).toBeUndefined();
+  expect((await caller.fetch("/forgotten")).status).toBe(404);
+  expect((await send("/forgotten")).status).toBe(401);
+});
+
+it("a GET that does something needs the right to write", async () => {
+  expect(ruleFor("GET", "/threads/x/stream")?.access).toBe("read");
+  expect(ruleFor("HEAD", "/threads/x")?.access).toBe("read");
+  expect(ruleFor("GET", "/api/threads/x/stream/events", true)?.access).toBe("write");
+
+  const caller = await newCaller();
+  const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read"] } });
+  const { key } = await made.json<{ key: string }>();
+  const status = async (path: string, headers: Record<string, string> = {}) =>
+    (await send(path, { headers: { "x-api-key": key, ...headers } })).status;
+  const thread = `/threads/${crypto.randomUUID()}`;
+  const join = `${thread}/runs/${crypto.randomUUID()}/join`;
+  expect(await status(join)).toBe(404);
+  expect(await status(`${join}?cancel_on_disconnect=0`)).toBe(404);
+  expect(await status(`${join}?a=1&cancel_on_disconnect=false`)).toBe(404);
+  expect(await status(`${join}?cancel_on_disconnect=1`)).toBe(403);
+  expect(await status(`${join}?a=1&cancel_on_disconnect=true`)).toBe(403);
+  expect(await status(`${join}?cancel%5Fon_disconnect=1`)).toBe(403);
+  expect(await status(`${thread}/stream`, { upgrade: "websocket" })).toBe(403);
+});
+
+it("secrets stay out of logs and errors", async () => {
+  const lines: unknown[] = [];
+  for (const level of ["log", "info", "warn", "error", "debug"] as const) {
+    vi.spyOn(console, level).mockImplementation((...words: unknown[]) => void lines.push(words));
+  }
+  const caller = await newCaller();
+  const tokens = await newTokens(caller);
+  const answers = [
+    await caller.fetch("/api/v1/api-keys", { body: `{"name": "${caller.key}`, method: "POST" }),
+    await caller.fetch("/api/v1/api-keys", { body: { name: 1, secret: caller.key } }),
+    await send("/oauth/token", { body: `refresh_token=${tokens.refresh_token}` }),
+    await send(`/nothing?key=x`, { headers: { "x-api-key": `${caller.key}x` } }),
+    await send("/nothing", { headers: { authorization: `Bearer ${tokens.access_token}x` } }),
+  ];
+  vi.restoreAllMocks();
+  const written = JSON.stringify(lines) + (await Promise.all(answers.map((answer) => answer.text()))).join("\n");
+  for (const secret of [caller.key, tokens.access_token, tokens.refresh_token]) expect(written).not.toContain(secret);
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { newCaller } from "../support/caller.ts";
+import { get } from "../threads/client.ts";
+import { command, human, read } from "./client.ts";
+
+interface Listed {
+  id: string;
+  title: string;
+  updatedAt: string;
+}
+
+describe("the application's threads", () => {
+  it("begin with GET state, 404, and POST state", async () => {
+    const caller = await newCaller();
+    const path = `/api/threads/${crypto.randomUUID()}/state`;
+    expect((await caller.fetch(path)).status).toBe(404);
+    const made = await caller.fetch(path, { body: { values: { messages: [] } } });
+    expect(made.status).toBe(200);
+    const state = await made.json<Record<string, unknown>>();
+    expect(Object.keys(state)).toEqual(
+      expect.arrayContaining(["values", "next", "tasks", "checkpoint", "metadata", "created_at", "parent_checkpoint"]),
+    );
+    expect(await get(caller, path)).toEqual(state);
+    const again = await caller.fetch(path, { body: {} });
+    expect(await again.json()).toEqual(state);
+    const wrong = await caller.fetch(path, { body: { values: { messages: [] }, as_node: "nobody" } });
+    expect(wrong.status).toBe(422);
+  });
+
+  it("are listed with their titles, newest first", async () => {
+    const caller = await newCaller();
+    const [first, second, third] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    await caller.fetch(`/api/threads/${first}/state`, { body: {} });
+    const long = "Tell me about rivers and lakes. ".repeat(5);
+    await command(caller, second, "run.start", { assistant_id: "_", input: human(long) });
+    await read(caller, second);
+    await command(caller, third, "run.start", { assistant_id: "_", input: human("How  deep\nis it?") });
+    const titles = async () => (await get<Listed[]>(caller, "/api/threads")).map(({ id, title }) => [id, title]);
+    const expected = [
+      [third, "How deep is it?"],
+      [second, long.slice(0, 80)],
+      [first, "New conversation"],
+    ];
+    await read(caller, third);
+    expect(await titles()).toEqual(expected);
+    const page = await caller.fetch("/api/threads?limit=1&offset=1");
+    expect((await page.json<Listed[]>()).map(({ id }) => id)).toEqual([second]);
+    expect(page.headers.get("x-pagination-next")).toBe("2");
+    expect(await get(await newCaller(), "/api/threads")).toEqual([]);
+  });
+
+  it("have a title even when their state is too large for the index", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const message = { type: "human", content: `Large: ${"x".repeat(100_000)}` };
+    await command(caller, thread, "run.start", { assistant_id: "echo", input: { messages: [message] } });
+    await read(caller, thread, { channels: ["lifecycle"] });
+    expect((await get<Listed[]>(caller, "/api/threads"))[0]?.title).toBe(`Large: ${"x".repeat(73)}`);
+  });
+
+  it("page through their past, and are gone when deleted", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", { assistant_id: "echo", input: human("hello") });
+    await read(caller, thread);
+    const history = async (body: object) =>
+      (await caller.fetch(`/api/threads/${thread}/history`, { body })).json<
+        { checkpoint: { checkpoint_id: string } }[]
+      >();
+    const all = await history({});
+    expect(all.length).toBeGreaterThan(1);
+    const [first] = await history({ limit: 1 });
+    const before = { configurable: { checkpoint_id: first?.checkpoint.checkpoint_id } };
+    expect([first, ...(await history({ before }))]).toEqual(all);
+    const stream = await caller.fetch(`/threads/${thread}/stream`, { body: { channels: ["values"], since: 1 } });
+    for (const attempt of [1, 2]) {
+      const gone = await caller.fetch(`/api/threads/${thread}`, { method: "DELETE" });
+      expect([attempt, gone.status]).toEqual([attempt, 204]);
+    }
+    // Readers of a log that is gone are let go.
+    await stream.text();
+    expect((await caller.fetch(`/api/threads/${thread}/state`)).status).toBe(404);
+    expect((await caller.fetch(`/api/threads/${thread}/history`, { body: {} })).status).toBe(404);
+    expect(await get(caller, "/api/threads")).toEqual([]);
+  });
+});
+
+describe("a thread at work", () => {
+  it("does not read as idle, before its first checkpoint either", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", { assistant_id: "_", input: human("hello") });
+    const { next } = await get<{ next: string[] }>(caller, `/api/threads/${thread}/state`);
+    expect(next.length).toBeGreaterThan(0);
+    await read(caller, thread);
+    expect(await get(caller, `/api/threads/${thread}/state`)).toMatchObject({ next: [] });
+  });
+
+  it("is stopped as the clients do it, and says so", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const { result } = await command(caller, thread, "run.start", { assistant_id: "_", input: human("hello") });
+    const path = `/api/threads/${thread}/runs/${String(result.run_id)}/cancel?wait=0&action=interrupt`;
+    expect((await caller.fetch(path, { method: "POST" })).ok).toBe(true);
+    const events = await read(caller, thread);
+    expect(events.at(-1)?.params.data).toMatchObject({ event: "interrupted" });
+  });
+});

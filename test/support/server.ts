@@ -1,0 +1,105 @@
+/** The built Worker, started for real, with a workspace and a key of it. For tests that run in Node. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestHarness } from "wrangler";
+import { type LocalServer, localConfig, migrate, newKey, quietPort, serve } from "../../scripts/local-server.ts";
+
+const SECRETS = {
+  ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+  WEIR_ADMIN_KEY: "admin-key-of-the-tests",
+};
+
+export interface Access {
+  url: string;
+  workspaceId: string;
+  key: string;
+  /** What a call of this workspace carries. */
+  headers: Record<string, string>;
+}
+
+export interface TestServer extends Access {
+  /** One more workspace with a key. */
+  another(): Promise<Access>;
+  stop(): Promise<void>;
+}
+
+async function access(url: string): Promise<Access> {
+  const made = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
+  return { url, ...made, headers: { "x-api-key": made.key } };
+}
+
+/**
+ * The quick way: wrangler's test harness, in this process, with storage of its own. The Worker's outgoing requests go
+ * through this process's `fetch`. `vars` are settings such as OPENAI_API_KEY.
+ */
+export async function startServer(
+  vars: Record<string, string> = {},
+  configPath: string = localConfig(),
+): Promise<CountingServer> {
+  const secrets = { ...SECRETS, OFFLINE_MODEL_DELAY_MS: "0", ...vars };
+  const harness = createTestHarness({
+    root: join(import.meta.dirname, "..", ".."),
+    workers: [{ configPath, secrets }],
+  });
+  const { url } = await harness.listen();
+  await harness.getWorker().applyD1Migrations("DB");
+  const origin = url.origin;
+  const { THREAD } = await harness.getWorker<Env>().getEnv();
+  const own = await access(origin);
+  return {
+    ...own,
+    another: () => access(origin),
+    rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
+    stop: () => harness.close(),
+  };
+}
+
+/** The configuration of this Worker with the graphs that only tests deploy (worker.ts). */
+export function withTestGraphs(): string {
+  const config = readFileSync(localConfig(), "utf8").replace(
+    'main = "src/index.ts"',
+    'main = "test/support/worker.ts"',
+  );
+  const file = join(import.meta.dirname, "..", "..", "wrangler.graphs.local.toml");
+  writeFileSync(file, config);
+  return file;
+}
+
+export interface CountingServer extends TestServer {
+  /** Rows that the Durable Object of a thread wrote since it woke. */
+  rowsWritten(threadId: string): Promise<number>;
+}
+
+export interface KillableServer extends TestServer {
+  /** Where its state lies. */
+  persistTo: string;
+  /** SIGKILL to the whole process group, at once. */
+  kill(): Promise<void>;
+  /** Starts again on the same state and the same address. */
+  restart(): Promise<void>;
+}
+
+/** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
+export async function startKillable(vars: Record<string, string> = {}): Promise<KillableServer> {
+  const persistTo = mkdtempSync(join(tmpdir(), "weir-"));
+  const envFile = join(persistTo, "secrets.env");
+  const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
+  writeFileSync(envFile, lines.join("\n"));
+  migrate(persistTo);
+  const options = { port: await quietPort(), persistTo, envFile, group: "own" as const };
+  let server: LocalServer = await serve(options);
+  return {
+    ...(await access(server.url)),
+    another: () => access(server.url),
+    persistTo,
+    kill: () => server.stop("SIGKILL"),
+    async restart() {
+      server = await serve(options);
+    },
+    async stop() {
+      await server.stop("SIGKILL");
+      rmSync(persistTo, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,6 @@
+/** The Worker with the test graphs, for tests in Node that need them: `startServer(vars, withTestGraphs())`. */
+import "./graphs.ts";
+import "./streaming-graphs.ts";
+
+export { default } from "../../src/index.ts";
+export * from "../../src/index.ts";

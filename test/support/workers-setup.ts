@@ -1,0 +1,11 @@
+/** Before each file of workerd tests: in workerd for sure, and with the tables in place. */
+import { applyD1Migrations, type D1Migration } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+
+if (navigator.userAgent !== "Cloudflare-Workers") throw new Error("These tests must run in workerd.");
+
+await applyD1Migrations(env.DB, (env as Env & { TEST_MIGRATIONS: D1Migration[] }).TEST_MIGRATIONS);
+
+// Written by hand, so making the migrations anew loses it: `git checkout main -- migrations/0001_store_text.sql`.
+const index = await env.DB.prepare("SELECT 1 FROM sqlite_master WHERE name = 'store_text'").first();
+if (!index) throw new Error("migrations/0001_store_text.sql is missing: take it from main.");

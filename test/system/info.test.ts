@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { send } from "../support/caller.ts";
+
+describe("what anybody may ask", () => {
+  it("is whether the server and its database answer", async () => {
+    for (const path of ["/ok", "/ok?check_db=1", "/ok?check_db=0"]) {
+      expect(await (await send(path)).json()).toEqual({ ok: true });
+    }
+    expect((await send("/ok?check_db=maybe")).status).toBe(422);
+  });
+
+  it("is what the server is and can do", async () => {
+    expect(await (await send("/info")).json()).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      langgraph_js_version: expect.stringMatching(/^1\./),
+      context: "js",
+      flags: { assistants: true, crons: true, langsmith: true, store_search: "text" },
+      batch_ingest_config: { use_multipart_endpoint: true, size_limit: expect.any(Number) },
+    });
+  });
+
+  it("is the reference page, which loads nothing from elsewhere", async () => {
+    const page = await send("/docs");
+    expect(page.headers.get("content-type")).toContain("text/html");
+    const html = await page.text();
+    expect(html).toContain("openapi.json");
+    expect(html).not.toMatch(/(src|href)="https?:|url\(|@import|import\(/);
+  });
+});

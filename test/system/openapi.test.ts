@@ -1,0 +1,82 @@
+import Ajv2020 from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { isPublic } from "../../src/auth/public.ts";
+import { send } from "../support/caller.ts";
+
+interface Operation {
+  operationId: string;
+  summary?: string;
+  tags?: string[];
+  security?: object[];
+  parameters?: { in: string; name: string; required?: boolean; schema: object }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { description?: string; $ref?: string; content?: Record<string, { schema: object }> }>;
+}
+interface Description {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, object>>;
+}
+
+const described = async () => (await send("/openapi.json")).json<Description>();
+const METHODS = new Set(["get", "put", "post", "delete", "patch", "options", "head"]);
+
+it("every route is described", async () => {
+  const { paths } = await described();
+  const routes = app.routes.filter(({ method, path }) => method !== "ALL" && !path.includes("*"));
+  expect(routes.length).toBeGreaterThan(20);
+  const undescribed = routes.filter(({ method, path }) => {
+    const name = path.replaceAll(/:([a-zA-Z_]+)(\{[^}]*\})?\??/g, "{$1}").replace(/(.)\/$/, "$1");
+    const operation = paths[name]?.[method.toLowerCase()];
+    return !operation?.summary || !operation.tags?.length;
+  });
+  expect(undescribed.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+});
+
+/** Breaches of OpenAPI 3.1 in one operation, as far as our own code could make them. */
+function breaches(path: string, method: string, operation: Operation, isSchema: (schema: object) => boolean): string[] {
+  const parameters = operation.parameters ?? [];
+  const inPath = parameters.filter((one) => one.in === "path");
+  const wanted = new Set([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  const bodies = Object.values(operation.requestBody?.content ?? {});
+  const responses = Object.entries(operation.responses);
+  const rules: Record<string, boolean> = {
+    "the path begins with a slash": path.startsWith("/"),
+    "the method is one of HTTP's": METHODS.has(method),
+    "each name in the path is a required parameter":
+      inPath.every(({ name, required }) => required && wanted.delete(name)) && wanted.size === 0,
+    "parameters have schemas": parameters.every(({ schema }) => isSchema(schema)),
+    "bodies have schemas": bodies.every(({ schema }) => isSchema(schema)),
+    "there are responses": responses.length > 0,
+    "responses have a status": responses.every(([status]) => /^([1-5](\d\d|XX)|default)$/.test(status)),
+    "responses have a description": responses.every(([, response]) => response.$ref ?? response.description),
+    "public routes need no credential": !isPublic(path) || operation.security?.length === 0,
+  };
+  return Object.entries(rules).flatMap(([rule, kept]) => (kept ? [] : [`${method} ${path}: ${rule}`]));
+}
+
+it("the description is valid OpenAPI 3.1", async () => {
+  const description = await described();
+  expect(description).toMatchObject({ openapi: "3.1.0", info: { title: "Weir", version: expect.any(String) } });
+  const ajv = new Ajv2020({ strict: false });
+  addFormats(ajv);
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const isSchema = (schema: object) => ajv.validateSchema(schema) === true;
+  expect(operations.flatMap(({ path, method, operation }) => breaches(path, method, operation, isSchema))).toEqual([]);
+  expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
+});
+
+it("every reference leads somewhere", async () => {
+  const description = await described();
+  const references = [...JSON.stringify(description).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+    ([, pointer]) => pointer ?? "",
+  );
+  const at = (value: unknown, name: string) => (value as Record<string, unknown> | undefined)?.[name];
+  expect(references.length).toBeGreaterThan(0);
+  expect(references.filter((pointer) => pointer.split("/").reduce<unknown>(at, description) === undefined)).toEqual([]);
+});

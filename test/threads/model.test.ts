@@ -1,0 +1,172 @@
+/**
+ * Random sequences of operations on threads, against a small model of what they must leave behind.
+ * `SEQUENCES=20000 SEED=…` runs more, or the same again.
+ */
+import { expect, it } from "vitest";
+import { generator, SEED } from "../support/random.ts";
+import { newCaller, type Caller } from "../support/caller.ts";
+import { get, newThread, say } from "./client.ts";
+
+interface ModelThread {
+  id: string;
+  /** Texts of the finished turns. */
+  turns: string[];
+  /** An approval that waits for its answer. */
+  waiting: boolean;
+  graph?: "echo" | "approval";
+  /** Runs that a later moment would start. */
+  late: string[];
+  runs: Map<string, string>;
+}
+
+type Picker = <T>(from: T[]) => T | undefined;
+type Operation = (caller: Caller, model: ModelThread[], random: Picker, log: string[]) => Promise<void>;
+
+interface RunBody {
+  run_id: string;
+  status: string;
+}
+
+async function start(caller: Caller, thread: ModelThread, body: object): Promise<RunBody> {
+  const run = await (await caller.fetch(`/threads/${thread.id}/runs`, { body })).json<RunBody>();
+  await get(caller, `/threads/${thread.id}/runs/${run.run_id}/join`);
+  return run;
+}
+
+const operations: Record<string, Operation> = {
+  async create(caller, model) {
+    model.push({ id: await newThread(caller), turns: [], waiting: false, late: [], runs: new Map() });
+  },
+  async echo(caller, model, random, log) {
+    const thread = random(model.filter(({ graph, late }) => graph !== "approval" && late.length === 0));
+    if (!thread) return;
+    const text = `t${log.length}`;
+    const run = await start(caller, thread, { assistant_id: "echo", input: say(text) });
+    thread.graph = "echo";
+    thread.turns.push(text, `You said: ${text}`);
+    thread.runs.set(run.run_id, "success");
+  },
+  async ask(caller, model, random) {
+    const thread = random(model.filter((one) => one.graph !== "echo" && !one.waiting && one.late.length === 0));
+    if (!thread) return;
+    const run = await start(caller, thread, { assistant_id: "approval", input: say("Write to ada@example.com: hi") });
+    thread.graph = "approval";
+    thread.waiting = true;
+    thread.runs.set(run.run_id, "interrupted");
+  },
+  async answer(caller, model, random) {
+    const thread = random(model.filter((one) => one.waiting && one.late.length === 0));
+    if (!thread) return;
+    const type = random(["approve", "reject"]) ?? "approve";
+    const command = { resume: { decisions: [{ type, message: "no" }] } };
+    const run = await start(caller, thread, { assistant_id: "approval", command });
+    thread.waiting = false;
+    thread.runs.set(run.run_id, "success");
+  },
+  async later(caller, model, random) {
+    const thread = random(model.filter((one) => one.graph === "echo"));
+    if (!thread) return;
+    const body = { assistant_id: "echo", input: say("never"), after_seconds: 3600 };
+    const run = await (await caller.fetch(`/threads/${thread.id}/runs`, { body })).json<RunBody>();
+    thread.late.push(run.run_id);
+    thread.runs.set(run.run_id, "pending");
+  },
+  async reject(caller, model, random) {
+    const thread = random(model.filter((one) => one.late.length > 0));
+    if (!thread) return;
+    const body = { assistant_id: "echo", input: say("no"), multitask_strategy: "reject" };
+    expect((await caller.fetch(`/threads/${thread.id}/runs`, { body })).status).toBe(409);
+  },
+  async replace(caller, model, random, log) {
+    const thread = random(model.filter((one) => one.late.length > 0));
+    if (!thread) return;
+    const strategy = random(["interrupt", "rollback"]) ?? "interrupt";
+    const text = `r${log.length}`;
+    const run = await start(caller, thread, { assistant_id: "echo", input: say(text), multitask_strategy: strategy });
+    for (const id of thread.late) {
+      if (strategy === "rollback") thread.runs.delete(id);
+      else thread.runs.set(id, "interrupted");
+    }
+    thread.late = [];
+    thread.turns.push(text, `You said: ${text}`);
+    thread.runs.set(run.run_id, "success");
+  },
+  async cancel(caller, model, random) {
+    const thread = random(model.filter((one) => one.late.length > 0));
+    const id = thread?.late.pop();
+    if (!thread || !id) return;
+    const action = random(["interrupt", "rollback"]);
+    await caller.fetch(`/threads/${thread.id}/runs/${id}/cancel?wait=1&action=${action}`, { method: "POST" });
+    if (action === "rollback") thread.runs.delete(id);
+    else thread.runs.set(id, "interrupted");
+  },
+  async copy(caller, model, random) {
+    const thread = random(model);
+    if (!thread || model.length > 6) return;
+    const response = await caller.fetch(`/threads/${thread.id}/copy`, { method: "POST" });
+    const { thread_id } = await response.json<{ thread_id: string }>();
+    model.push({ ...thread, id: thread_id, turns: [...thread.turns], late: [], runs: new Map() });
+  },
+  async remove(caller, model, random) {
+    const thread = random(model);
+    if (!thread || model.length < 2) return;
+    expect((await caller.fetch(`/threads/${thread.id}`, { method: "DELETE" })).status).toBe(204);
+    expect((await caller.fetch(`/threads/${thread.id}`)).status).toBe(404);
+    model.splice(model.indexOf(thread), 1);
+  },
+};
+
+async function check(caller: Caller, model: ModelThread[]): Promise<void> {
+  for (const thread of model) {
+    const state = await get<{ status: string; values: { messages?: { content: string }[] } | null }>(
+      caller,
+      `/threads/${thread.id}`,
+    );
+    const status = thread.late.length > 0 ? "busy" : thread.waiting ? "interrupted" : "idle";
+    expect(state.status).toBe(status);
+    const texts = (state.values?.messages ?? []).map((message) => message.content);
+    expect(thread.graph === "approval" ? [] : texts).toEqual(thread.turns);
+    const runs = await get<RunBody[]>(caller, `/threads/${thread.id}/runs?limit=100`);
+    expect(new Map(runs.map((run) => [run.run_id, run.status]))).toEqual(thread.runs);
+  }
+  await expect
+    .poll(async () => {
+      const found = await (
+        await caller.fetch("/threads/search", { body: { limit: 100 } })
+      ).json<{ thread_id: string; status: string }[]>();
+      return new Map(found.map((one) => [one.thread_id, one.status]));
+    })
+    .toEqual(
+      new Map(model.map((one) => [one.id, one.late.length > 0 ? "busy" : one.waiting ? "interrupted" : "idle"])),
+    );
+}
+
+const SEQUENCES = Number(process.env.SEQUENCES || 200);
+
+// oxlint-disable-next-line vitest/expect-expect -- they are in the operations and in `check`
+it(
+  `${SEQUENCES} random sequences leave what the model says (SEED=${SEED})`,
+  { timeout: 100 * SEQUENCES + 300_000 },
+  async () => {
+    for (let sequence = 0; sequence < SEQUENCES; sequence++) {
+      const next = generator(SEED + sequence);
+      const random: Picker = (from) => from[Math.floor(next() * from.length)];
+      const caller = await newCaller();
+      const model: ModelThread[] = [];
+      const log: string[] = [];
+      try {
+        await operations.create?.(caller, model, random, log);
+        for (let step = 0; step < 6; step++) {
+          const name = random(Object.keys(operations)) ?? "echo";
+          log.push(name);
+          await operations[name]?.(caller, model, random, log);
+        }
+        await check(caller, model);
+      } catch (error) {
+        throw new Error(`Sequence with seed ${SEED + sequence} (${log.join(", ")}): ${String(error)}`, {
+          cause: error,
+        });
+      }
+    }
+  },
+);

@@ -1,0 +1,155 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { DAY, NOON, projectId, runParts, sendMultipart, type Sent, sentRun } from "../support/traces.ts";
+
+interface Page {
+  runs: { id: string; name: string }[];
+  cursors: { next: string | null };
+}
+
+const DAY_MICROS = 86_400_000_000;
+
+async function query(caller: Caller, body: object): Promise<Response> {
+  return caller.fetch("/api/v1/runs/query", { body });
+}
+
+async function names(caller: Caller, body: object): Promise<string[]> {
+  return (await (await query(caller, body)).json<Page>()).runs.map(({ name }) => name);
+}
+
+let caller: Caller;
+let other: Caller;
+let session: string;
+let root: Sent;
+let feedbackId: string;
+
+beforeAll(async () => {
+  [caller, other] = [await newCaller(), await newCaller()];
+  root = sentRun(NOON, { name: "root", end_time: NOON / 1000 + 1000 });
+  const child = sentRun(NOON + 1_000, { name: "child", run_type: "llm" }, root);
+  const tomorrow = sentRun(NOON + DAY_MICROS, { name: "late child" }, root);
+  const before = sentRun(NOON - 3 * DAY_MICROS, { name: "earlier" });
+  await sendMultipart(
+    caller,
+    [root, child, tomorrow, before].flatMap((run) => runParts("post", run)),
+  );
+  session = await projectId(caller);
+  const given = await caller.fetch("/feedback", { body: { run_id: root.id, key: "mood", value: "good" } });
+  feedbackId = (await given.json<{ id: string }>()).id;
+});
+
+describe("a query", () => {
+  it("goes over days, in either order", async () => {
+    expect(await names(caller, { session: [session] })).toEqual(["late child", "child", "root", "earlier"]);
+    expect(await names(caller, { session: [session], order: "asc" })).toEqual([
+      "earlier",
+      "root",
+      "child",
+      "late child",
+    ]);
+    const window = { start_time: "2026-11-20T00:00:00Z", end_time: "2026-11-21T00:00:00Z" };
+    expect(await names(caller, { session: [session], ...window })).toEqual(["child", "root"]);
+    expect(await names(caller, { trace: root.id, order: "asc" })).toEqual(["root", "child", "late child"]);
+    expect(await names(caller, { parent_run: root.id, order: "asc" })).toEqual(["child", "late child"]);
+  });
+
+  it("is paged without a gap and without a repetition", async () => {
+    for (const order of ["asc", "desc"]) {
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Page = await (await query(caller, { session: [session], limit: 1, order, cursor })).json<Page>();
+        seen.push(...page.runs.map(({ name }) => name));
+        cursor = page.cursors.next;
+      } while (cursor);
+      expect(seen.toSorted()).toEqual(["child", "earlier", "late child", "root"]);
+    }
+  });
+
+  it("gives the fields that are selected, and those that every run has", async () => {
+    const response = await query(caller, { session: [session], select: ["tags"], filter: 'eq(name, "root")' });
+    const [run] = (await response.json<{ runs: object[] }>()).runs;
+    expect(Object.keys(run ?? {}).sort()).toEqual(
+      ["app_path", "dotted_order", "id", "name", "run_type", "session_id", "status", "tags", "trace_id"].sort(),
+    );
+  });
+
+  it.each([
+    ["no scope", {}, 400, "at least one of 'session'"],
+    [
+      "a limit over 100",
+      { session: [crypto.randomUUID()], limit: 101 },
+      400,
+      "limit exceeds maximum allowed value of 100",
+    ],
+    ["a filter with a fault", { session: [crypto.randomUUID()], filter: 'eq(name "x")' }, 400, "at position 8"],
+    ["a cursor of another kind", { session: [crypto.randomUUID()], cursor: "abc" }, 422, "cursor"],
+    ["an id that is none", { session: ["mine"] }, 422, "UUID"],
+    ["a time that is none", { session: [crypto.randomUUID()], start_time: "noon" }, 422, "expected a time"],
+  ])("with %s is refused", async (_name, body, status, detail) => {
+    const response = await query(caller, body);
+    expect(response.status).toBe(status);
+    expect((await response.json<{ detail: string }>()).detail).toContain(detail);
+  });
+});
+
+describe("another workspace's ids", () => {
+  it("are as good as unknown ones", async () => {
+    const paths = (run: string, project: string, feedback: string) => [
+      `GET /runs/${run}`,
+      `GET /api/v2/runs/${run}?project_id=${project}`,
+      `GET /sessions/${project}`,
+      `PATCH /sessions/${project}`,
+      `DELETE /sessions/${project}`,
+      `GET /feedback/${feedback}`,
+      `PATCH /feedback/${feedback}`,
+      `DELETE /feedback/${feedback}`,
+      `GET /feedback?run=${run}`,
+    ];
+    const answers = (list: string[]) =>
+      Promise.all(
+        list.map(async (line) => {
+          const [method, path = ""] = line.split(" ");
+          const response = await other.fetch(path, { method, ...(method === "PATCH" ? { body: {} } : {}) });
+          return [response.status, await response.text()];
+        }),
+      );
+    const unknown = () => crypto.randomUUID();
+    const foreign = await answers(paths(root.id, session, feedbackId));
+    expect(foreign).toEqual(await answers(paths(unknown(), unknown(), unknown())));
+    expect(await names(other, { session: [session] })).toEqual([]);
+    expect(await names(other, { id: [root.id] })).toEqual([]);
+    expect(await names(other, { trace: root.id })).toEqual([]);
+    const feedback = await other.fetch("/feedback", { body: { run_id: root.id, key: "mood" } });
+    expect(feedback.status).toBe(404);
+    expect(await names(caller, { session: [session] })).toHaveLength(4);
+  });
+});
+
+describe("a partition", () => {
+  it("tells D1 what it holds, and goes when its time is over", async () => {
+    const mine = await newCaller();
+    await sendMultipart(mine, runParts("post", sentRun(NOON)));
+    await sendMultipart(mine, runParts("post", sentRun(NOON + 1)));
+    const project = await projectId(mine);
+    const stub = env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${mine.workspaceId}/${project}/${DAY}`));
+    await runDurableObjectAlarm(stub);
+    const counted = () =>
+      env.DB.prepare("SELECT rows FROM trace_partitions WHERE project_id = ?").bind(project).first<{ rows: number }>();
+    expect(await counted()).toEqual({ rows: 2 });
+    await runInDurableObject(stub, (_instance, state) => {
+      const long = Date.now() - 500 * 86_400_000;
+      state.storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", JSON.stringify(long));
+      const identity = { workspaceId: mine.workspaceId, projectId: project, day: "2020-01-01", traceTier: "longlived" };
+      state.storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'identity'", JSON.stringify(identity));
+    });
+    await runDurableObjectAlarm(stub);
+    expect(
+      await runInDurableObject(
+        stub,
+        (_instance, state) => state.storage.sql.exec("SELECT count(*) n FROM runs").one()["n"],
+      ),
+    ).toBe(0);
+  });
+});

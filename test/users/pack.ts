@@ -1,0 +1,40 @@
+/** A registry as a deployment could write it: two users, each of whom sees only their own, and an application. */
+import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
+import { Hono } from "hono";
+import { z } from "zod";
+import "../../src/runtime/als.ts";
+import { START, StateGraph, StateSchema } from "@langchain/langgraph";
+
+/** Says whose run it is. */
+export const whoami = new StateGraph(new StateSchema({ who: z.string().optional() }))
+  .addNode("tell", (_state, config) => {
+    const { langgraph_auth_user: user } = config.configurable as { langgraph_auth_user?: { identity: string } };
+    return { who: user?.identity ?? "nobody" };
+  })
+  .addEdge(START, "tell")
+  .compile();
+
+export const auth = new Auth()
+  .authenticate((request: Request) => {
+    const name = /^Bearer user-(\w+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (!name) throw new HTTPException(401, { message: "Who are you?" });
+    return { identity: name, permissions: name === "reader" ? [] : ["write"] };
+  })
+  .on("*", ({ value, user, permissions, action }) => {
+    if (!permissions.includes("write") && !["read", "search", "get"].includes(action)) return false;
+    const given = value as { metadata?: Record<string, unknown> };
+    given.metadata = { ...given.metadata, owner: user.identity };
+    return { owner: user.identity };
+  })
+  .on("store", ({ value, user }) => {
+    const given = value as { namespace: string[] };
+    given.namespace = [user.identity, ...given.namespace];
+  });
+
+export const app = new Hono()
+  .use("*", async (c, next) => {
+    await next();
+    c.header("x-pack", "yes");
+  })
+  .get("/hello/:name", (c) => c.json({ hello: c.req.param("name") }))
+  .post("/runs/special", (c) => c.json({ special: true }));

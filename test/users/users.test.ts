@@ -1,0 +1,235 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Hono } from "hono";
+import { app } from "../../src/app.ts";
+import { authenticate } from "../../src/auth/authenticate.ts";
+import { graphs } from "../../src/graphs/index.ts";
+import { configurableOf } from "../../src/threads/request.ts";
+import { problemResponse, toProblem } from "../../src/http/problem.ts";
+import type { App } from "../../src/http/types.ts";
+import { guardUsers } from "../../src/users/guard.ts";
+import { custom } from "../../src/users/registry.ts";
+import { newCaller } from "../support/caller.ts";
+import * as pack from "./pack.ts";
+
+Object.assign(custom, { auth: pack.auth, app: pack.app });
+Object.assign(graphs, { echo: pack.whoami });
+// As app.ts mounts it: that has happened by now, without an application of the user's.
+const own = new Hono<App>()
+  .use(authenticate, guardUsers)
+  .route("/", pack.app as unknown as Hono<App>)
+  .route("/", app);
+own.onError((error) => problemResponse(toProblem(error)));
+
+const send = (
+  path: string,
+  { body, method, headers = {} }: { body?: unknown; method?: string; headers?: Record<string, string> },
+  through = app,
+) =>
+  through.fetch(
+    new Request(`https://weir.test${path}`, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: { "content-type": "application/json", ...headers },
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    }),
+    env,
+    createExecutionContext(),
+  );
+
+type Made = Record<string, string>;
+
+const call = (user: string, path: string, body?: unknown, method?: string, through = app) =>
+  send(path, { body, method, headers: { authorization: `Bearer user-${user}` } }, through);
+async function made(user: string, path: string, body: unknown): Promise<Made> {
+  const response = await call(user, path, body);
+  expect(response.status).toBe(200);
+  return response.json<Made>();
+}
+const json = async (response: Response) => response.json<Record<string, unknown>>();
+
+const input = {};
+let thread: string;
+let run: string;
+let assistant: string;
+let cron: string;
+beforeAll(async () => {
+  thread = (await json(await call("ada", "/threads", {}))).thread_id as string;
+  assistant = (await json(await call("ada", "/assistants", { graph_id: "echo" }))).assistant_id as string;
+  cron = (await json(await call("ada", "/runs/crons", { assistant_id: "echo", schedule: "0 0 1 1 *" })))
+    .cron_id as string;
+  run = (await json(await call("ada", `/threads/${thread}/runs`, { assistant_id: "echo", input }))).run_id as string;
+  await call("ada", `/threads/${thread}/runs/${run}/join`);
+  await call("ada", "/store/items", { namespace: ["n"], key: "k", value: { text: "secret" } }, "PUT");
+});
+
+describe("a user of the deployment's own Auth", () => {
+  it("reads, streams and changes what is theirs", async () => {
+    const [found] = await (await call("ada", "/threads/search", {})).json<Made[]>();
+    expect(found).toMatchObject({ thread_id: thread, metadata: { owner: "ada" } });
+    expect(await (await call("ada", "/threads/count", {})).json()).toBe(1);
+    expect(await json(await call("ada", `/threads/${thread}/runs/${run}/join`))).toEqual({ who: "ada" });
+    for (const path of [`/threads/${thread}`, `/threads/${thread}/state`, `/threads/${thread}/runs/${run}`]) {
+      expect((await call("ada", path)).status).toBe(200);
+    }
+    const streamed = await call("ada", `/threads/${thread}/runs/stream`, { assistant_id: assistant, input });
+    expect(await streamed.text()).toContain('"who":"ada"');
+    expect((await call("ada", `/assistants/${assistant}`)).status).toBe(200);
+    const patched = await call("ada", `/assistants/${assistant}`, { metadata: { k: 1 } }, "PATCH");
+    expect(await json(patched)).toMatchObject({ metadata: { owner: "ada", k: 1 } });
+    expect(await json(await call("ada", `/runs/crons/${cron}`))).toMatchObject({ user_id: "ada" });
+    expect(await json(await call("ada", "/store/items?namespace=n&key=k"))).toMatchObject({ namespace: ["ada", "n"] });
+    expect(await json(await call("ada", "/store/items/search", { namespace_prefix: [] }))).toMatchObject({
+      items: [{ key: "k" }],
+    });
+    expect(await json(await call("ada", "/runs/wait", { assistant_id: "echo", input }))).toEqual({ who: "ada" });
+  });
+
+  it("owns what a run makes", async () => {
+    const id = crypto.randomUUID();
+    await call("ada", `/threads/${id}/runs/wait`, { assistant_id: "echo", input, if_not_exists: "create" });
+    expect((await call("ada", `/threads/${id}`)).status).toBe(200);
+    expect((await call("bob", `/threads/${id}`)).status).toBe(404);
+    const kept = await made("ada", "/runs", { assistant_id: "echo", input, on_completion: "keep" });
+    expect((await call("ada", `/threads/${kept.thread_id}`)).status).toBe(200);
+    expect((await call("bob", `/runs/${kept.run_id}/join`)).status).toBe(404);
+    await call("ada", `/threads/${id}`, undefined, "DELETE");
+    await call("ada", `/threads/${kept.thread_id}`, undefined, "DELETE");
+  });
+
+  /** Every route that names a thing of ada's, as bob calls it. */
+  const foreign: [method: string, path: () => string, body?: unknown][] = [
+    ["GET", () => `/threads/${thread}`],
+    ["PATCH", () => `/threads/${thread}`, { metadata: { owner: "bob" } }],
+    ["DELETE", () => `/threads/${thread}`],
+    ["GET", () => `/threads/${thread}/state`],
+    ["POST", () => `/threads/${thread}/state`, { values: {} }],
+    ["POST", () => `/threads/${thread}/history`, {}],
+    ["GET", () => `/threads/${thread}/history`],
+    ["POST", () => `/threads/${thread}/copy`, {}],
+    ["GET", () => `/threads/${thread}/stream`],
+    ["GET", () => `/threads/${thread}/storage`],
+    ["POST", () => `/threads/${thread}/commands`, { id: 1, method: "run.start", params: { assistant_id: "echo" } }],
+    ["POST", () => `/threads/${thread}/stream/events`, { channels: ["values"] }],
+    ["POST", () => `/threads/${thread}/runs`, { assistant_id: "echo" }],
+    ["POST", () => `/threads/${thread}/runs/stream`, { assistant_id: "echo" }],
+    ["POST", () => `/threads/${thread}/runs/wait`, { assistant_id: "echo", if_not_exists: "create" }],
+    ["POST", () => `/threads/${thread}/runs/crons`, { assistant_id: "echo", schedule: "* * * * *" }],
+    ["GET", () => `/threads/${thread}/runs`],
+    ["GET", () => `/threads/${thread}/runs/${run}`],
+    ["GET", () => `/threads/${thread}/runs/${run}/join`],
+    ["GET", () => `/threads/${thread}/runs/${run}/stream`],
+    ["POST", () => `/threads/${thread}/runs/${run}/cancel`, {}],
+    ["DELETE", () => `/threads/${thread}/runs/${run}`],
+    ["POST", () => "/runs/cancel", { thread_id: "THREAD", run_ids: [] }],
+    ["GET", () => `/assistants/${assistant}`],
+    ["GET", () => `/assistants/${assistant}/schemas`],
+    ["PATCH", () => `/assistants/${assistant}`, { metadata: { owner: "bob" } }],
+    ["POST", () => `/assistants/${assistant}/versions`, {}],
+    ["POST", () => `/assistants/${assistant}/latest`, { version: 1 }],
+    ["DELETE", () => `/assistants/${assistant}`],
+    ["POST", () => "/runs", { assistant_id: "ASSISTANT" }],
+    ["GET", () => `/runs/crons/${cron}`],
+    ["PATCH", () => `/runs/crons/${cron}`, { enabled: false }],
+    ["DELETE", () => `/runs/crons/${cron}`],
+  ];
+  it.each(foreign)("does not reach another's: %s %s", async (method, path, body) => {
+    const text = body && JSON.stringify(body).replace("THREAD", thread).replace("ASSISTANT", assistant);
+    const response = await call("bob", path(), text, method);
+    expect(response.status).toBe(404);
+    expect((await call("ada", `/threads/${thread}`)).status).toBe(200);
+  });
+
+  it.each([
+    ["/threads/search", {}, []],
+    ["/threads/count", {}, 0],
+    ["/threads/search", { metadata: { owner: "ada" } }, []],
+    ["/threads/count", { metadata: { owner: "ada" } }, 0],
+    ["/assistants/search", {}, []],
+    ["/runs/crons/search", {}, []],
+    ["/runs/crons/count", {}, 0],
+    ["/store/items/search", { namespace_prefix: [] }, { items: [] }],
+    ["/store/items/search", { namespace_prefix: ["ada"], query: "secret" }, { items: [] }],
+    ["/store/namespaces", {}, { namespaces: [] }],
+  ])("does not find another's: %s %j", async (path, body, expected) => {
+    expect(await (await call("bob", path, body)).json()).toEqual(expected);
+  });
+
+  it("does not list another's conversations", async () => {
+    expect(await (await call("ada", "/api/threads")).json()).toMatchObject([{ id: thread }]);
+    expect(await (await call("bob", "/api/threads")).json()).toEqual([]);
+    expect((await call("bob", `/api/threads/${thread}/state`)).status).toBe(404);
+    expect((await call("bob", `/api/threads/${thread}/state`, { values: {} })).status).toBe(404);
+  });
+
+  it("does not take over another's id, nor prune it", async () => {
+    expect((await call("bob", "/threads", { thread_id: thread, if_exists: "do_nothing" })).status).toBe(409);
+    const taken = { graph_id: "echo", assistant_id: assistant, if_exists: "do_nothing" };
+    expect((await call("bob", "/assistants", taken)).status).toBe(409);
+    expect(await json(await call("bob", "/threads/prune", { thread_ids: [thread] }))).toEqual({ pruned_count: 0 });
+    expect((await call("bob", "/runs/cancel", { status: "all" })).status).toBe(403);
+  });
+
+  it("is refused where a handler says so, or knows nobody", async () => {
+    expect((await call("reader", "/threads", {})).status).toBe(403);
+    expect(await (await call("reader", "/threads/search", {})).json()).toEqual([]);
+    const unknown = await send("/threads/search", { body: {}, headers: { authorization: "Bearer x" } });
+    expect(unknown.status).toBe(401);
+    expect(await unknown.json()).toMatchObject({ detail: "Who are you?" });
+    expect((await send("/threads/search", { body: {} })).status).toBe(401);
+  });
+
+  it("does not reach the platform: keys, traces, exports", async () => {
+    expect((await call("ada", "/api/v1/api-keys")).status).toBe(403);
+    expect((await call("ada", "/api/v1/sessions")).status).toBe(403);
+    expect((await call("ada", "/runs/query", { session: [] })).status).toBe(403);
+    expect((await call("ada", "/runs", { id: crypto.randomUUID(), name: "x", run_type: "chain" })).status).toBe(422);
+    expect((await call("ada", "/runs/batch", { post: [], patch: [] })).status).toBe(422);
+  });
+
+  it("shares no idempotency key with another", async () => {
+    const create = (user: string) =>
+      send("/threads", { body: {}, headers: { authorization: `Bearer user-${user}`, "idempotency-key": "same" } });
+    const [one, two] = [await json(await create("carl")), await json(await create("dora"))];
+    expect(one.thread_id).not.toBe(two.thread_id);
+  });
+});
+
+describe("the user's own application", () => {
+  it("answers before the built-in routes, to whoever has a credential", async () => {
+    const hello = await call("ada", "/hello/there", undefined, "GET", own);
+    expect(await hello.json()).toEqual({ hello: "there" });
+    expect(await json(await call("ada", "/runs/special", {}, "POST", own))).toEqual({ special: true });
+    expect((await send("/hello/there", {}, own)).status).toBe(401);
+    const headers = { "x-api-key": (await newCaller()).key };
+    expect((await send("/hello/there", { headers }, own)).status).toBe(200);
+    expect((await send("/threads/count", { body: {}, headers }, own)).headers.get("x-pack")).toBe("yes");
+  });
+});
+
+it("the user reaches the graph in the run's configurable", () => {
+  const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
+  const principal = { workspaceId: "w", scopes: [], kind: "user", credentialId: "ada", user } as const;
+  expect(configurableOf(new Headers({ "x-api-key": "secret", "x-page": "3" }), principal)).toEqual({
+    "x-page": "3",
+    user_id: "ada",
+    langgraph_auth_user: user,
+    langgraph_auth_user_id: "ada",
+    langgraph_auth_permissions: ["write"],
+  });
+});
+
+it("every agent route has its row, or is not for users", async () => {
+  const ofAgents = /^\/(assistants|threads|api\/threads|store|runs\/crons)(\/|$)/;
+  const all = app.routes.filter(({ method, path }) => method !== "ALL" && ofAgents.test(path) && !path.includes("*"));
+  const routes = new Map(all.map(({ method, path }) => [`${method} ${path}`, { method, path }]));
+  const refused: string[] = [];
+  for (const [name, { method, path }] of routes) {
+    const named = path.replace(/:run_id/, run).replaceAll(/:\w+/g, crypto.randomUUID());
+    const response = await call("bob", named, method === "GET" ? undefined : {}, method);
+    if (response.status === 403) refused.push(name);
+    await response.body?.cancel();
+  }
+  expect(routes.size).toBeGreaterThan(40);
+  expect(refused).toEqual([]);
+});

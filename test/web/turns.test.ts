@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import type { RawMessage } from "../../src/web/api/types.ts";
+import { type LiveCall, tellingArgument, turnsOf } from "../../src/web/chat/turns.ts";
+
+const human = (id: string, content: string): RawMessage => ({ type: "human", id, content });
+const ai = (id: string, content: unknown, calls: string[] = [], name = "search"): RawMessage => ({
+  type: "ai",
+  id,
+  content,
+  tool_calls: calls.map((call) => ({ id: call, name, args: { query: call } })),
+});
+const result = (call: string, content: string, status = "success"): RawMessage => ({
+  type: "tool",
+  id: `r-${call}`,
+  tool_call_id: call,
+  content,
+  status,
+});
+const kinds = (messages: RawMessage[], running = false, live = new Map<string, LiveCall>()) =>
+  turnsOf(messages, live, running).map((turn) => turn.parts.map((part) => part.kind));
+
+describe("turns", () => {
+  it("begin with a question and hold all that followed", () => {
+    const turns = turnsOf([human("1", "a"), ai("2", "b"), human("3", "c"), ai("4", "d")], new Map(), false);
+    expect(turns.map((turn) => [turn.asked?.text, turn.messageIds])).toEqual([
+      ["a", ["1", "2"]],
+      ["c", ["3", "4"]],
+    ]);
+  });
+
+  it("begin without a question where the agent speaks first", () => {
+    expect(turnsOf([ai("1", "hello")], new Map(), false)[0]).toMatchObject({ id: "1", parts: [{ text: "hello" }] });
+  });
+
+  it("put calls in a row together, also those of several messages, and fold results into them", () => {
+    const messages = [human("1", "q"), ai("2", "", ["a", "b"]), result("a", "A"), result("b", "B"), ai("3", "", ["c"])];
+    const [turn] = turnsOf(messages, new Map(), false);
+    expect(turn?.parts).toMatchObject([
+      { kind: "tools", calls: [{ output: "A", state: "done" }, { output: "B" }, { state: "waiting" }] },
+    ]);
+  });
+
+  it("let a failed call stand alone, and make a task a subagent", () => {
+    const messages = [
+      human("1", "q"),
+      ai("2", "look", ["a", "b"]),
+      result("a", "A"),
+      result("b", "Error", "error"),
+      ai("3", "", ["t", "u"], "task"),
+    ];
+    expect(kinds(messages)).toEqual([["text", "tools", "failed", "subagents"]]);
+  });
+
+  it("show what the stream knows of a call before its message is there", () => {
+    const live = new Map<string, LiveCall>([["a", { status: "error", output: null, error: "no answer" }]]);
+    const [turn] = turnsOf([ai("1", "", ["a", "b"])], live, true);
+    expect(turn?.parts).toMatchObject([
+      { kind: "failed", call: { output: "no answer" } },
+      { kind: "tools", calls: [{ state: "running" }] },
+    ]);
+  });
+
+  it("read text and reasoning out of blocks", () => {
+    const blocks = [
+      { type: "reasoning", reasoning: "think" },
+      { type: "text", text: "say" },
+    ];
+    expect(turnsOf([ai("1", blocks)], new Map(), false)[0]?.parts).toMatchObject([{ text: "say", reasoning: "think" }]);
+  });
+});
+
+describe("the telling argument", () => {
+  it("is the one with a telling name, else the first text, on one line", () => {
+    expect(tellingArgument({ mode: "fast", query: "weir" })).toBe("weir");
+    expect(tellingArgument({ count: 3, note: "one\ntwo" })).toBe("one");
+    expect(tellingArgument({ count: 3 })).toBe("");
+  });
+});
