@@ -146,3 +146,27 @@ export async function quietPort(): Promise<number> {
   }
   throw new Error("No free port below 32000.");
 }
+
+/** A key of the workspace with this id, or of a new one. Makes the workspace if there is none. */
+export async function newKey(
+  url: string,
+  adminKey: string,
+  workspaceId?: string,
+): Promise<{ workspaceId: string; key: string }> {
+  const post = async (path: string, body: unknown, tenant?: string) => {
+    const headers = {
+      "x-api-key": adminKey,
+      "content-type": "application/json",
+      ...(tenant && { "x-tenant-id": tenant }),
+    };
+    return fetch(`${url}/api/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  };
+  const made = await post("/workspaces", { id: workspaceId, name: workspaceId ? "local" : "workspace" });
+  const exists = made.status === 409 && workspaceId !== undefined;
+  if (!made.ok && !exists) throw new Error(`No workspace could be made: ${await made.text()}`);
+  const id = exists ? workspaceId : ((await made.json()) as { id: string }).id;
+  const answer = await post("/api-keys", { name: "local" }, id);
+  if (!answer.ok) throw new Error(`No key could be made: ${await answer.text()}`);
+  const { key } = (await answer.json()) as { key: string };
+  return { workspaceId: id, key };
+}
