@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
+import { originOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
@@ -14,15 +15,6 @@ import { publicKeys, signed } from "./sign.ts";
 
 /** Seconds that a card may be kept. */
 const MAX_AGE = 300;
-
-/** The server's address as callers have it: PUBLIC_URL, else the request's own, with https where a proxy says so. */
-function originOf(c: Context<App>): string {
-  if (c.env.PUBLIC_URL) return c.env.PUBLIC_URL.replace(/\/+$/, "");
-  const url = new URL(c.req.url);
-  // A proxy's X-Forwarded-Host is not believed: anybody can send one, and the card would lead elsewhere.
-  if (c.req.header("x-forwarded-proto") === "https") url.protocol = "https:";
-  return url.origin;
-}
 
 const speaks1 = (c: Context<App>) => /^1(\.|$)/.test(c.req.header("a2a-version")?.trim() ?? "");
 

@@ -4,6 +4,8 @@ const PUBLIC: RegExp[] = [
   /^\/(ok|info|api\/v1\/info|docs|openapi\.json)$/,
   // The link itself is the credential: sealed, and valid for a while.
   /^\/api\/v1\/trace-attachments\/[\w-]+$/,
+  // So is this one; it lets its holder give feedback on one run.
+  /^(\/api\/v1)?\/feedback\/tokens\/[^/]+$/,
   // Clients read and call these before they have a credential.
   /^\/\.well-known\/oauth-(authorization-server|protected-resource)(\/|$)/,
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,

@@ -36,11 +36,16 @@ const TABLE: Row[] = [
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
   ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate)?$`), "read"],
 
+  // Links for feedback: who has one may write by it.
+  ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
+
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
   ["*", /^\/(?:a2a|mcp)(?:\/|$)/, "write"],
 
   ...everything(/^\/(?:assistants|threads|runs|store|crons|api\/threads)(?:\/|$)/),
-  ...everything(new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|datasets|examples|traces|threads)(?:/|$)`)),
+  ...everything(
+    new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|feedback-configs|datasets|examples|traces|threads)(?:/|$)`),
+  ),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
   ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
 ];

@@ -81,3 +81,45 @@ export const feedbackPlaces = sqliteTable(
     index("feedback_places_project").on(table.workspaceId, table.projectId, table.createdAt),
   ],
 );
+
+/** Links by which anybody may give one key's feedback on one run, for a while. */
+export const feedbackTokens = sqliteTable(
+  "feedback_tokens",
+  {
+    /** SHA-256 of the token. The token itself is there only encrypted, for whoever lists the links again. */
+    hash: text("hash").primaryKey(),
+    sealed: text("sealed").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    runId: text("run_id").notNull(),
+    key: text("key").notNull(),
+    config: text("config", { mode: "json" }).$type<FeedbackConfig>(),
+    /** Where the run's trace will be, when the token was made before the trace came: its project and start, milliseconds. */
+    projectId: text("project_id"),
+    startTime: integer("start_time"),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (table) => [
+    index("feedback_tokens_run").on(table.workspaceId, table.runId),
+    index("feedback_tokens_expires").on(table.expiresAt),
+  ],
+);
+
+/** What feedback of one key may be. */
+export interface FeedbackConfig {
+  type: "continuous" | "categorical" | "freeform";
+  min?: number | null;
+  max?: number | null;
+  categories?: { value: number; label?: string | null }[] | null;
+}
+
+export const feedbackConfigs = sqliteTable(
+  "feedback_configs",
+  {
+    workspaceId: text("workspace_id").notNull(),
+    key: text("key").notNull(),
+    config: text("config", { mode: "json" }).$type<FeedbackConfig>().notNull(),
+    isLowerScoreBetter: integer("is_lower_score_better", { mode: "boolean" }),
+    modifiedAt: integer("modified_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.workspaceId, table.key] })],
+);

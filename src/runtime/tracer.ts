@@ -158,6 +158,11 @@ export class Tracer extends BaseCallbackHandler {
     this.#fail(runId, error);
   }
 
+  /** When the trace began, microseconds; undefined when nothing has. */
+  get began(): number | undefined {
+    return this.#spans.values().next().value?.start;
+  }
+
   /** The JSON text of each run of the trace, root first. What has not ended, ends now. */
   finish({ error, project, referenceExampleId }: TraceEnd): string[] {
     const now = Date.now() * 1000;

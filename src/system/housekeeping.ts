@@ -1,9 +1,10 @@
-/** What the clock clears away every minute: items and idempotency keys whose time is over. */
+/** What the clock clears away every minute: items, idempotency keys and links for feedback whose time is over. */
 import { database } from "../db/client.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteExpired } from "../memory/store.ts";
+import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
 
 export async function housekeeping(env: Env, now: number): Promise<void> {
   const db = database(env.DB);
-  await Promise.all([deleteExpired(db, now), deleteOldKeys(db, now)]);
+  await Promise.all([deleteExpired(db, now), deleteOldKeys(db, now), deleteExpiredTokens(db, now)]);
 }

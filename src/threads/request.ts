@@ -65,7 +65,7 @@ export function runRequest(
     durability: body.durability ?? (body.checkpoint_during === false ? "exit" : undefined),
     on_disconnect: body.on_disconnect ?? undefined,
     webhook: body.webhook ?? undefined,
-    feedback_keys: feedback_keys == null ? undefined : [feedback_keys].flat(),
+    feedback_keys: feedback_keys == null ? undefined : [...new Set([feedback_keys].flat())],
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
     configurable,
   };

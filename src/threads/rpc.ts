@@ -47,7 +47,9 @@ export interface RunRequest {
   durability?: "sync" | "async" | "exit";
   on_disconnect?: "cancel" | "continue";
   webhook?: string;
+  /** The kinds of feedback that its end gives links for, and the address of this server for those links. */
   feedback_keys?: string[];
+  origin?: string;
   langsmith_tracer?: { project_name?: string; example_id?: string };
   /** The thread is this run's alone and goes when the run has ended. */
   temporary?: boolean;

@@ -7,6 +7,7 @@ import type { Tracer } from "../runtime/tracer.ts";
 import { COMPACT_AFTER_MS } from "./compact.ts";
 import { Emitter } from "./emit.ts";
 import { execute, type StopReason } from "./execute.ts";
+import { feedbackOf } from "./feedback.ts";
 import { deliver, queueSideEffects } from "./outbox.ts";
 import type { ThreadParts } from "./parts.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "./record.ts";
@@ -19,6 +20,16 @@ import { joinTask } from "./tasks.ts";
 interface Active {
   run: StoredRun;
   stop: AbortController;
+}
+
+/** How a run came to its end, besides its status. */
+interface Ending {
+  /** Why it was stopped. */
+  reason?: StopReason;
+  error?: { error: string; message: string };
+  tracer?: Tracer;
+  /** See feedback.ts. */
+  feedback?: Record<string, string>;
 }
 
 /** Seconds a run may take when the deployment does not say. */
@@ -108,7 +119,7 @@ export class Runner {
       return;
     }
     const run = this.open.find((one) => one.id === runId);
-    if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", reason);
+    if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", { reason });
   }
 
   cancel(runId: string, action: CancelAction): void {
@@ -209,11 +220,12 @@ export class Runner {
         signal: stop.signal,
       });
       clearTimeout(timer);
+      const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
       this.#active = undefined;
-      this.#end(run, emitter, status, reason, error, tracer);
+      this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
     this.arm();
@@ -228,20 +240,14 @@ export class Runner {
     }
   }
 
-  #end(
-    run: StoredRun,
-    emitter: Emitter,
-    status: RunStatus,
-    reason?: StopReason,
-    error?: { error: string; message: string },
-    tracer?: Tracer,
-  ): void {
+  #end(run: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
     const { journal, tables, values, checkpoints } = this.parts;
     const { outcome } = run;
     transition(run, status);
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const told = new Emitter(journal, values, run.id);
     if (error) told.emit("error", [], JSON.stringify(error));
+    if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
     outcome.last_seq = told.lifecycle([], end(status, run.request.graph_id, error));
     outcome.first_seq ??= outcome.last_seq;
     this.open.splice(this.open.indexOf(run), 1);

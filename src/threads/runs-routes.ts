@@ -1,6 +1,7 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import { originOf } from "../http/origin.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -23,7 +24,9 @@ type C = Context<App>;
 async function requestOf(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
   const webhook = webhookOf(c, given.webhook);
   const assistant = await assistantOf(c, given.assistant_id);
-  return runRequest({ ...given, webhook }, assistant, configurableOf(c.req.raw.headers, c.get("principal")), runId);
+  const configurable = configurableOf(c.req.raw.headers, c.get("principal"));
+  const request = runRequest({ ...given, webhook }, assistant, configurable, runId);
+  return request.feedback_keys ? { ...request, origin: originOf(c) } : request;
 }
 
 /** A stateless run has a thread of its own, which bears the run's id: that is how it is found again. */

@@ -45,6 +45,8 @@ const Config = v.object({
   configurable: v.nullish(JsonObject),
 });
 
+const FeedbackKey = v.pipe(v.string(), v.minLength(1), v.maxLength(180));
+
 export const RunCreate = v.object({
   assistant_id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   input: v.optional(v.unknown()),
@@ -60,7 +62,7 @@ export const RunCreate = v.object({
   stream_mode: v.nullish(Modes),
   stream_subgraphs: v.nullish(v.boolean()),
   stream_resumable: v.nullish(v.boolean()),
-  feedback_keys: v.nullish(v.union([v.array(v.string()), v.string()])),
+  feedback_keys: v.nullish(v.union([FeedbackKey, v.pipe(v.array(FeedbackKey), v.maxLength(50))])),
   multitask_strategy: v.nullish(v.picklist(["reject", "rollback", "interrupt", "enqueue"])),
   if_not_exists: v.nullish(v.picklist(["reject", "create"])),
   after_seconds: v.nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(31_536_000))),

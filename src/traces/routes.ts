@@ -5,7 +5,9 @@
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";
 import { datasets } from "./datasets/routes.ts";
+import { feedbackConfigs } from "./feedback/config-routes.ts";
 import { feedback } from "./feedback/routes.ts";
+import { feedbackTokens } from "./feedback/token-routes.ts";
 import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
 import { otlp } from "./otlp/routes.ts";
 import { projects } from "./projects/routes.ts";
@@ -16,7 +18,9 @@ import { runQueriesV2 } from "./query/routes-v2.ts";
 const shared = new Hono<App>()
   .route("/", runQueries)
   .route("/", projects)
+  .route("/", feedbackTokens)
   .route("/", feedback)
+  .route("/", feedbackConfigs)
   .route("/", datasets)
   .route("/", otlp);
 

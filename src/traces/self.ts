@@ -1,6 +1,9 @@
 /** Weir's own traces: the runs of its graphs go through the same ingest as everybody's, in process. */
+import { database } from "../db/client.ts";
+import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
 import { take } from "./ingest/take.ts";
+import { projectByName } from "./projects/resolve.ts";
 
 /** The project of a deployment's own traces, when it names none. */
 const PROJECT = "default";
@@ -16,4 +19,25 @@ export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[
   const gathering = new Gathering();
   for (const run of runs) gathering.addRun("post", run);
   await take(env, { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" }, gathering);
+}
+
+export interface OwnRun {
+  id: string;
+  project: string;
+  /** When its trace began, microseconds. */
+  began: number;
+}
+
+/** Links for feedback on a run whose trace is about to be stored: `{<key>: url}`. */
+export async function feedbackLinks(
+  env: Env,
+  workspaceId: string,
+  { id, project, began }: OwnRun,
+  { keys, origin }: { keys: string[]; origin: string },
+): Promise<Record<string, string>> {
+  const { id: projectId } = await projectByName(database(env.DB), workspaceId, project);
+  const place = { projectId, startTime: Math.floor(began / 1000) };
+  const wanted = keys.map((key) => ({ runId: id, key, place }));
+  const made = await issueTokens(env, workspaceId, origin, wanted);
+  return Object.fromEntries(made.map(({ feedback_key, url }) => [feedback_key, url]));
 }

@@ -1,0 +1,65 @@
+/** What a person sees who follows a link for feedback in a browser. */
+import { html } from "hono/html";
+import type { FeedbackConfig } from "../../db/traces.ts";
+import { type Html, page } from "../../http/page.ts";
+import type { TokenRow } from "./token-store.ts";
+
+/** Without a config: the two answers that most keys are about. */
+const THUMBS: FeedbackConfig = {
+  type: "categorical",
+  categories: [
+    { value: 1, label: "Good" },
+    { value: 0, label: "Bad" },
+  ],
+};
+
+/** The form leads back to the link, now with what is given in its query. */
+export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
+  return page(
+    "Feedback",
+    html`<h1>How was it?</h1>
+      <p class="soft">Your feedback is about one answer, on: ${key}</p>
+      <form method="get">
+        <label class="field">
+          Comment, if you like
+          <textarea name="comment" rows="4" maxlength="10000"></textarea>
+        </label>
+        ${scores(config ?? THUMBS)}
+      </form>`,
+    200,
+  );
+}
+
+function scores({ type, min, max, categories }: FeedbackConfig): Html {
+  if (type === "categorical") {
+    const answers = (categories ?? []).map(
+      ({ value, label }) => html`<button class="primary" name="score" value="${value}">${label ?? value}</button>`,
+    );
+    return html`<div class="actions">${answers}</div>`;
+  }
+  const bounds = [min == null ? "" : `from ${min}`, max == null ? "" : `to ${max}`].filter(Boolean).join(" ");
+  const number = html`<label class="field">
+    Score ${bounds}
+    <input type="number" name="score" step="any" min="${min ?? ""}" max="${max ?? ""}" required />
+  </label>`;
+  return html`${type === "continuous" ? number : ""}
+    <div class="actions"><button class="primary">Send</button></div>`;
+}
+
+export function thanksPage() {
+  return page(
+    "Thank you",
+    html`<h1>Thank you</h1>
+      <p class="soft">Your feedback is stored. You can close this page.</p>`,
+    200,
+  );
+}
+
+export function failedPage(message: string, status: number) {
+  return page(
+    "Feedback",
+    html`<h1>This did not work</h1>
+      <p>${message}</p>`,
+    status,
+  );
+}

@@ -1,0 +1,80 @@
+/** Presigned links for feedback: made and listed with a key, used without one. */
+import { type Context, Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import { limitAddress } from "../../auth/limits.ts";
+import { originOf } from "../../http/origin.ts";
+import { type Problem, toProblem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
+import { askPage, failedPage, thanksPage } from "./token-page.ts";
+import { expiryOf, giveByToken, heldToken, issueTokens, listTokens } from "./tokens.ts";
+
+const tags = ["Feedback"];
+const THANKS = { message: "Feedback received" };
+
+export const feedbackTokens = new Hono<App>()
+  .post(
+    "/feedback/tokens",
+    describeRoute({ tags, summary: "Make links by which feedback is given without a key" }),
+    body(CreateTokens),
+    async (c) => {
+      const asked = c.req.valid("json");
+      const now = Date.now();
+      const wanted = [asked].flat().map((one) => ({
+        runId: one.run_id,
+        key: one.feedback_key,
+        config: one.feedback_config ?? undefined,
+        expiresAt: expiryOf(one, now),
+      }));
+      const made = await issueTokens(c.env, c.get("principal").workspaceId, originOf(c), wanted);
+      return c.json(Array.isArray(asked) ? made : made[0]);
+    },
+  )
+  .get(
+    "/feedback/tokens",
+    describeRoute({ tags, summary: "List a run's links for feedback that have not expired" }),
+    query(ListTokens),
+    async (c) => c.json(await listTokens(c.env, c.get("principal").workspaceId, originOf(c), c.req.valid("query"))),
+  )
+  .get(
+    "/feedback/tokens/:token",
+    describeRoute({ tags, summary: "Give feedback by a link; a browser that gives none yet gets a form" }),
+    param(TokenParam),
+    query(GivenInQuery),
+    async (c) => {
+      // Whoever only looks at the headers gives nothing.
+      if (c.req.method === "HEAD") return c.body(null);
+      if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
+      try {
+        const held = await heldToken(c.env, c.req.valid("param").token);
+        if (new URL(c.req.url).search === "") return await askPage(held);
+        await give(c, c.req.valid("param").token, c.req.valid("query"));
+        return await thanksPage();
+      } catch (error) {
+        return failed(toProblem(error));
+      }
+    },
+  )
+  .post(
+    "/feedback/tokens/:token",
+    describeRoute({ tags, summary: "Give feedback by a link" }),
+    param(TokenParam),
+    body(Given, { limit: 200_000 }),
+    async (c) => give(c, c.req.valid("param").token, c.req.valid("json")),
+  );
+
+async function give(c: Context<App>, token: string, given: Given): Promise<Response> {
+  await limitAddress(c, "feedback");
+  await giveByToken(c.env, await heldToken(c.env, token), given);
+  return c.json(THANKS, 200, { "cache-control": "no-store" });
+}
+
+function failed(problem: Problem) {
+  return failedPage(problem.detail, problem.status);
+}
+
+/** A person who follows a link, not a program. */
+function wantsPage(c: Context<App>): boolean {
+  return c.req.header("accept")?.includes("text/html") ?? false;
+}
