@@ -2,14 +2,14 @@
 import { database } from "../db/client.ts";
 import { isPrivateAddress } from "../http/address.ts";
 import { handleTasks, type TaskEffect } from "../threads/outbox.ts";
-import { type Json, threadStub } from "../threads/rpc.ts";
+import { type Json, type TaskView, threadStub } from "../threads/rpc.ts";
 import { type Call, contextOf, params, project, taskOf } from "./call.ts";
 import { taskIdOf } from "./context.ts";
-import { pushConfig, task as shownTask } from "./dialect.ts";
+import { pushConfig, wrappedTask } from "./dialect.ts";
 import { invalidParams, taskNotFound } from "./errors.ts";
 import { read } from "./follow.ts";
 import { PushQuery, SetPush } from "./schema.ts";
-import type { Generation, PushConfig } from "./types.ts";
+import { type Generation, isSettled, type PushConfig, type Task } from "./types.ts";
 
 /** How many receivers one task may have. */
 const MOST = 10;
@@ -21,15 +21,13 @@ interface Hook {
   config: PushConfig & { id: string };
 }
 
-function refusePrivate(env: Env, url: string): void {
-  if (env.ALLOW_PRIVATE_ADDRESSES !== "true" && isPrivateAddress(url)) {
-    throw invalidParams("The push notification's url must be an https URL of a public address.");
-  }
-}
+const isRefused = (env: Env, url: string) => env.ALLOW_PRIVATE_ADDRESSES !== "true" && isPrivateAddress(url);
 
 /** The configuration as the thread keeps it. Without an id of its own it gets one. */
 export function hookOf({ c, generation }: Call, push: PushConfig): { id: string; hook: Json } {
-  refusePrivate(c.env, push.url);
+  if (isRefused(c.env, push.url)) {
+    throw invalidParams("The push notification's url must be an https URL of a public address.");
+  }
   const id = push.id ?? crypto.randomUUID();
   const hook: Hook = { generation, config: { ...push, id } };
   return { id, hook: { ...hook } };
@@ -45,19 +43,29 @@ export async function setPush(call: Call, given: unknown): Promise<unknown> {
 
 const hooksOf = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
 
+/** A configuration as it is read back: without the credentials. */
+function shownHook({ config }: Hook, taskId: string, generation: Generation): Json {
+  const { authentication, ...rest } = config;
+  return pushConfig(
+    { ...rest, authentication: authentication && { scheme: authentication.scheme } },
+    taskId,
+    generation,
+  );
+}
+
 /** Without an id: the only one, or the first. */
 export async function getPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   const { ref, view } = await taskOf(call, taskId);
   const hook = hooksOf(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
   if (!hook) throw taskNotFound();
-  return pushConfig(hook.config, ref.ids.taskId, call.generation);
+  return shownHook(hook, ref.ids.taskId, call.generation);
 }
 
 export async function listPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId } = params(PushQuery, given);
   const { ref, view } = await taskOf(call, taskId);
-  const configs = hooksOf(view.hooks).map(({ config }) => pushConfig(config, ref.ids.taskId, call.generation));
+  const configs = hooksOf(view.hooks).map((hook) => shownHook(hook, ref.ids.taskId, call.generation));
   return call.generation === "0.3" ? configs : { configs, nextPageToken: "" };
 }
 
@@ -69,8 +77,9 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   return call.generation === "0.3" ? null : {};
 }
 
-/** A task's run has ended: the list hears of it, or one receiver. */
-async function onTask(env: Env, { workspaceId, threadId, task_id, hook }: TaskEffect): Promise<void> {
+/** The list hears that a task's run has ended, or a receiver of how the task stands. */
+async function onTask(env: Env, effect: TaskEffect): Promise<void> {
+  const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);
   const [first] = view?.runs ?? [];
@@ -79,17 +88,19 @@ async function onTask(env: Env, { workspaceId, threadId, task_id, hook }: TaskEf
   const task = (await read({ thread, runId: task_id, ids }, view)).fold.task();
   if (hook === undefined) return project(database(env.DB), workspaceId, first.assistant_id, task);
   const receiver = view.hooks[hook] as unknown as Hook | undefined;
-  if (receiver)
-    await notify(
-      env,
-      receiver,
-      receiver.generation === "0.3" ? shownTask(task, "0.3") : { task: shownTask(task, "1.0") },
-    );
+  if (receiver && !isOvertaken(effect, view, task)) await notify(env, receiver, task);
 }
 
-async function notify(env: Env, { generation, config }: Hook, body: Json): Promise<void> {
+/** The task has changed again since: a later effect tells how it stands now. */
+function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
+  return runs.at(-1)?.run_id !== run_id || (began === true && isSettled(status.state));
+}
+
+async function notify(env: Env, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;
-  refusePrivate(env, url);
+  // It was set when the deployment allowed it. Another attempt would change nothing.
+  if (isRefused(env, url)) return;
+  const body = wrappedTask(task, generation);
   const { scheme, credentials } = authentication ?? {};
   const headers = {
     "content-type": generation === "0.3" ? "application/json" : "application/a2a+json",

@@ -86,17 +86,17 @@ const AnyMessage = v.pipe(
 
 const HistoryLength = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
 
+/** What goes into a header as it is. */
+const Secret = optional(v.pipe(v.string(), v.maxLength(8_000), v.regex(/^[ -~]*$/, "must be one line of ASCII")));
+const Scheme = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]{0,100}$/, "must be the name of an HTTP scheme"));
+
 /** Both generations' shapes at once: 0.3 has `schemes`, 1.0 `scheme`. */
-const Authentication = object({
-  schemes: Strings,
-  scheme: text(100),
-  credentials: optional(v.pipe(v.string(), v.maxLength(8_000), v.regex(/^[^\r\n]*$/, "must be one line"))),
-});
+const Authentication = object({ schemes: optional(v.array(Scheme)), scheme: optional(Scheme), credentials: Secret });
 
 const PushEntries = {
   id: text(200),
   url: Url,
-  token: optional(v.pipe(v.string(), v.maxLength(8_000), v.regex(/^[^\r\n]*$/, "must be one line"))),
+  token: Secret,
   authentication: optional(Authentication),
 };
 

@@ -21,12 +21,16 @@ export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tr
   queueTaskEffects(parts, run);
 }
 
-/** What has happened to a task: a run of it ended, or it was cancelled. `hook` is the id of the one to tell, if any. */
+/**
+ * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
+ * `hook` is the id of the one to tell, if any.
+ */
 export interface TaskEffect {
   workspaceId: string;
   threadId: string;
   task_id: string;
   run_id: string;
+  began?: boolean;
   hook?: string;
 }
 
@@ -61,8 +65,18 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
   }
 }
 
-/** Carries out what is due. Each effect is removed when done, or put off. */
+/**
+ * Carries out what is due, one effect after the other: each is removed when done, or put off. Calls wait for each other,
+ * because a run's end and the alarm ask for the same effects at the same time.
+ */
 export async function deliver(parts: ThreadParts): Promise<void> {
+  parts.delivering = parts.delivering.catch(() => undefined).then(() => deliverDue(parts));
+  return parts.delivering;
+}
+
+async function deliverDue(parts: ThreadParts): Promise<void> {
+  // What is told is read from the log.
+  await parts.journal.settled();
   for (const row of parts.tables.outbox(Date.now())) {
     try {
       await carryOut(parts, row);
@@ -80,7 +94,7 @@ async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<
   await onTask(parts.env, {
     workspaceId,
     threadId,
-    ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "hook">),
+    ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">),
   });
 }
 

@@ -28,6 +28,8 @@ export class ThreadParts {
   gone = false;
   /** When the alarm will come, as far as this instance has set it. */
   alarmAt: number | undefined;
+  /** Resolves when the side effects that are being carried out are done. */
+  delivering: Promise<void> = Promise.resolve();
   #soon: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();

@@ -197,7 +197,10 @@ export interface ThreadRpc {
   join(runId: string): Promise<Json>;
 
   task(taskId: string): Promise<TaskView | undefined>;
-  /** Whom to tell when a run of the task ends; `undefined` takes the hook away. 404 without the task, 409 past `most`. */
+  /**
+   * Whom to tell when a run of the task begins or ends, and at once of a task at rest; `undefined` takes the hook away.
+   * 404 without the task, 409 past `most`.
+   */
   setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void>;
   /** Cancels the task's open runs, or marks one that waits as cancelled. Resolves when they have ended. */
   cancelTask(taskId: string): Promise<void>;

@@ -15,7 +15,7 @@ import type { CancelAction, Json, RunRequest, RunStatus } from "./rpc.ts";
 import { stateOf } from "./state.ts";
 import { toldBefore } from "./tail.ts";
 import { busy, isOpen, storedRun, type StoredRun, strategyOf, transition } from "./runs.ts";
-import { joinTask } from "./tasks.ts";
+import { joinTask, queueTaskBegin } from "./tasks.ts";
 
 interface Active {
   run: StoredRun;
@@ -89,6 +89,7 @@ export class Runner {
       const row = { run_id: run.id, created: run.created, status: run.status, request: JSON.stringify(request) };
       this.parts.tables.insertRun({ ...row, outcome: starts ? JSON.stringify(run.outcome) : null });
       joinTask(this.parts, request);
+      if (starts) queueTaskBegin(this.parts, run);
     });
     this.parts.journal.flush();
     // A thread that this run has made is found at once.
@@ -106,7 +107,10 @@ export class Runner {
     const [run] = this.open;
     if (!run || run.due > Date.now()) return;
     this.#begin(run);
-    this.parts.journal.due(() => this.parts.tables.setRun(run.id, run.status, JSON.stringify(run.outcome)));
+    this.parts.journal.due(() => {
+      this.parts.tables.setRun(run.id, run.status, JSON.stringify(run.outcome));
+      if (run.outcome.attempt === 1) queueTaskBegin(this.parts, run);
+    });
     this.parts.journal.flush();
     this.parts.projectSoon(() => this.busy);
     this.#launch(run);

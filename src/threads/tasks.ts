@@ -2,14 +2,14 @@
 import { remoteProblem } from "../http/problem.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { Json, RunRequest, TaskView } from "./rpc.ts";
-import { shownRun, type StoredRun } from "./runs.ts";
+import { isOpen, shownRun, type StoredRun } from "./runs.ts";
 
 interface Task {
   /** In the order of their creation. */
   runs: string[];
   /** When it was cancelled while none of its runs was open. */
   canceled?: number;
-  /** Whom to tell when a run of it ends: by id, in the shape of whoever set it. */
+  /** Whom to tell when a run of it begins or ends: by id, in the shape of whoever set it. */
   hooks: Record<string, Json>;
 }
 
@@ -52,12 +52,19 @@ export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefin
   };
 }
 
-/** Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. */
+/**
+ * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. A task at rest tells the new hook
+ * at once: it may have come to rest before its caller could set the hook.
+ */
 export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Json | undefined, most: number): void {
   const task = existing(parts, taskId);
   const { [id]: _before, ...others } = task.hooks;
   if (hook && Object.keys(others).length >= most) throw remoteProblem(409, `A task has at most ${most} of these.`);
-  parts.tables.putTask(taskId, JSON.stringify({ ...task, hooks: hook ? { ...others, [id]: hook } : others }));
+  const open = task.runs.some((runId) => isOpen(parts.run(runId)?.status ?? "success"));
+  parts.tables.transaction(() => {
+    parts.tables.putTask(taskId, JSON.stringify({ ...task, hooks: hook ? { ...others, [id]: hook } : others }));
+    if (hook && !open) queueHooks(parts, [id], { task_id: taskId, run_id: task.runs.at(-1) ?? "" });
+  });
 }
 
 /** Says of a task none of whose runs is open that nobody will go on with it. */
@@ -69,15 +76,26 @@ export function markCanceled(parts: ThreadParts, taskId: string): void {
   });
 }
 
+/** Queues whom to tell that a run of the task begins. Called inside the transaction that begins the run. */
+export function queueTaskBegin(parts: ThreadParts, { id, request }: StoredRun): void {
+  if (!request.task) return;
+  const { task_id } = request.task;
+  queueHooks(parts, hooksOf(parts, task_id), { task_id, run_id: id, began: true });
+}
+
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
 export function queueTaskEffects(parts: ThreadParts, { id, request }: StoredRun): void {
   if (request.task) queueTask(parts, request.task.task_id, id);
 }
 
 function queueTask(parts: ThreadParts, taskId: string, runId: string): void {
-  const now = Date.now();
-  parts.tables.addToOutbox("task", JSON.stringify({ task_id: taskId, run_id: runId }), now);
-  for (const hook of Object.keys(read(parts, taskId)?.hooks ?? {})) {
-    parts.tables.addToOutbox("task-hook", JSON.stringify({ task_id: taskId, run_id: runId, hook }), now);
-  }
+  const effect = { task_id: taskId, run_id: runId };
+  parts.tables.addToOutbox("task", JSON.stringify(effect), Date.now());
+  queueHooks(parts, hooksOf(parts, taskId), effect);
+}
+
+const hooksOf = (parts: ThreadParts, taskId: string) => Object.keys(read(parts, taskId)?.hooks ?? {});
+
+function queueHooks(parts: ThreadParts, hooks: string[], effect: Json): void {
+  for (const hook of hooks) parts.tables.addToOutbox("task-hook", JSON.stringify({ ...effect, hook }), Date.now());
 }

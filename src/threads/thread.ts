@@ -175,6 +175,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async setHook(taskId: string, id: string, hook: rpc.Json | undefined, most: number): Promise<void> {
     setHook(this.#parts, taskId, id, hook, most);
+    armAlarm(this.#parts, this.#runner);
   }
 
   async cancelTask(taskId: string): Promise<void> {

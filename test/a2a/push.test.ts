@@ -1,0 +1,187 @@
+import "../support/graphs.ts";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { threadStub } from "../../src/threads/rpc.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { type Any, type Json, message03, message1, result, rpc } from "./rpc.ts";
+import { checkResult } from "./shapes.ts";
+
+interface Pushed {
+  url: string;
+  redirect: RequestInit["redirect"];
+  headers: Headers;
+  body: Any;
+}
+
+let caller: Caller;
+let pushed: Pushed[];
+/** What the receiver answers, in order; then 200. */
+let answers: (() => Response | Promise<Response>)[];
+
+beforeAll(async () => {
+  caller = await newCaller();
+});
+beforeEach(() => {
+  pushed = [];
+  answers = [];
+  vi.stubGlobal("fetch", async (url: string, { redirect, headers, body }: RequestInit) => {
+    pushed.push({ url, redirect, headers: new Headers(headers), body: JSON.parse(body as string) });
+    return (await answers.shift()?.()) ?? new Response();
+  });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const HOOK = "https://hooks.example/a2a";
+const threadOf = (taskId: string) => taskId.split(":")[0] ?? "";
+const code = async (method: string, params: Json) => (await rpc(caller, method, params)).error?.code;
+const send = async (text: string, push?: Json, more: Json = {}, configuration: Json = {}) => {
+  const all = { ...configuration, ...(push && { taskPushNotificationConfig: { url: HOOK, ...push } }) };
+  return (await result(caller, "SendMessage", { message: message1(text, more), configuration: all })).task;
+};
+const rest = () => send("ask");
+/** A configuration as it is read back. */
+const readBack = (given: Json) => JSON.parse(JSON.stringify(given).replace(/,"credentials":"[^"]*"/, ""));
+const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).status.state.replace("TASK_STATE_", ""));
+
+/** The states told so far, once the thread has nothing left to tell. */
+async function told(taskId: string): Promise<string[]> {
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
+  const left = () => runInDurableObject(stub, (_, { storage }) => storage.sql.exec("SELECT * FROM outbox").toArray());
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  return statesOf(pushed);
+}
+
+describe("a push notification", () => {
+  it("tells of the beginning, each pause and the end, in order, as the task stands", async () => {
+    const asked = await send("ask", { id: "mine" });
+    expect((await told(asked.id)).at(-1)).toBe("INPUT_REQUIRED");
+    await send("red", undefined, { taskId: asked.id });
+    // A beginning is left out when the end has overtaken it.
+    expect((await told(asked.id)).join(" ")).toMatch(/^(WORKING )?INPUT_REQUIRED (WORKING )?COMPLETED$/);
+    for (const { body } of pushed) checkResult("SendStreamingMessage", body);
+    expect(pushed.at(-1)?.body.task).toEqual(await result(caller, "GetTask", { id: asked.id }));
+  });
+
+  it("tells of work that takes its time when it begins", async () => {
+    const { id } = await send("forever", {}, {}, { returnImmediately: true });
+    await expect.poll(() => statesOf(pushed)).toEqual(["WORKING"]);
+    await result(caller, "CancelTask", { id });
+    expect(await told(id)).toEqual(["WORKING", "CANCELED"]);
+  });
+
+  it("is in the words of the generation that asked for it, with what was configured", async () => {
+    const push = { url: HOOK, token: "t0k", authentication: { schemes: ["Basic"], credentials: "dTpw" } };
+    const configuration = { pushNotificationConfig: push };
+    const old = await result(caller, "message/send", { message: message03("hello"), configuration });
+    expect((await told(old.id)).at(-1)).toBe("completed");
+    const { headers, body, redirect } = pushed.at(-1)!;
+    checkResult("tasks/get", body);
+    expect(body.id).toBe(old.id);
+    expect(redirect).toBe("manual");
+    expect([...headers]).toEqual([
+      ["authorization", "Basic dTpw"],
+      ["content-type", "application/json"],
+      ["x-a2a-notification-token", "t0k"],
+    ]);
+    pushed = [];
+    const { id } = await send("hello");
+    expect(await told(id)).toEqual([]);
+    const bare = await send("hello", {});
+    expect((await told(bare.id)).at(-1)).toBe("COMPLETED");
+    expect([...pushed.at(-1)!.headers]).toEqual([
+      ["a2a-version", "1.0"],
+      ["content-type", "application/a2a+json"],
+    ]);
+  });
+
+  it("is sent again until the receiver takes it, and then no more", async () => {
+    const { id } = await rest();
+    await told(id);
+    // While this one is under way, the alarm comes as well.
+    const slowly = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return new Response("", { status: 500 });
+    };
+    answers = [slowly, () => Response.redirect("https://elsewhere.example/", 307)];
+    await result(caller, "CreateTaskPushNotificationConfig", { taskId: id, url: HOOK });
+    expect(await told(id)).toEqual(["INPUT_REQUIRED", "INPUT_REQUIRED", "INPUT_REQUIRED"]);
+    expect(new Set(pushed.map(({ url }) => url))).toEqual(new Set([HOOK]));
+  });
+
+  it("comes at once for a task that has ended before its receiver was set", async () => {
+    const { id } = await send("hello");
+    await told(id);
+    await result(caller, "CreateTaskPushNotificationConfig", { taskId: id, url: HOOK });
+    expect(await told(id)).toEqual(["COMPLETED"]);
+  });
+
+  it("is not sent after the receiver was deleted", async () => {
+    const { id } = await send("ask", { id: "mine" });
+    await told(id);
+    await result(caller, "DeleteTaskPushNotificationConfig", { taskId: id, id: "mine" });
+    pushed = [];
+    await send("red", undefined, { taskId: id });
+    expect(await told(id)).toEqual([]);
+  });
+
+  it("is not sent to a private address, even if one was set when that was allowed", async () => {
+    const { id } = await rest();
+    const thread = threadStub(env, caller.workspaceId, threadOf(id));
+    const config = { id: "old", url: "https://169.254.169.254/latest" };
+    await thread.setHook(id.split(":")[1] as string, "old", { generation: "1.0", config }, 10);
+    await send("red", undefined, { taskId: id });
+    expect(await told(id)).toEqual([]);
+  });
+});
+
+describe("push configuration", () => {
+  it("is set, read, listed and deleted in both generations", async () => {
+    const { id: taskId } = await rest();
+    const url = "https://hooks.example/a2a";
+    const config = { taskId, id: "one", url, token: "t", authentication: { scheme: "Bearer", credentials: "c" } };
+    expect(await result(caller, "CreateTaskPushNotificationConfig", config)).toEqual(config);
+    expect(await result(caller, "GetTaskPushNotificationConfig", { taskId, id: "one" })).toEqual(readBack(config));
+    const old = {
+      taskId,
+      pushNotificationConfig: { id: "two", url, authentication: { schemes: ["Basic"], credentials: "x" } },
+    };
+    expect(await result(caller, "tasks/pushNotificationConfig/set", old)).toEqual(old);
+    expect(await result(caller, "tasks/pushNotificationConfig/list", { id: taskId })).toHaveLength(2);
+    expect((await result(caller, "ListTaskPushNotificationConfigs", { taskId })).configs).toHaveLength(2);
+    expect(
+      await result(caller, "tasks/pushNotificationConfig/get", { id: taskId, pushNotificationConfigId: "two" }),
+    ).toEqual(readBack(old));
+    for (const _ of [1, 2]) await result(caller, "DeleteTaskPushNotificationConfig", { taskId, id: "one" });
+    await result(caller, "tasks/pushNotificationConfig/delete", { id: taskId, pushNotificationConfigId: "two" });
+    expect(await code("GetTaskPushNotificationConfig", { taskId, id: "one" })).toBe(-32001);
+    await told(taskId);
+  });
+
+  it("takes public https addresses only, one line a secret, and ten at most", async () => {
+    const { id: taskId } = await rest();
+    const set = (more: Json) =>
+      code("CreateTaskPushNotificationConfig", { taskId, url: "https://hooks.example", ...more });
+    for (const url of [
+      "http://hooks.example",
+      "https://127.0.0.1/x",
+      "https://[::1]/",
+      "https://169.254.169.254/",
+      "https://localhost",
+      "https://10.0.0.1",
+      "ftp://x.example",
+      "nonsense",
+    ]) {
+      expect(await set({ url })).toBe(-32602);
+      const push = { taskPushNotificationConfig: { url } };
+      expect(await code("SendMessage", { message: message1("hi"), configuration: push })).toBe(-32602);
+    }
+    expect(await set({ authentication: { scheme: "Bearer\r\nx-evil: 1", credentials: "c" } })).toBe(-32602);
+    expect(await set({ token: "a\r\nx-evil: 1" })).toBe(-32602);
+    expect(await set({ authentication: { scheme: "Bearer", credentials: "a\nb" } })).toBe(-32602);
+    expect(pushed).toEqual([]);
+    for (let i = 0; i < 10; i += 1) expect(await set({ id: `n${i}` })).toBeUndefined();
+    expect(await set({ id: "one too many" })).toBe(-32004);
+    expect(await told(taskId)).toHaveLength(10);
+  });
+});
