@@ -164,9 +164,9 @@ export async function newKey(
   const made = await post("/workspaces", { id: workspaceId, name: workspaceId ? "local" : "workspace" });
   const exists = made.status === 409 && workspaceId !== undefined;
   if (!made.ok && !exists) throw new Error(`No workspace could be made: ${await made.text()}`);
-  const id = exists ? workspaceId : ((await made.json()) as { id: string }).id;
+  const id = exists ? workspaceId : (await made.json<{ id: string }>()).id;
   const answer = await post("/api-keys", { name: "local" }, id);
   if (!answer.ok) throw new Error(`No key could be made: ${await answer.text()}`);
-  const { key } = (await answer.json()) as { key: string };
+  const { key } = await answer.json<{ key: string }>();
   return { workspaceId: id, key };
 }

@@ -32,7 +32,18 @@ interface Span {
   hidden: boolean;
 }
 
+/** How the run went whose trace this is. It stands in the root's `extra.runtime`. */
+export interface RunFacts {
+  status: string;
+  /** Milliseconds from when it was due to its beginning, and to the first thing its graph gave. */
+  queued_ms: number;
+  first_event_ms?: number;
+  /** Milliseconds from its beginning to its end. */
+  took_ms: number;
+}
+
 export interface TraceEnd {
+  run: RunFacts;
   /** What the run failed with, for whatever had not ended by itself. */
   error?: string;
   project: string;
@@ -164,13 +175,14 @@ export class Tracer extends BaseCallbackHandler {
   }
 
   /** The JSON text of each run of the trace, root first. What has not ended, ends now. */
-  finish({ error, project, referenceExampleId }: TraceEnd): string[] {
+  finish({ run, error, project, referenceExampleId }: TraceEnd): string[] {
     const now = Date.now() * 1000;
     const shown = [...this.#spans.values()].filter(({ hidden }) => !hidden);
     return shown.map((span) => {
       if (span.end === undefined) Object.assign(span, { end: now, error: span.error ?? error });
       const path = this.#pathOf(span);
-      const extra = { metadata: span.metadata, invocation_params: span.invocation, runtime: { library: "weir" } };
+      const runtime = { library: "weir", ...(path.length === 1 && { run }) };
+      const extra = { metadata: span.metadata, invocation_params: span.invocation, runtime };
       const light = {
         id: span.id,
         name: span.name,

@@ -6,25 +6,33 @@ import { countItems } from "../memory/store.ts";
 import { busyThreads } from "../threads/busy.ts";
 import { type Run, threadStub } from "../threads/rpc.ts";
 import { countByStatus } from "../threads/store.ts";
+import { BOUNDS, type Histogram, type RunTimes } from "../traces/rpc.ts";
+import { ownRunTimes } from "../traces/self.ts";
 
 export interface Metric {
   name: string;
   help: string;
-  values: { labels?: Record<string, string>; value: number }[];
+  type: "gauge" | "counter" | "histogram";
+  /** `part`: what of a histogram the value is. */
+  values: { part?: "bucket" | "sum" | "count"; labels?: Record<string, string>; value: number }[];
 }
 
 /** Busy threads whose runs are looked at; past this the figures of open runs are of a part. */
 const THREADS = 200;
 
-/** Open runs are asked of their threads; everything else is counted in the index. Times are seconds. */
+/**
+ * Open runs are asked of their threads, those that have ended of their traces; everything else is counted in the index.
+ * Times are seconds.
+ */
 export async function measure(env: Env, workspaceId: string, now: number): Promise<Metric[]> {
   const db = database(env.DB);
-  const [runs, threads, assistants, items, firings] = await Promise.all([
+  const [runs, threads, assistants, items, firings, ended] = await Promise.all([
     openRuns(env, workspaceId),
     countByStatus(db, workspaceId),
     countAssistants(db, workspaceId, {}),
     countItems(db, workspaceId),
     countFirings(db, workspaceId),
+    ownRunTimes(env, workspaceId, now),
   ]);
   const waits = runs
     .filter(({ status }) => status === "pending")
@@ -41,15 +49,16 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
     gauge("weir_assistants", "Assistants.", assistants),
     gauge("weir_store_items", "Items in the Store.", items),
     byLabel("weir_cron_firings", "Due times of crons of the last week, by state.", "state", firings),
+    ...(ended ? today(ended) : []),
   ];
 }
 
 /** The text exposition format, version 0.0.4. */
 export function prometheus(metrics: Metric[]): string {
-  const lines = metrics.flatMap(({ name, help, values }) => [
+  const lines = metrics.flatMap(({ name, help, type, values }) => [
     `# HELP ${name} ${help}`,
-    `# TYPE ${name} gauge`,
-    ...values.map(({ labels = {}, value }) => `${name}${labelText(labels)} ${value}`),
+    `# TYPE ${name} ${type}`,
+    ...values.map(({ part, labels = {}, value }) => `${name}${part ? `_${part}` : ""}${labelText(labels)} ${value}`),
   ]);
   return `${lines.join("\n")}\n`;
 }
@@ -68,11 +77,38 @@ async function runsOf(env: Env, workspaceId: string, threadId: string): Promise<
 }
 
 function gauge(name: string, help: string, value: number): Metric {
-  return { name, help, values: [{ value }] };
+  return { name, help, type: "gauge", values: [{ value }] };
 }
 
 function byLabel(name: string, help: string, label: string, counts: Record<string, number>): Metric {
-  return { name, help, values: Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value })) };
+  const values = Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }));
+  return { name, help, type: "gauge", values };
+}
+
+/** They begin anew at midnight UTC, which Prometheus takes for a restart. */
+function today({ statuses, duration, firstEvent, wait }: RunTimes): Metric[] {
+  const day = "Runs that began on this UTC day";
+  return [
+    { ...byLabel("weir_runs_total", `${day} and have ended, by status.`, "status", statuses), type: "counter" },
+    histogram("weir_run_duration_seconds", `${day}: from beginning to end.`, duration),
+    histogram("weir_run_first_event_seconds", `${day}: from due to the first thing the graph gave.`, firstEvent),
+    histogram("weir_run_queue_seconds", `${day}: from due to beginning.`, wait),
+  ];
+}
+
+function histogram(name: string, help: string, { buckets, count, sum }: Histogram): Metric {
+  const bounds = [...BOUNDS.map(String), "+Inf"];
+  const values: Metric["values"] = bounds.map((le, i) => ({
+    part: "bucket",
+    labels: { le },
+    value: buckets[i] ?? count,
+  }));
+  return {
+    name,
+    help,
+    type: "histogram",
+    values: [...values, { part: "sum", value: sum }, { part: "count", value: count }],
+  };
 }
 
 function labelText(labels: Record<string, string>): string {

@@ -24,6 +24,8 @@ export class Emitter implements DriveSink {
   /** Set once the root graph paused: at `interrupt()` with its interrupts by task, at a breakpoint with none. */
   interrupted = false;
   interrupts: Record<string, Interrupt[]> = {};
+  /** When the graph gave its first event, milliseconds. */
+  firstAt: number | undefined;
   #requested = new Set<string>();
   #opened = new Set<string>();
   #closed = false;
@@ -74,6 +76,7 @@ export class Emitter implements DriveSink {
   /** Appends one event of this run. `data` is JSON. */
   emit(method: EventMethod, namespace: string[], data: string, more: { node?: string; meta?: string } = {}): number {
     if (this.#closed) return 0;
+    if (method !== "lifecycle") this.firstAt ??= Date.now();
     return this.journal.append({ runId: this.runId, method, namespace, data: this.#kept(data), ...more });
   }
 

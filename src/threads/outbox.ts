@@ -3,7 +3,7 @@ import type { Json } from "./rpc.ts";
 import { shownRun, type StoredRun } from "./runs.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { OutboxRow } from "./tables.ts";
-import type { Tracer } from "../runtime/tracer.ts";
+import type { RunFacts, Tracer } from "../runtime/tracer.ts";
 import { ownProject, storeOwnRuns } from "../traces/self.ts";
 import { queueTaskEffects } from "./tasks.ts";
 
@@ -47,7 +47,12 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
   const project = ownProject(parts.env, wanted?.project_name);
   if (project === undefined) return;
   try {
-    const texts = tracer.finish({ project, error: run.outcome.error?.message, referenceExampleId: wanted?.example_id });
+    const texts = tracer.finish({
+      run: factsOf(run),
+      project,
+      error: run.outcome.error?.message,
+      referenceExampleId: wanted?.example_id,
+    });
     let batch: string[] = [];
     let size = 0;
     const queue = () => parts.tables.addToOutbox("trace", `[${batch.join(",")}]`, Date.now());
@@ -63,6 +68,15 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
   } catch (error) {
     console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `trace: ${String(error)}` }));
   }
+}
+
+function factsOf({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
+  return {
+    status,
+    queued_ms: began - due,
+    first_event_ms: first_event === undefined ? undefined : first_event - due,
+    took_ms: updated - began,
+  };
 }
 
 /**

@@ -183,6 +183,7 @@ export class Runner {
     const emitter = new Emitter(journal, values, run.id);
     if (run.status === "pending") transition(run, "running");
     run.outcome.attempt += 1;
+    run.outcome.began ??= Date.now();
     const { attempt } = run.outcome;
     const again = attempt > 1 && { attempt };
     const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
@@ -248,6 +249,7 @@ export class Runner {
     const { journal, tables, values, checkpoints } = this.parts;
     const { outcome } = run;
     transition(run, status);
+    outcome.first_event ??= emitter.firstAt;
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const told = new Emitter(journal, values, run.id);
     if (error) told.emit("error", [], JSON.stringify(error));

@@ -21,6 +21,9 @@ export interface Outcome {
   updated: number;
   /** How often it was started; more than once after a crash. */
   attempt: number;
+  /** When it was first started, and when its graph gave something first; milliseconds. */
+  began?: number;
+  first_event?: number;
   first_seq?: number;
   last_seq?: number;
   values?: Refs;

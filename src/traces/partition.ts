@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { readMeta, writeMeta } from "./partition/meta.ts";
 import { queryRuns, readPage } from "./partition/read.ts";
+import { runTimes } from "./partition/run-times.ts";
 import { deleteOutside, expiryOf, register, REGISTER_DELAY_MS } from "./partition/register.ts";
 import { childrenOf, listThreads, partitionStats } from "./partition/stats.ts";
 import { migrate } from "./partition/tables.ts";
@@ -16,6 +17,7 @@ import type {
   QueryRequest,
   RunPage,
   RunSelection,
+  RunTimes,
   RunWrite,
   StoredFeedback,
   ThreadSummary,
@@ -62,6 +64,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async threads(selection: RunSelection): Promise<ThreadSummary[]> {
     return this.known((identity) => listThreads(this.sql, identity, selection)) ?? [];
+  }
+
+  async runTimes(): Promise<RunTimes> {
+    return this.ctx.storage.transactionSync(() => runTimes(this.sql));
   }
 
   async children(id: string): Promise<{ direct: string[]; all: string[] }> {

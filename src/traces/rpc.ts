@@ -226,6 +226,28 @@ export interface FeedbackSum {
   values: Record<string, number>;
 }
 
+/** Upper bounds of the buckets of a `Histogram`, seconds. */
+export const BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+export interface Histogram {
+  /** How many were at most so long as each of BOUNDS. */
+  buckets: number[];
+  count: number;
+  /** Seconds. */
+  sum: number;
+}
+
+/** How this server's own runs of graphs went. */
+export interface RunTimes {
+  statuses: Record<string, number>;
+  /** From a run's beginning to its end. */
+  duration: Histogram;
+  /** From when it was due to the first thing its graph gave. */
+  firstEvent: Histogram;
+  /** From when it was due to its beginning. */
+  wait: Histogram;
+}
+
 /** A thread of a project, as far as one partition knows it. */
 export interface ThreadSummary {
   thread_id: string;
@@ -257,6 +279,8 @@ export interface TracePartitionRpc {
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
   stats(selection: RunSelection): Promise<PartitionStats>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
+  /** Of this server's own runs of graphs among them. */
+  runTimes(): Promise<RunTimes>;
   /** Ids of the direct children and of all descendants of a run, in tree order. */
   children(id: string): Promise<{ direct: string[]; all: string[] }>;
   putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback>;

@@ -4,6 +4,9 @@ import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
 import { take } from "./ingest/take.ts";
 import { projectByName } from "./projects/resolve.ts";
+import { type RunTimes, tracePartition } from "./rpc.ts";
+import { findProjectByName } from "./store.ts";
+import { dayOf } from "./time.ts";
 
 /** The project of a deployment's own traces, when it names none. */
 const PROJECT = "default";
@@ -19,6 +22,14 @@ export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[
   const gathering = new Gathering();
   for (const run of runs) gathering.addRun("post", run);
   await take(env, { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" }, gathering);
+}
+
+/** How the workspace's runs went that began on this UTC day; undefined where traces are off. */
+export async function ownRunTimes(env: Env, workspaceId: string, now: number): Promise<RunTimes | undefined> {
+  const name = ownProject(env, undefined);
+  if (name === undefined) return undefined;
+  const project = await findProjectByName(database(env.DB), workspaceId, name);
+  return project && tracePartition(env, workspaceId, project.id, dayOf(now * 1000)).runTimes();
 }
 
 export interface OwnRun {

@@ -1,5 +1,5 @@
 /** What a partition knows about itself: who it is, how much it holds, what D1 has not been told yet. */
-import type { PartitionIdentity } from "../rpc.ts";
+import type { PartitionIdentity, RunTimes } from "../rpc.ts";
 
 export interface Counts {
   rows: number;
@@ -15,6 +15,8 @@ type Meta = {
   written: number;
   /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
   registered: Counts;
+  /** What has been counted of the runs up to this number. */
+  run_times: { through: number; times: RunTimes };
 };
 
 export function readMeta<K extends keyof Meta>(sql: SqlStorage, name: K): Meta[K] | undefined {

@@ -1,0 +1,57 @@
+/**
+ * How long this server's own runs of graphs took, as histograms over the partition's day. They are made when somebody
+ * asks, from the traces that have come since the last time: a run pays nothing for being counted.
+ */
+import { BOUNDS, type Histogram, type RunTimes } from "../rpc.ts";
+import { readMeta, writeMeta } from "./meta.ts";
+
+/** Trace runs looked at in one call; what is more is counted with the next one. */
+const AT_ONCE = 20_000;
+
+/** What the tracer of a graph's run says of it, milliseconds (see `RunFacts` in runtime/tracer.ts). */
+interface Facts {
+  status?: unknown;
+  queued_ms?: unknown;
+  first_event_ms?: unknown;
+  took_ms?: unknown;
+}
+
+export function runTimes(sql: SqlStorage): RunTimes {
+  const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: none() };
+  const fresh = sql
+    .exec<{ n: number; facts: string | null }>(
+      // A payload too large for its row is cut, and no JSON any more.
+      `SELECT r.n, CASE WHEN r.is_root = 1 AND json_valid(p.extra) AND json_extract(p.extra, '$.runtime.library') = 'weir'
+       THEN json_extract(p.extra, '$.runtime.run') END AS facts
+       FROM runs r JOIN payloads p ON p.n = r.n WHERE r.n > ? ORDER BY r.n LIMIT ${AT_ONCE}`,
+      through,
+    )
+    .toArray();
+  const last = fresh.at(-1);
+  if (!last) return times;
+  for (const { facts } of fresh) if (facts?.startsWith("{")) count(times, JSON.parse(facts) as Facts);
+  writeMeta(sql, "run_times", { through: last.n, times });
+  return times;
+}
+
+function none(): RunTimes {
+  const empty = (): Histogram => ({ buckets: BOUNDS.map(() => 0), count: 0, sum: 0 });
+  return { statuses: {}, duration: empty(), firstEvent: empty(), wait: empty() };
+}
+
+function count(times: RunTimes, { status, queued_ms, first_event_ms, took_ms }: Facts): void {
+  if (typeof status !== "string" || !/^\w{1,20}$/.test(status)) return;
+  times.statuses[status] = (times.statuses[status] ?? 0) + 1;
+  add(times.duration, took_ms);
+  add(times.firstEvent, first_event_ms);
+  add(times.wait, queued_ms);
+}
+
+/** A bucket counts the smaller ones too. */
+function add(histogram: Histogram, ms: unknown): void {
+  if (typeof ms !== "number" || !(ms >= 0)) return;
+  const seconds = ms / 1000;
+  histogram.count += 1;
+  histogram.sum += seconds;
+  histogram.buckets = histogram.buckets.map((n, i) => n + (seconds <= (BOUNDS[i] ?? 0) ? 1 : 0));
+}
