@@ -7,6 +7,7 @@ import type { App } from "../http/types.ts";
 import { parse } from "../http/validate.ts";
 import { type TaskView, threadStub } from "../threads/rpc.ts";
 import type * as v from "valibot";
+import { mayReach } from "./allowed.ts";
 import { readTaskId, taskIdOf } from "./context.ts";
 import { invalidParams, taskNotFound } from "./errors.ts";
 import type { TaskRef } from "./follow.ts";
@@ -34,8 +35,20 @@ export function params<S extends v.GenericSchema<unknown, unknown>>(schema: S, v
 
 export const databaseOf = ({ c }: Call): Database => database(c.env.DB);
 
-/** The task of this id that is the caller's and this assistant's; anything else is not found. */
-export async function taskOf(call: Call, id: string): Promise<{ ref: TaskRef; view: TaskView }> {
+interface Found {
+  ref: TaskRef;
+  view: TaskView;
+}
+
+/** The task of this id that is the caller's to read or change, and this assistant's; anything else is not found. */
+export async function taskOf(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
+  const named = readTaskId(id);
+  if (named) await mayReach(call, named.threadId, action);
+  return listedTask(call, id);
+}
+
+/** A task of which the caller is known to be allowed to read it. */
+export async function listedTask(call: Call, id: string): Promise<Found> {
   const named = readTaskId(id);
   if (!named) throw taskNotFound();
   const { threadId, runId } = named;

@@ -5,11 +5,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * The thread of a context. A UUID is the thread's own id; any other text, which callers are free to choose, leads to the
- * same UUID each time (version 8, of its SHA-256).
+ * same UUID each time (version 8, of its SHA-256): a user's own, so that users may choose the same.
  */
-export function threadIdOf(contextId: string): string {
+export function threadIdOf(contextId: string, user?: string): string {
   if (UUID.test(contextId)) return contextId.toLowerCase();
-  const bytes = createHash("sha256").update(`a2a context ${contextId}`).digest().subarray(0, 16);
+  const text = user === undefined ? contextId : JSON.stringify([user, contextId]);
+  const bytes = createHash("sha256").update(`a2a context ${text}`).digest().subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

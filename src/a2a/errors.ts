@@ -34,6 +34,8 @@ export const internalError = () =>
   new RpcError(-32603, "The server failed to handle this request. It has been logged.");
 /** The same for a task that does not exist and one that is not the caller's. */
 export const taskNotFound = () => new RpcError(-32001, "Task not found.");
+/** Neither generation has a code for it: a server's own. */
+export const notAllowed = (message: string) => new RpcError(-32000, message);
 export const notCancelable = (state: string) => new RpcError(-32002, `The task is ${state} and cannot be cancelled.`);
 export const unsupported = (message: string) => new RpcError(-32004, message);
 export const contentNotSupported = (message: string) => new RpcError(-32005, message);

@@ -35,7 +35,7 @@ export function hookOf({ c, generation }: Call, push: PushConfig): { id: string;
 
 export async function setPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
-  const { ref } = await taskOf(call, taskId);
+  const { ref } = await taskOf(call, taskId, "update");
   const { id, hook } = hookOf(call, config);
   await ref.thread.setHook(ref.runId, id, hook, MOST);
   return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
@@ -72,7 +72,7 @@ export async function listPush(call: Call, given: unknown): Promise<unknown> {
 export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   if (!id) throw invalidParams("Name the configuration to delete.");
-  const { ref } = await taskOf(call, taskId);
+  const { ref } = await taskOf(call, taskId, "update");
   await ref.thread.setHook(ref.runId, id, undefined, MOST);
   return call.generation === "0.3" ? null : {};
 }

@@ -2,7 +2,15 @@
 import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { Call } from "./call.ts";
-import { errorMember, internalError, invalidParams, RpcError, taskNotFound, unsupported } from "./errors.ts";
+import {
+  errorMember,
+  internalError,
+  invalidParams,
+  notAllowed,
+  RpcError,
+  taskNotFound,
+  unsupported,
+} from "./errors.ts";
 import type { Generation } from "./types.ts";
 
 type Id = string | number | null;
@@ -12,6 +20,7 @@ export function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error;
   const { status, detail } = toProblem(error);
   if (status === 404) return taskNotFound();
+  if (status === 403) return notAllowed(detail);
   if (status === 409) return unsupported(detail);
   return status < 500 ? invalidParams(detail) : internalError();
 }

@@ -7,6 +7,7 @@ import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
+import { mayUse } from "../users/authorize.ts";
 import type { Call } from "./call.ts";
 import { extendedCard } from "./cards.ts";
 import {
@@ -114,7 +115,7 @@ async function answer(c: Context<App>): Promise<Response> {
     if (!method) throw methodNotFound();
     const { workspaceId } = c.get("principal");
     const assistant = await resolveAssistant(database(c.env.DB), workspaceId, c.req.param("assistant_id") ?? "");
-    if (!assistant)
+    if (!assistant || !(await mayUse(c.get("principal"), assistant)))
       return Response.json(failure(id, new RpcError(-32602, "No assistant of this id."), generation), { status: 404 });
     const call = { c, assistant, workspaceId, envelope, generation };
     const result = method.handler(call, envelope.params ?? {});

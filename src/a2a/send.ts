@@ -1,11 +1,12 @@
 /** `message/send` and `message/stream`: a message becomes a run. */
 import { uuidv7 } from "../http/uuid.ts";
-import { headersAsConfigurable, runRequest } from "../threads/request.ts";
+import { configurableOf, runRequest } from "../threads/request.ts";
 import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
+import { mayRun, userOf } from "./allowed.ts";
 import { type Call, databaseOf, params, project, shorten, taskOf } from "./call.ts";
 import { acceptParts } from "./modes.ts";
 import { contentOf, stateOf } from "./content.ts";
-import { taskIdOf, threadIdOf } from "./context.ts";
+import { readTaskId, taskIdOf, threadIdOf } from "./context.ts";
 import { update as shownUpdate, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { invalidParams, unsupported } from "./errors.ts";
 import { follow, METHODS, read, type TaskRef } from "./follow.ts";
@@ -43,42 +44,42 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
  * A context for a conversation that begins. The caller's `thread_id`, under which it groups the traces of several agents,
  * becomes the context while it is free: so the `contextId` that it sends on groups the same turns.
  */
-async function newContext({ c, workspaceId, envelope }: Call): Promise<string> {
+async function newContext(call: Call): Promise<string> {
+  const { c, workspaceId, envelope } = call;
   const wanted = envelope.metadata?.thread_id;
-  const taken = wanted ? await threadStub(c.env, workspaceId, threadIdOf(wanted)).get() : undefined;
+  const taken = wanted ? await threadStub(c.env, workspaceId, threadIdOf(wanted, userOf(call))).get() : undefined;
   return wanted && !taken ? wanted : uuidv7();
 }
 
-function newTask({ c, workspaceId }: Call, contextId: string, runId: string): Target {
-  const threadId = threadIdOf(contextId);
+function newTask(call: Call, contextId: string, runId: string): Target {
+  const { c, workspaceId } = call;
+  const threadId = threadIdOf(contextId, userOf(call));
   const thread = threadStub(c.env, workspaceId, threadId);
   return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } } };
 }
 
 /** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
-function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): RunRequest {
-  const { message, configuration, metadata } = sent;
+async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
+  const { message, configuration } = sent;
   const { taskId, contextId } = ref.ids;
   const waiting = known?.view.waiting ?? [];
   const told: Json = {
     message,
     task_id: taskId,
     context_id: contextId,
-    metadata: metadata ?? {},
+    metadata: sent.metadata ?? {},
     accepted_output_modes: configuration.acceptedOutputModes,
   };
   const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
-  const body = {
-    assistant_id: call.assistant.assistant_id,
-    ...(waiting.length > 0
-      ? { command: { resume: resumeOf(message.parts, waiting) } }
-      : { input: inputOf(sent, runId) }),
-    // The tracing groups by this before the thread's own id.
-    metadata: { ...marks, session_id: call.envelope.metadata?.thread_id || contextId },
-    if_not_exists: "create" as const,
-  };
+  const given =
+    waiting.length > 0 ? { command: { resume: resumeOf(message.parts, waiting) } } : { input: inputOf(sent, runId) };
+  // The tracing groups by the session before the thread's own id.
+  const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
+  const metadata = await mayRun(call, readTaskId(taskId)?.threadId ?? "", given, own);
+  const body = { assistant_id: call.assistant.assistant_id, ...given, metadata, if_not_exists: "create" as const };
+  const { c } = call;
   return {
-    ...runRequest(body, call.assistant, { ...headersAsConfigurable(call.c.req.raw.headers), a2a: told }, runId),
+    ...runRequest(body, call.assistant, { ...configurableOf(c.req.raw.headers, c.get("principal")), a2a: told }, runId),
     task: { task_id: ref.runId, ...hooks(call, configuration.push) },
   };
 }
@@ -113,7 +114,7 @@ async function start(call: Call, sent: Send): Promise<Started> {
   const runId = uuidv7();
   const target = await targetOf(call, sent, runId);
   const { ref, known } = target;
-  const request = requestOf(call, sent, target, runId);
+  const request = await requestOf(call, sent, target, runId);
   const created_at = new Date().toISOString();
   const events = await ref.thread.startAndFollow(request, { methods: METHODS });
   const fold = known?.fold ?? new Fold(ref.ids);

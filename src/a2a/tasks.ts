@@ -1,5 +1,6 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
-import { type Call, databaseOf, params, project, shorten, taskOf } from "./call.ts";
+import { mayFind, userOf } from "./allowed.ts";
+import { type Call, databaseOf, listedTask, params, project, shorten, taskOf } from "./call.ts";
 import { threadIdOf } from "./context.ts";
 import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
@@ -20,7 +21,7 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
 
 export async function cancel(call: Call, given: unknown): Promise<unknown> {
   const { id } = params(TaskQuery, given);
-  const { ref, view } = await taskOf(call, id);
+  const { ref, view } = await taskOf(call, id, "update");
   const { state } = (await read(ref, view)).fold;
   if (isTerminal(state)) throw notCancelable(state);
   await ref.thread.cancelTask(ref.runId);
@@ -39,7 +40,8 @@ export async function list(call: Call, given: unknown): Promise<unknown> {
   const filter = {
     workspaceId: call.workspaceId,
     assistantId: call.assistant.assistant_id,
-    threadId: contextId ? threadIdOf(contextId) : undefined,
+    threadId: contextId ? threadIdOf(contextId, userOf(call)) : undefined,
+    threadMetadata: await mayFind(call),
     state: status,
     after: statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
   };
@@ -65,7 +67,7 @@ export async function list(call: Call, given: unknown): Promise<unknown> {
 /** The task of a row; undefined, and no row any more, when its thread is gone. */
 async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined> {
   try {
-    const { ref, view } = await taskOf(call, id);
+    const { ref, view } = await listedTask(call, id);
     return (await read(ref, view)).fold.task();
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;

@@ -24,6 +24,16 @@ export async function authorize(principal: Principal, resource: string, action: 
   return typeof answer === "object" && answer !== null ? containment(answer as Json) : undefined;
 }
 
+/** Whether the principal may run the assistant: a default one is everybody's, any other only theirs who may read it. */
+export async function mayUse(
+  principal: Principal,
+  { assistant_id, metadata }: { assistant_id: string; metadata: Json },
+): Promise<boolean> {
+  if (metadata.created_by === "system") return true;
+  const filter = await authorize(principal, "assistants", "read", { assistant_id });
+  return !filter || containsJson(metadata, filter);
+}
+
 /** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
 function containment(filters: Json): Json {
   return Object.fromEntries(

@@ -7,7 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { readJson } from "../http/validate.ts";
 import { userRouteScope } from "./app.ts";
-import { both, containsJson } from "./authorize.ts";
+import { both, containsJson, mayUse } from "./authorize.ts";
 import { Call, isObject, type Json, metadataOf, mustContain } from "./call.ts";
 
 type Rule = (call: Call) => Promise<Response | void>;
@@ -61,6 +61,7 @@ const TABLE: Row[] = [
   // These ask the handlers themselves.
   ["GET", /^\/api\/threads$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
+  ["POST", /^\/a2a\/[^/]+\/?$/, async () => {}],
 ];
 
 /** Lets a user's request through, narrowed to what the user may see. Other callers pass untouched. */
@@ -123,7 +124,7 @@ function owns(action: "read" | "update" | "create_run"): Rule {
 async function commands(call: Call): Promise<void> {
   const { params } = await call.body();
   await call.own(call.ids[0] ?? "", "create_run");
-  if (isObject(params)) await mayUse(call, params.assistant_id);
+  if (isObject(params)) await uses(call, params.assistant_id);
 }
 
 /** A run on a thread, or, without one in the path, on a new thread that takes the run's metadata. */
@@ -140,7 +141,7 @@ async function startsBatch(call: Call): Promise<void> {
 async function narrowedRun(call: Call, body: Json, threadId: string | undefined): Promise<Json> {
   // Traces come in under the same path; they are not for users.
   if (typeof body.assistant_id !== "string") throw new Problem(422, "Invalid body.assistant_id: expected string");
-  await mayUse(call, body.assistant_id);
+  await uses(call, body.assistant_id);
   const value: Json = { ...body, thread_id: threadId, metadata: metadataOf(body), kwargs: body };
   const filter = await call.allowed("threads", "create_run", value);
   if (threadId !== undefined) {
@@ -154,7 +155,7 @@ async function createsCron(call: Call): Promise<void> {
   const [threadId] = call.ids;
   const value: Json = { ...(await call.body()), thread_id: threadId };
   value.metadata = metadataOf(value);
-  await mayUse(call, value.assistant_id);
+  await uses(call, value.assistant_id);
   await call.allowed("crons", "create", value);
   if (threadId !== undefined) {
     mustContain(await call.thread(threadId), await call.allowed("threads", "read", { thread_id: threadId }), "Thread");
@@ -162,12 +163,12 @@ async function createsCron(call: Call): Promise<void> {
   call.pass({ ...value, thread_id: undefined });
 }
 
-/** Default assistants are everybody's to run; any other only theirs who may read it. */
-async function mayUse(call: Call, assistantId: unknown): Promise<void> {
+async function uses(call: Call, assistantId: unknown): Promise<void> {
   if (typeof assistantId !== "string") return;
   const metadata = await call.assistant(assistantId);
-  if (!metadata || metadata.created_by === "system") return;
-  mustContain(metadata, await call.allowed("assistants", "read", { assistant_id: assistantId }), "Assistant");
+  if (metadata && !(await mayUse(call.principal, { assistant_id: assistantId, metadata }))) {
+    throw new Problem(404, "Assistant not found.");
+  }
 }
 
 async function prunes(call: Call): Promise<void> {

@@ -220,7 +220,7 @@ it("the user reaches the graph in the run's configurable", () => {
 });
 
 it("every agent route has its row, or is not for users", async () => {
-  const ofAgents = /^\/(assistants|threads|api\/threads|store|runs\/crons)(\/|$)/;
+  const ofAgents = /^\/(a2a|assistants|threads|api\/threads|store|runs\/crons)(\/|$)/;
   const all = app.routes.filter(({ method, path }) => method !== "ALL" && ofAgents.test(path) && !path.includes("*"));
   const routes = new Map(all.map(({ method, path }) => [`${method} ${path}`, { method, path }]));
   const refused: string[] = [];
