@@ -76,11 +76,13 @@ export const oauth = new Hono<App>()
     "/oauth/token",
     describeRoute({ tags, summary: "Exchange a code or refresh token", security: [] }),
     async (c) => {
+      await limitAddress(c, "token");
       const form = await readForm(c.req.raw);
       return c.json(await issueTokens(database(c.env.DB), form, new URL(c.req.url).origin), 200, NO_STORE);
     },
   )
   .post("/oauth/revoke", describeRoute({ tags, summary: "Revoke a token (RFC 7009)", security: [] }), async (c) => {
+    await limitAddress(c, "revoke");
     await revokeToken(database(c.env.DB), await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);
   })
