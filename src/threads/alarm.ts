@@ -17,7 +17,8 @@ export function armAlarm(parts: ThreadParts, runner: Runner): void {
     runner.busy ? now + WATCHDOG_MS : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     parts.stale ? now + REPROJECT_MS : undefined,
-    outbox,
+    // What is due already is being carried out now; this is for when that fails with the process.
+    outbox !== undefined && outbox <= now ? now + WATCHDOG_MS : outbox,
     // What has to be told goes out before the thread goes.
     outbox === undefined ? record?.temporary?.until : undefined,
     // With a run open these wait for that run's end.

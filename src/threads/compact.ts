@@ -13,6 +13,7 @@ export interface StoredEvent {
   method: string;
   ns: string[];
   node?: string;
+  refs?: boolean;
   data: Json | null;
 }
 
@@ -41,6 +42,7 @@ export function compact(parts: ThreadParts): void {
     const more = rows.length > 0 && through < journal.visible;
     parts.saveRecord({ ...record, compacted: { through, ...(more && { due: Date.now() }) } });
   });
+  journal.recent.forget();
 }
 
 /** For each delta that is part of a sum: the event that takes its place, or undefined when it goes. */
@@ -65,8 +67,8 @@ function summed(events: StoredEvent[]): Map<StoredEvent, StoredEvent | undefined
 }
 
 /** Deltas with the same key add up. Undefined for what is no delta, or lies apart for its size. */
-function groupOf({ run, method, ns, node, data }: StoredEvent): string | undefined {
-  if (data === null || "$b" in data) return undefined;
+function groupOf({ run, method, ns, node, refs, data }: StoredEvent): string | undefined {
+  if (data === null || refs) return undefined;
   if (method === "tuple") {
     return data.type === "AIMessageChunk" && data.id ? JSON.stringify([run, ns, data.id]) : undefined;
   }

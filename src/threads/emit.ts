@@ -6,7 +6,7 @@ import type { DriveSink } from "../runtime/drive.ts";
 import { wire, wireChunk } from "../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import type { EventMethod } from "./events.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, NewEvent } from "./journal.ts";
 import type { Told } from "./tail.ts";
 import type { Refs, Values } from "./values.ts";
 
@@ -74,14 +74,21 @@ export class Emitter implements DriveSink {
   }
 
   /** Appends one event of this run. `data` is JSON. */
-  emit(method: EventMethod, namespace: string[], data: string, more: { node?: string; meta?: string } = {}): number {
+  emit(
+    method: EventMethod,
+    namespace: string[],
+    data: string,
+    more: Pick<NewEvent, "node" | "meta" | "refs"> = {},
+  ): number {
     if (this.#closed) return 0;
     if (method !== "lifecycle") this.firstAt ??= Date.now();
-    return this.journal.append({ runId: this.runId, method, namespace, data: this.#kept(data), ...more });
+    const apart = data.length > INLINE_EVENT;
+    const kept = apart ? { data: this.#apart(data), refs: true } : { data };
+    return this.journal.append({ runId: this.runId, method, namespace, ...more, ...kept });
   }
 
-  #kept(data: string): string {
-    return data.length > INLINE_EVENT ? `{"$b":"${this.store.blob(data)}"}` : data;
+  #apart(data: string): string {
+    return `{"$b":"${this.store.blob(data)}"}`;
   }
 
   lifecycle(namespace: string[], body: Record<string, unknown>): number {
@@ -97,13 +104,13 @@ export class Emitter implements DriveSink {
       return;
     }
     if (!object) {
-      this.emit("values", ns, JSON.stringify({ $x: this.store.encode(`${ns.join("|")}|`, payload) }));
+      this.emit("values", ns, JSON.stringify({ $x: this.store.encode(`${ns.join("|")}|`, payload) }), { refs: true });
       return;
     }
     const refs = this.#refs(ns, payload as Record<string, unknown>);
     if (ns.length === 0) this.values = refs;
     this.#open(ns);
-    this.emit("values", ns, JSON.stringify({ $v: refs }));
+    this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
   }
 
   #refs(ns: string[], values: Record<string, unknown>): Refs {
@@ -120,8 +127,9 @@ export class Emitter implements DriveSink {
     const { __metadata__: mark, ...plain } = payload as { __metadata__?: { cached?: boolean } };
     if (this.told && mark?.cached) {
       // LangGraph says again what nodes wrote that had finished before a crash.
-      const data = this.#kept(wire(plain));
-      if (!this.told.updates.has(`${ns.join("|")} ${canonical(JSON.parse(data))}`)) this.emit("updates", ns, data);
+      const data = wire(plain);
+      const kept = data.length > INLINE_EVENT ? this.#apart(data) : data;
+      if (!this.told.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
       return;
     }
     this.emit("updates", ns, wire(payload));
@@ -141,7 +149,7 @@ export class Emitter implements DriveSink {
       const { input, ...rest } = task;
       const whole = typeof input === "object" && input !== null && !Array.isArray(input);
       const data = whole ? { $t: rest, $v: this.#refs(ns, input as Record<string, unknown>) } : task;
-      this.emit("tasks", ns, whole ? wire(data) : wire(task));
+      this.emit("tasks", ns, wire(data), { refs: whole });
       return;
     }
     this.emit("tasks", ns, wire(task));

@@ -2,16 +2,20 @@
  * The thread's one event log, with thread-wide sequence numbers from 1, and its group commit: events gather for a
  * moment, then one transaction writes them together with whatever else has become due; only then do readers see them.
  */
+import type { EventMethod } from "./events.ts";
+import { Recent } from "./recent.ts";
 import type { Tables } from "./tables.ts";
 
 export interface NewEvent {
   runId: string;
   /** See `LogEvent` in events.ts. */
-  method: string;
+  method: EventMethod;
   namespace: string[];
   node?: string;
   /** JSON. */
   data: string;
+  /** `data` refers to what is kept elsewhere: a blob, or the chunks of a state's lists. */
+  refs?: boolean;
   /** JSON that many events of one message share; kept once a row. */
   meta?: string;
 }
@@ -40,6 +44,8 @@ export class Journal {
   /** The last one that is durable, up to which readers see. */
   visible: number;
   ended = false;
+  /** What readers who follow read. */
+  readonly recent = new Recent();
   #row: Row;
   #full: Row[] = [];
   #due: (() => void)[] = [];
@@ -57,17 +63,18 @@ export class Journal {
   }
 
   /** Adds an event; it becomes visible with the next flush. Returns its sequence number. */
-  append({ runId, method, namespace, node, data, meta }: NewEvent): number {
+  append({ runId, method, namespace, node, data, refs, meta }: NewEvent): number {
     this.#makeRoom(data.length);
     const row = this.#row;
     this.seq += 1;
     row.last = this.seq;
-    let line = `{"seq":${this.seq},"ts":${Date.now()},"run":"${runId}","method":"${method}","ns":${JSON.stringify(namespace)}`;
-    if (node !== undefined) line += `,"node":${JSON.stringify(node)}`;
-    if (meta !== undefined) line += `,"meta":${metaIndex(row, meta)}`;
-    line += `,"data":${data}}`;
+    let head = `{"seq":${this.seq},"ts":${Date.now()},"run":"${runId}","method":"${method}","ns":${JSON.stringify(namespace)}`;
+    if (node !== undefined) head += `,"node":${JSON.stringify(node)}`;
+    const marks = `${refs ? ',"refs":true' : ""}${meta === undefined ? "" : `,"meta":${metaIndex(row, meta)}`}`;
+    const line = `${head}${marks},"data":${data}}`;
     row.events.push(line);
     row.size += line.length;
+    this.recent.add({ seq: this.seq, run: runId, method, head, meta, data, refs });
     this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
     return this.seq;
   }

@@ -91,13 +91,16 @@ export async function deliver(parts: ThreadParts): Promise<void> {
 async function deliverDue(parts: ThreadParts): Promise<void> {
   // What is told is read from the log.
   await parts.journal.settled();
-  for (const row of parts.tables.outbox(Date.now())) {
-    try {
-      await carryOut(parts, row);
-      parts.tables.removeFromOutbox(row.id);
-    } catch (error) {
-      postpone(parts, row, String(error));
-    }
+  const due = () => parts.tables.outbox(Date.now());
+  for (let rows = due(); rows.length > 0; rows = due()) for (const row of rows) await deliverOne(parts, row);
+}
+
+async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
+  try {
+    await carryOut(parts, row);
+    parts.tables.removeFromOutbox(row.id);
+  } catch (error) {
+    postpone(parts, row, String(error));
   }
 }
 

@@ -233,6 +233,7 @@ export class Runner {
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
+    if (run.request.task) ctx.waitUntil(deliver(this.parts));
     this.arm();
   }
 
@@ -302,6 +303,8 @@ export class Runner {
     this.#waiters.delete(runId);
     this.parts.journal.wake();
     await deliver(this.parts);
+    // What could not be delivered comes again.
+    this.arm();
   }
 }
 

@@ -56,6 +56,8 @@ export type CopiedTable = (typeof COPIED_TABLES)[number];
 export class Tables {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
+  /** When each effect in the outbox is due, by its id, so that asking costs no statement. Read when first asked for. */
+  #dues: Map<number, number> | undefined;
 
   constructor(private readonly storage: DurableObjectStorage) {
     storage.transactionSync(() => {
@@ -71,7 +73,12 @@ export class Tables {
   }
 
   transaction<T>(work: () => T): T {
-    return this.storage.transactionSync(work);
+    try {
+      return this.storage.transactionSync(work);
+    } catch (error) {
+      this.#dues = undefined;
+      throw error;
+    }
   }
 
   thread(): string | undefined {
@@ -245,23 +252,41 @@ export class Tables {
   }
 
   addToOutbox(kind: string, body: string, due: number): void {
-    this.#run("INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?)", kind, body, due);
+    const added = this.storage.sql.exec<{ id: number }>(
+      "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id",
+      kind,
+      body,
+      due,
+    );
+    this.#outboxDues().set(added.one().id, due);
+    this.rowsWritten += added.rowsWritten;
   }
 
   outbox(now: number): OutboxRow[] {
+    if ((this.nextOutboxDue() ?? Infinity) > now) return [];
     return this.#all<OutboxRow>("SELECT * FROM outbox WHERE due <= ? ORDER BY id LIMIT 20", now);
   }
 
   nextOutboxDue(): number | undefined {
-    return this.#all<{ due: number | null }>("SELECT min(due) due FROM outbox")[0]?.due ?? undefined;
+    const dues = this.#outboxDues();
+    return dues.size === 0 ? undefined : Math.min(...dues.values());
   }
 
   removeFromOutbox(id: number): void {
     this.#run("DELETE FROM outbox WHERE id = ?", id);
+    this.#outboxDues().delete(id);
   }
 
   retryOutbox(id: number, due: number): void {
     this.#run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
+    this.#outboxDues().set(id, due);
+  }
+
+  #outboxDues(): Map<number, number> {
+    this.#dues ??= new Map(
+      this.#all<{ id: number; due: number }>("SELECT id, due FROM outbox").map(({ id, due }) => [id, due]),
+    );
+    return this.#dues;
   }
 
   #all<T extends object>(sql: string, ...params: (string | number | null)[]): T[] {

@@ -2,6 +2,7 @@
 import { canonical } from "./canonical.ts";
 import type { EventMethod, TailQuery } from "./events.ts";
 import type { Journal } from "./journal.ts";
+import type { RecentEvent } from "./recent.ts";
 import type { SegmentRow, Tables } from "./tables.ts";
 import type { Refs, Values } from "./values.ts";
 
@@ -10,6 +11,7 @@ interface Stored {
   run: string;
   method: EventMethod;
   meta?: number;
+  refs?: boolean;
   data: Record<string, unknown> | null;
 }
 
@@ -105,40 +107,44 @@ export function seqOfCheckpoint(tables: Tables, from: number, checkpointId: stri
   }
 }
 
-/** The lines of the next segments after `cursor` that the query asks for, and how far they reach. */
-function read(
-  { tables, journal, values }: TailSource,
-  cursor: number,
-  query: TailQuery,
-): { lines: string[]; last: number } {
-  const lines: string[] = [];
-  let last = cursor;
-  for (const row of tables.segmentsAfter(cursor, 16)) {
-    const wanted = (JSON.parse(row.events) as Stored[]).filter(
-      ({ seq, run, method }) =>
-        seq > cursor &&
-        seq <= journal.visible &&
-        (query.runId === undefined || run === query.runId) &&
-        (query.methods?.includes(method) ?? true),
-    );
-    for (const event of wanted) lines.push(line(event, row, values));
-    last = Math.min(row.last_seq, journal.visible);
+/** The lines of the next events after `cursor` that the query asks for, and how far they reach. */
+function read(source: TailSource, cursor: number, query: TailQuery): { lines: string[]; last: number } {
+  const { tables, journal, values } = source;
+  const { visible, recent } = journal;
+  const wanted = ({ seq, run, method }: Pick<Stored, "seq" | "run" | "method">) =>
+    seq > cursor &&
+    seq <= visible &&
+    (query.runId === undefined || run === query.runId) &&
+    (query.methods?.includes(method) ?? true);
+  const latest = recent.after(cursor, visible);
+  if (latest) {
+    const lines = latest.filter(wanted).map((event) => recent.line(event, () => lineOf(event, values)));
+    return { lines, last: latest.at(-1)?.seq ?? cursor };
   }
-  return { lines, last };
+  const rows = tables.segmentsAfter(cursor, 16);
+  const lines = rows.flatMap((row) =>
+    (JSON.parse(row.events) as Stored[]).filter(wanted).map((event) => storedLine(event, row, values)),
+  );
+  return { lines, last: Math.min(rows.at(-1)?.last_seq ?? cursor, visible) };
 }
 
-function line({ meta, data, ...rest }: Stored, row: SegmentRow, values: Values): string {
-  const head = JSON.stringify(rest).slice(0, -1);
-  const metadata = meta === undefined ? "" : `,"meta":${JSON.stringify((JSON.parse(row.metas) as unknown[])[meta])}`;
-  return `${head}${metadata},"data":${whole(data, values)}}`;
+function lineOf({ head, meta, data, refs }: RecentEvent, values: Values): string {
+  return line(head, meta, refs ? whole(JSON.parse(data) as Record<string, unknown>, values) : data);
+}
+
+function storedLine({ meta, data, refs, ...rest }: Stored, row: SegmentRow, values: Values): string {
+  const metadata = meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]);
+  return line(JSON.stringify(rest).slice(0, -1), metadata, refs ? whole(data ?? {}, values) : JSON.stringify(data));
+}
+
+function line(head: string, meta: string | undefined, data: string): string {
+  return `${head}${meta === undefined ? "" : `,"meta":${meta}`},"data":${data}}`;
 }
 
 /** The event's data with what it refers to put back in, as JSON. */
-function whole(data: Stored["data"], values: Values): string {
-  if (data === null || typeof data !== "object") return JSON.stringify(data);
+function whole(data: Record<string, unknown>, values: Values): string {
   if (typeof data.$b === "string") return values.readBlob(data.$b);
   if ("$x" in data) return values.flat(data.$x as Refs[string]);
-  if (!("$v" in data)) return JSON.stringify(data);
   const state = values.flatAll(data.$v as Refs);
   if (!("$t" in data)) return state;
   return `${JSON.stringify(data.$t).slice(0, -1)},"input":${state}}`;

@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import { copyRows, pasteRows, type Rows } from "./copy.ts";
+import { deliver } from "./outbox.ts";
 import { ThreadParts } from "./parts.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
@@ -176,6 +177,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async setHook(taskId: string, id: string, hook: rpc.Json | undefined, most: number): Promise<void> {
     setHook(this.#parts, taskId, id, hook, most);
     armAlarm(this.#parts, this.#runner);
+    this.ctx.waitUntil(deliver(this.#parts));
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -184,6 +186,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (stopped === 0) markCanceled(this.#parts, taskId);
     await Promise.all(ids.map((id) => this.#runner.ended(id)));
     armAlarm(this.#parts, this.#runner);
+    this.ctx.waitUntil(deliver(this.#parts));
   }
 
   async follow(query: rpc.TailQuery): Promise<ReadableStream<Uint8Array>> {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
-import { type LocalServer, localConfig, migrate, newKey, quietPort, serve } from "../../scripts/local-server.ts";
+import { type LocalServer, localConfig, migrate, newKey, QUIET, quietPort, serve } from "../../scripts/local-server.ts";
 
 const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -38,6 +38,7 @@ export async function startServer(
   configPath: string = localConfig(),
 ): Promise<CountingServer> {
   const secrets = { ...SECRETS, OFFLINE_MODEL_DELAY_MS: "0", ...vars };
+  Object.assign(process.env, QUIET);
   const harness = createTestHarness({
     root: join(import.meta.dirname, "..", ".."),
     workers: [{ configPath, secrets }],

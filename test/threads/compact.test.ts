@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { Accumulator } from "../../src/runtime/accumulate.ts";
@@ -13,6 +13,8 @@ type Json = Record<string, unknown>;
 async function compactNow(caller: Caller, threadId: string): Promise<void> {
   const stub = env.THREAD.get(env.THREAD.idFromName(`${caller.workspaceId}:${threadId}`));
   await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env)));
+  // The object itself compacts what it knows; here it must read anew what another has compacted.
+  await abortAllDurableObjects();
 }
 
 /** Each block of each message, added up from the deltas as a client does. */
