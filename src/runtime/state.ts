@@ -29,13 +29,13 @@ export async function readState(graph: Graph, saver: BaseCheckpointSaver, option
   return wire(threadState(snapshot));
 }
 
-/** States newest first, as the wire JSON text of an array. */
-export async function readHistory(
+/** States newest first, each as wire JSON text. */
+export async function* readHistory(
   graph: Graph,
   saver: BaseCheckpointSaver,
   options: SnapshotOptions & { limit: number; before?: string; filter?: Json },
-): Promise<string> {
-  const states: Json[] = [];
+): AsyncGenerator<string, void, void> {
+  let left = options.limit;
   const before = options.before === undefined ? undefined : configOf({ ...options, checkpointId: options.before });
   const filter = options.filter as never;
   for await (const snapshot of bind(graph, saver).getStateHistory(configOf(options), {
@@ -43,10 +43,10 @@ export async function readHistory(
     before,
     filter,
   })) {
-    states.push(threadState(snapshot));
-    if (states.length >= options.limit) break;
+    yield wire(threadState(snapshot));
+    left -= 1;
+    if (left <= 0) return;
   }
-  return wire(states);
 }
 
 /** Applies updates as nodes of the graph; gives the address of the new checkpoint. */

@@ -3,13 +3,14 @@ import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { database } from "../db/client.ts";
+import { jsonArray } from "../http/array.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { assistantOf, threadOf } from "../threads/access.ts";
 import { titleIn } from "../threads/naming.ts";
-import type { ThreadRpc, ThreadState } from "../threads/rpc.ts";
+import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
 import { searchThreads } from "../threads/store.ts";
 import { authorize } from "../users/authorize.ts";
@@ -87,12 +88,11 @@ export const application = new Hono<App>()
       checkpoint_id: checkpoint.checkpoint_id,
       checkpoint_ns: checkpoint.checkpoint_ns ?? "",
     };
-    return c.json(
-      await thread.history({
-        limit: limit ?? 10,
-        before: before ?? undefined,
-        metadata: metadata ?? undefined,
-        checkpoint: at ?? undefined,
-      }),
-    );
+    const states = await thread.history({
+      limit: limit ?? 10,
+      before: before ?? undefined,
+      metadata: metadata ?? undefined,
+      checkpoint: at ?? undefined,
+    });
+    return jsonArray(readStates(states));
   });

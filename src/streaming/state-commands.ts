@@ -1,7 +1,7 @@
 /** Commands that read. */
 import type * as v from "valibot";
 import { toProblem } from "../http/problem.ts";
-import { type Json, readEvents, type Run, type ThreadState } from "../threads/rpc.ts";
+import { type Json, readEvents, readStates, type Run, type ThreadState } from "../threads/rpc.ts";
 import type { Answer, Commander } from "./commands.ts";
 import { CommandError } from "./errors.ts";
 import type * as schema from "./schema.ts";
@@ -31,7 +31,9 @@ export async function listCheckpoints(
   const checkpoint = ns ? { checkpoint_ns: ns } : undefined;
   const states = await thread.history({ limit: limit ?? 20, before: before ?? undefined, checkpoint }).catch(notFound);
   if (!states) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
-  return { result: { checkpoints: states.map(shownCheckpoint) } };
+  const checkpoints: Json[] = [];
+  for await (const state of readStates(states)) checkpoints.push(shownCheckpoint(state));
+  return { result: { checkpoints } };
 }
 
 function shownCheckpoint({ checkpoint, created_at, metadata }: ThreadState): Json {

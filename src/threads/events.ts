@@ -60,13 +60,19 @@ export interface TailQuery {
 }
 
 /** Takes a tail's bytes as they come and gives the events they complete: one JSON object a line. */
-export function readLines(): (bytes: Uint8Array) => LogEvent[] {
+export function readLines<T = LogEvent>(): (bytes: Uint8Array) => T[] {
   const decoder = new TextDecoder();
-  let rest = "";
+  // The line that has begun, in the pieces it came in: a state of megabytes must not be searched again with each.
+  let rest: string[] = [];
   return (bytes) => {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    return lines.map((line) => JSON.parse(line) as LogEvent);
+    const text = decoder.decode(bytes, { stream: true });
+    if (!text.includes("\n")) {
+      rest.push(text);
+      return [];
+    }
+    const lines = `${rest.join("")}${text}`.split("\n");
+    rest = [lines.pop() ?? ""];
+    return lines.map((line) => JSON.parse(line) as T);
   };
 }
 

@@ -2,12 +2,13 @@
 import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import { database } from "../db/client.ts";
+import { jsonArray } from "../http/array.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { found, threadOf } from "./access.ts";
-import type { CheckpointAddress, Json, ThreadState } from "./rpc.ts";
+import { type CheckpointAddress, type Json, readStates, type ThreadState } from "./rpc.ts";
 import * as schema from "./schema.ts";
 import { search } from "./search.ts";
 import { countThreads } from "./store.ts";
@@ -174,7 +175,10 @@ export const threads = new Hono<App>()
     doc("Past states, newest first"),
     param(schema.ThreadParam),
     query(schema.HistoryQuery),
-    async (c) => c.json(await threadOf(c, c.req.valid("param").thread_id).history(c.req.valid("query"))),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      return jsonArray(readStates(await threadOf(c, thread_id).history(c.req.valid("query"))));
+    },
   )
   .post(
     "/:thread_id/history",
@@ -189,8 +193,8 @@ export const threads = new Hono<App>()
         metadata: metadata ?? undefined,
         checkpoint: address(checkpoint),
       };
-      const states = await threadOf(c, c.req.valid("param").thread_id).history(request);
-      return c.json(states.map((state) => selected(state, select)));
+      const states = readStates(await threadOf(c, c.req.valid("param").thread_id).history(request));
+      return jsonArray(states, (state) => selected(state, select));
     },
   )
   .get(

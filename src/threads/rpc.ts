@@ -1,5 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
-import type { TailQuery } from "./events.ts";
+import { readLines, type TailQuery } from "./events.ts";
 
 export type { EventMethod, LogEvent, TailQuery } from "./events.ts";
 export { readEvents, readLines } from "./events.ts";
@@ -216,9 +216,16 @@ export interface ThreadRpc {
   seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined>;
 
   state(query: { checkpoint?: CheckpointAddress; subgraphs?: boolean }): Promise<ThreadState | undefined>;
-  history(query: HistoryQuery): Promise<ThreadState[]>;
+  /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */
+  history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;
   /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */
   updateState(update: StateUpdate, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
+}
+
+/** Reads the states out of a history. */
+export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGenerator<ThreadState, void, void> {
+  const read = readLines<ThreadState>();
+  for await (const bytes of stream) yield* read(bytes);
 }
 
 /** The thread of this workspace with this id; whether it exists is for it to say. */

@@ -33,9 +33,10 @@ export async function stateOf(
   return JSON.parse(await readState(graph, saver(parts), options)) as ThreadState;
 }
 
-export async function historyOf(parts: ThreadParts, query: HistoryQuery): Promise<ThreadState[]> {
+/** States newest first, each as JSON. */
+export async function* historyOf(parts: ThreadParts, query: HistoryQuery): AsyncGenerator<string, void, void> {
   const graph = await graphOfThread(parts);
-  if (!graph) return [];
+  if (!graph) return;
   const { limit, before, metadata, checkpoint } = query;
   const options = {
     threadId: parts.threadId,
@@ -45,7 +46,7 @@ export async function historyOf(parts: ThreadParts, query: HistoryQuery): Promis
     before,
     filter: metadata,
   };
-  return JSON.parse(await readHistory(graph, saver(parts), options)) as ThreadState[];
+  yield* readHistory(graph, saver(parts), options);
 }
 
 /** Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. */

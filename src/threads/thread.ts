@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import { copyRows, pasteRows, type Rows } from "./copy.ts";
+import { lineStream } from "./lines.ts";
 import { deliver } from "./outbox.ts";
 import { ThreadParts } from "./parts.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
@@ -218,9 +219,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return waiting ? { ...state, next: ["__start__"] } : state;
   }
 
-  async history(query: rpc.HistoryQuery): Promise<rpc.ThreadState[]> {
+  async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
     this.#existing();
-    return historyOf(this.#parts, query);
+    return lineStream(historyOf(this.#parts, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: rpc.CheckpointAddress, graphId?: string) {

@@ -46,11 +46,12 @@ export async function startServer(
   const { url } = await harness.listen();
   await harness.getWorker().applyD1Migrations("DB");
   const origin = url.origin;
-  const { THREAD } = await harness.getWorker<Env>().getEnv();
+  const { THREAD, DB } = await harness.getWorker<Env>().getEnv();
   const own = await access(origin);
   return {
     ...own,
     another: () => access(origin),
+    db: DB,
     rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
     stop: () => harness.close(),
   };
@@ -70,6 +71,8 @@ export function withTestGraphs(): string {
 export interface CountingServer extends TestServer {
   /** Rows that the Durable Object of a thread wrote since it woke. */
   rowsWritten(threadId: string): Promise<number>;
+  /** Its database, for rows that no call could make quickly enough. */
+  db: D1Database;
 }
 
 export interface KillableServer extends TestServer {

@@ -146,7 +146,7 @@ const SEQUENCES = Number(process.env.SEQUENCES || 200);
 // oxlint-disable-next-line vitest/expect-expect -- they are in the operations and in `check`
 it(
   `${SEQUENCES} random sequences leave what the model says (SEED=${SEED})`,
-  { timeout: 100 * SEQUENCES + 300_000 },
+  { timeout: 500 * SEQUENCES + 300_000 },
   async () => {
     for (let sequence = 0; sequence < SEQUENCES; sequence++) {
       const next = generator(SEED + sequence);

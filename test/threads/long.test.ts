@@ -1,0 +1,41 @@
+/** Threads that hold more than one call to their object can carry. */
+import { expect, it } from "vitest";
+import { newCaller } from "../support/caller.ts";
+import { get, newThread } from "./client.ts";
+
+interface State {
+  values: { messages: { content: string }[] };
+  checkpoint: { checkpoint_id: string };
+}
+
+it("gives a history longer than any one message between objects may be", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller, { metadata: { graph_id: "echo" } });
+  const add = async (content: string) => {
+    const values = { messages: [{ role: "user", content }] };
+    const added = await caller.fetch(`/threads/${thread}/state`, { body: { values, as_node: "echo" } });
+    expect(added.status).toBe(200);
+  };
+  // 10 states of about 3.6 MB: more than the 32 MiB that a call can give.
+  for (let i = 0; i < 8; i += 1) await add(String(i).repeat(450_000));
+  for (let i = 0; i < 10; i += 1) await add(`small ${i}`);
+  const history = await caller.fetch(`/threads/${thread}/history`, { body: { limit: 10 } });
+  expect(history.status).toBe(200);
+  const text = await history.text();
+  expect(text.length).toBeGreaterThan(33_600_000);
+  const states = JSON.parse(text) as State[];
+  expect(states.map(({ values }) => values.messages.at(-1)?.content)).toEqual(
+    Array.from({ length: 10 }, (_, i) => `small ${9 - i}`),
+  );
+
+  const picked = await caller.fetch(`/threads/${thread}/history`, { body: { limit: 3, select: ["checkpoint"] } });
+  const all = await picked.json<State[]>();
+  expect(all.map((state) => Object.keys(state))).toEqual([["checkpoint"], ["checkpoint"], ["checkpoint"]]);
+  const few = await get<State[]>(caller, `/threads/${thread}/history?limit=2`);
+  expect(few.map(({ checkpoint }) => checkpoint)).toEqual(all.slice(0, 2).map(({ checkpoint }) => checkpoint));
+
+  const left = await caller.fetch(`/threads/${thread}/history?limit=20`);
+  await left.body?.cancel();
+  expect((await get<State[]>(caller, `/threads/${await newThread(caller)}/history`)).length).toBe(0);
+  expect((await caller.fetch(`/threads/${crypto.randomUUID()}/history`)).status).toBe(404);
+});
