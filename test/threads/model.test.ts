@@ -27,6 +27,12 @@ interface RunBody {
   status: string;
 }
 
+interface State {
+  values: { messages?: { content: string }[] };
+  next: string[];
+  checkpoint: object;
+}
+
 async function start(caller: Caller, thread: ModelThread, body: object): Promise<RunBody> {
   const run = await (await caller.fetch(`/threads/${thread.id}/runs`, { body })).json<RunBody>();
   await get(caller, `/threads/${thread.id}/runs/${run.run_id}/join`);
@@ -100,6 +106,60 @@ const operations: Record<string, Operation> = {
     if (action === "rollback") thread.runs.delete(id);
     else thread.runs.set(id, "interrupted");
   },
+  async queue(caller, model, random, log) {
+    const thread = random(model.filter(({ graph, late }) => graph !== "approval" && late.length === 0));
+    if (!thread) return;
+    const texts = ["a", "b", "c"].map((letter) => `q${log.length}${letter}`);
+    const runs: RunBody[] = [];
+    for (const text of texts) {
+      const body = { assistant_id: "echo", input: say(text), multitask_strategy: random(["enqueue", undefined]) };
+      runs.push(await (await caller.fetch(`/threads/${thread.id}/runs`, { body })).json<RunBody>());
+    }
+    for (const { run_id } of runs) {
+      await get(caller, `/threads/${thread.id}/runs/${run_id}/join`);
+      thread.runs.set(run_id, "success");
+    }
+    thread.graph = "echo";
+    thread.turns.push(...texts.flatMap((text) => [text, `You said: ${text}`]));
+  },
+  async write(caller, model, random, log) {
+    const thread = random(model.filter((one) => one.graph === "echo"));
+    if (!thread) return;
+    const content = `w${log.length}`;
+    const body = { values: { messages: [{ role: "assistant", content }] }, as_node: "echo" };
+    const written = await caller.fetch(`/threads/${thread.id}/state`, { body });
+    expect(written.status).toBe(thread.late.length > 0 ? 409 : 200);
+    if (thread.late.length === 0) thread.turns.push(content);
+  },
+  async fork(caller, model, random, log) {
+    const thread = random(model.filter((one) => one.graph === "echo" && one.late.length === 0));
+    if (!thread) return;
+    const past = await get<State[]>(caller, `/threads/${thread.id}/history?limit=50`);
+    const from = random(past.filter(({ next }) => next.length === 0));
+    if (!from) return;
+    const text = `f${log.length}`;
+    const { checkpoint } = from;
+    const run = await start(caller, thread, { assistant_id: "echo", input: say(text), checkpoint });
+    thread.turns = [...(from.values.messages ?? []).map(({ content }) => content), text, `You said: ${text}`];
+    thread.runs.set(run.run_id, "success");
+  },
+  async forget(caller, model, random) {
+    const thread = random(model.filter((one) => one.runs.size > 0));
+    const id = random([...(thread?.runs.keys() ?? [])]);
+    if (!thread || !id) return;
+    const path = `/threads/${thread.id}/runs/${id}`;
+    expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
+    expect((await caller.fetch(path)).status).toBe(404);
+    thread.runs.delete(id);
+    thread.late = thread.late.filter((one) => one !== id);
+  },
+  async prune(caller, model, random) {
+    const thread = random(model.filter((one) => one.graph !== undefined && one.late.length === 0));
+    if (!thread) return;
+    const body = { thread_ids: [thread.id], strategy: "keep_latest" };
+    expect(await (await caller.fetch("/threads/prune", { body })).json()).toEqual({ pruned_count: 1 });
+    expect(await get<State[]>(caller, `/threads/${thread.id}/history?limit=50`)).toHaveLength(1);
+  },
   async copy(caller, model, random) {
     const thread = random(model);
     if (!thread || model.length > 6) return;
@@ -156,7 +216,7 @@ it(
       const log: string[] = [];
       try {
         await operations.create?.(caller, model, random, log);
-        for (let step = 0; step < 6; step++) {
+        for (let step = 0; step < 8; step++) {
           const name = random(Object.keys(operations)) ?? "echo";
           log.push(name);
           await operations[name]?.(caller, model, random, log);
