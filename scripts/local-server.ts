@@ -46,6 +46,12 @@ export interface ServeOptions {
   persistTo: string;
   /** A file of secrets to use instead of `.dev.vars`. */
   envFile?: string;
+  /** Another configuration than that of `localConfig`. */
+  config?: string;
+  /** Where V8's inspector listens; anywhere if left out. */
+  inspectorPort?: number;
+  /** Flags for V8, separated by spaces. */
+  v8Flags?: string;
   /**
    * "own": a process group of its own, silent, for tests that kill it whole. "shared": the caller's group and terminal, so
    * that Ctrl-C or a kill of the group reaches the server too.
@@ -73,18 +79,26 @@ export function migrate(persistTo: string): void {
 }
 
 /** Starts the Worker on the state in `persistTo` and waits until it answers. */
-export async function serve({ port, persistTo, envFile, group }: ServeOptions): Promise<LocalServer> {
+export async function serve({
+  port,
+  persistTo,
+  envFile,
+  config = localConfig(),
+  inspectorPort = 0,
+  v8Flags = "",
+  group,
+}: ServeOptions): Promise<LocalServer> {
   const own = group === "own";
   const args = [
     "dev",
     "--config",
-    localConfig(),
+    config,
     "--ip",
     "127.0.0.1",
     "--port",
     String(port),
     "--inspector-port",
-    "0",
+    String(inspectorPort),
     "--persist-to",
     persistTo,
   ];
@@ -92,7 +106,7 @@ export async function serve({ port, persistTo, envFile, group }: ServeOptions): 
   if (envFile) args.push("--env-file", envFile);
   const child = spawn(process.execPath, [WRANGLER, ...args], {
     cwd: ROOT,
-    env: ENV,
+    env: { ...ENV, MINIFLARE_WORKERD_V8_FLAGS: v8Flags },
     detached: own,
     stdio: own ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
   });

@@ -1,6 +1,5 @@
 /** The columns of an exported file: specification section 2.6, and raw feedback rows for who asks. */
 import type { SchemaElement } from "hyparquet";
-import type { StoredRun } from "../traces/rpc.ts";
 
 type Kind = "text" | "time" | "boolean" | "integer" | "double" | "texts";
 
@@ -95,10 +94,12 @@ function schemaOf(name: ExportField): SchemaElement[] {
   }
 }
 
-/** A run's value for a column as the Parquet writer takes it: INT64 as bigint, null where there is none. */
-export function columnValue(run: StoredRun, field: ExportField): unknown {
-  const value = run[field] ?? null;
-  if (value === null) return null;
-  const kind = COLUMNS[field];
-  return kind === "time" || kind === "integer" ? BigInt(Math.trunc(value as number)) : value;
+export function kindOf(field: ExportField): Kind {
+  return COLUMNS[field];
+}
+
+/** The element that holds a column's values, and the names that lead to it. */
+export function leafOf(field: ExportField): { element: SchemaElement; path: string[] } {
+  const elements = schemaOf(field);
+  return { element: elements.at(-1) as SchemaElement, path: elements.map(({ name }) => name) };
 }

@@ -2,7 +2,8 @@
 import type { SealKeys } from "../auth/seal.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import { resolvePayloads, type StoredRun, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
+import { resolvePage, type RunPage } from "../traces/page.ts";
+import { tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
 
@@ -31,7 +32,7 @@ export interface Deps {
   newId: () => string;
   partition(workspaceId: string, projectId: string, day: string): TracePartitionRpc;
   /** Fills in payloads that do not lie in the partition. */
-  resolve: (runs: StoredRun[]) => Promise<StoredRun[]>;
+  resolve: (page: RunPage) => Promise<RunPage>;
   open(destination: OpenDestination): ObjectStore;
   send(wake: Wake, delaySeconds?: number): Promise<void>;
   at(point: Point): Promise<void>;
@@ -47,7 +48,7 @@ export function depsOf(env: Env): Deps {
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
     partition: (workspaceId, projectId, day) => tracePartition(env, workspaceId, projectId, day),
-    resolve: (runs) => resolvePayloads(env.BLOBS, runs),
+    resolve: (page) => resolvePage(env.BLOBS, page),
     open: (destination) => openStore(destination, world),
     send: async (wake, delaySeconds = 0) => {
       await env.EXPORTS.send(wake, { delaySeconds });

@@ -1,70 +1,102 @@
-/** A stream of runs as one Parquet file, in row groups bounded by bytes. */
-import { ParquetWriter, type Writer } from "hyparquet-writer";
-import type { DecodedArray } from "hyparquet";
-import { PAYLOAD_FIELDS, type StoredRun } from "../traces/rpc.ts";
+/**
+ * Pages of runs as one Parquet file, each page a row group. The columns are written here and not by hyparquet-writer, whose
+ * format and footer they use: it takes values one by one, and a page has them laid out already.
+ */
+import type { RowGroup, SchemaElement } from "hyparquet";
+import type { Writer } from "hyparquet-writer";
+import { writeMetadata } from "hyparquet-writer/src/metadata.js";
+import { isConstant, isPayload, type LightField, type RunPage } from "../traces/page.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
-import { columnValue, type ExportField, parquetSchema } from "./columns.ts";
+import { type ExportField, kindOf, leafOf, parquetSchema } from "./columns.ts";
+import { writeChunk } from "./encode/chunk.ts";
+import type { Encoded } from "./encode/encoded.ts";
+import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
+import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts } from "./encode/texts.ts";
 
-/** A row group is written when it passes this many bytes of text: it and its encoded copy must fit 128 MB many times. */
-const GROUP_BYTES = 4 * 1024 * 1024;
-const GROUP_ROWS = 5_000;
-/** What a run weighs besides its long texts, bytes. */
-const RUN_BASE_BYTES = 600;
+/** "PAR1", which begins and ends a file. */
+const MAGIC = 0x31524150;
 
 export class RunFile {
-  private readonly writer: ParquetWriter;
-  private columns: unknown[][];
-  private groupRows = 0;
-  private groupBytes = 0;
+  private readonly schema: SchemaElement[];
+  private readonly groups: RowGroup[] = [];
   /** Rows and bytes of text taken so far. */
   rows = 0;
   textBytes = 0;
 
-  /** `sink.flush` is awaited after each row group, so a slow store holds the reader back. */
+  /** `sink.flush` is awaited after each page, so a slow store holds the reader back. */
   constructor(
-    sink: Writer,
+    private readonly sink: Writer,
     private readonly fields: readonly ExportField[],
-    compression: Compression,
+    private readonly compression: Compression,
   ) {
-    this.writer = new ParquetWriter({
-      writer: sink,
-      schema: parquetSchema(fields),
-      codec: CODECS[compression],
-      compressors: COMPRESSORS,
-      createdBy: "weir",
+    this.schema = parquetSchema(fields);
+    sink.appendUint32(MAGIC);
+  }
+
+  /** Writes a page, with all its payloads in it, as a row group. */
+  async add(page: RunPage): Promise<void> {
+    if (page.rows === 0) return;
+    const start = this.sink.offset;
+    const columns = this.fields.map((field) =>
+      writeChunk(
+        this.sink,
+        {
+          ...leafOf(field),
+          rows: page.rows,
+          codec: CODECS[this.compression],
+          compress: COMPRESSORS[this.compression],
+        },
+        encode(page, field),
+      ),
+    );
+    this.groups.push({
+      columns,
+      num_rows: BigInt(page.rows),
+      total_byte_size: columns.reduce((sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n), 0n),
+      total_compressed_size: BigInt(this.sink.offset - start),
     });
-    this.columns = fields.map(() => []);
+    this.rows += page.rows;
+    this.textBytes += page.bytes;
+    await this.sink.flush?.();
   }
 
-  async add(run: StoredRun): Promise<void> {
-    this.fields.forEach((field, index) => this.columns[index]?.push(columnValue(run, field)));
-    const bytes = sizeOf(run);
-    this.groupRows++;
-    this.groupBytes += bytes;
-    this.rows++;
-    this.textBytes += bytes;
-    if (this.groupBytes >= GROUP_BYTES || this.groupRows >= GROUP_ROWS) await this.writeGroup();
-  }
-
-  /** Writes what is left and the footer. */
+  /** Writes the footer. */
   async finish(): Promise<void> {
-    if (this.groupRows > 0) await this.writeGroup();
-    await this.writer.finish();
-  }
-
-  private async writeGroup(): Promise<void> {
-    const columnData = this.fields.map((name, index) => ({ name, data: this.columns[index] as DecodedArray }));
-    const rowGroupSize = this.groupRows;
-    this.columns = this.fields.map(() => []);
-    this.groupRows = 0;
-    this.groupBytes = 0;
-    await this.writer.write({ columnData, rowGroupSize });
+    writeMetadata(this.sink, {
+      version: 2,
+      created_by: "weir",
+      schema: this.schema,
+      num_rows: BigInt(this.rows),
+      row_groups: this.groups,
+      metadata_length: 0,
+    });
+    this.sink.appendUint32(MAGIC);
+    await this.sink.finish();
   }
 }
 
-/** About the bytes a run takes in a row group. */
-function sizeOf(run: StoredRun): number {
-  let bytes = RUN_BASE_BYTES + (run.feedback_stats?.length ?? 0) + (run.feedbacks?.length ?? 0);
-  for (const field of PAYLOAD_FIELDS) bytes += run[field]?.length ?? 0;
-  return bytes;
+function encode(page: RunPage, field: ExportField): Encoded {
+  if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
+  if (isPayload(field)) {
+    const texts = page.payloads[field];
+    return encodeLaidOut(texts ?? missing(field));
+  }
+  const column = page.light[field satisfies LightField] ?? missing(field);
+  switch (kindOf(field)) {
+    case "text":
+      return encodeTexts(column as (string | null)[]);
+    case "texts":
+      return encodeLists(column as (string | null)[]);
+    case "time":
+    case "integer":
+      return encodeIntegers(column as (number | null)[]);
+    case "double":
+      return encodeDoubles(column as (number | null)[]);
+    case "boolean":
+      return encodeBooleans(column as (number | null)[]);
+  }
+}
+
+function missing(field: string): never {
+  throw new Error(`the page has no column ${field}`);
 }

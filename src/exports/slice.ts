@@ -5,8 +5,8 @@
 import type { PendingUpload } from "../db/exports.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";
-import type { PageRequest, PayloadField, RunPage, RunPosition, TracePartitionRpc } from "../traces/rpc.ts";
-import { PAYLOAD_FIELDS } from "../traces/rpc.ts";
+import type { PageRequest, RunPage } from "../traces/page.ts";
+import type { RunPosition, TracePartitionRpc } from "../traces/rpc.ts";
 import { chosenFields, type ExportField } from "./columns.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";
@@ -94,29 +94,36 @@ interface Reading {
   done: boolean;
 }
 
+type ReadPage = (after: RunPosition | null) => Promise<RunPage | undefined>;
+
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
 async function fill(
   { limits, resolve }: Deps,
   file: RunFile,
   lease: Lease,
-  pages: { first: RunPosition | null; read: (after: RunPosition | null) => Promise<RunPage> },
+  pages: { first: RunPosition | null; read: ReadPage },
 ): Promise<Reading> {
   let cursor = pages.first;
-  let next: Promise<RunPage> | undefined = pages.read(cursor);
+  let next: ReturnType<ReadPage> | undefined = pages.read(cursor);
   while (next) {
-    const page: RunPage = await next;
+    const page: RunPage | undefined = await next;
     await lease.keepWhenOld();
+    if (!page) return { cursor, done: true };
     cursor = page.next ?? cursor;
-    const full = file.rows + page.runs.length >= limits.sliceRows || file.textBytes >= limits.sliceBytes;
+    const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
-    for (const run of await resolve(page.runs)) await file.add(run);
+    await file.add(await resolve(page));
     if (page.done) return { cursor, done: true };
   }
   return { cursor, done: false };
 }
 
-function pagesOf(deps: Deps, { run, job }: SliceWork, fields: readonly ExportField[]) {
+function pagesOf(
+  deps: Deps,
+  { run, job }: SliceWork,
+  fields: readonly ExportField[],
+): { first: RunPosition | null; read: ReadPage } {
   const partition: TracePartitionRpc = deps.partition(run.workspaceId, run.projectId, run.day);
   const request: Omit<PageRequest, "after"> = {
     startTime: run.startTime,
@@ -124,10 +131,9 @@ function pagesOf(deps: Deps, { run, job }: SliceWork, fields: readonly ExportFie
     filter: job.filter,
     limit: deps.limits.pageRows,
     maxBytes: deps.limits.pageBytes,
-    feedbacks: fields.includes("feedbacks"),
-    payloads: PAYLOAD_FIELDS.filter((field: PayloadField) => fields.includes(field)),
+    fields,
   };
-  return { first: run.cursor, read: (after: RunPosition | null) => partition.readPage({ ...request, after }) };
+  return { first: run.cursor, read: (after) => partition.readPage({ ...request, after }) };
 }
 
 async function commit(

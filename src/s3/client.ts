@@ -40,7 +40,7 @@ interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** A 200 answer without this element is an error: S3 answers a completion before it knows the outcome. */
+  /** The element that a 200 answer must have. */
   expects?: string;
 }
 
@@ -139,14 +139,27 @@ export class S3Store implements ObjectStore {
   }
 
   private async sendOnce(request: S3Request): Promise<{ response: Response; text: string }> {
-    const response = await this.world.fetch(await this.sign(request));
-    const text = await response.text();
-    if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
-    if (!text.includes(request.expects ?? "")) throw errorOf(500, this.withoutSecrets(text));
-    return { response, text };
+    // Not AbortSignal.timeout, which lives on after the answer, and the body with it.
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(new DOMException("no answer", "TimeoutError")), TIMEOUT_MS);
+    try {
+      const response = await this.world.fetch(await this.sign(request, abort.signal));
+      const text = await response.text();
+      if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
+      // S3 may answer 200 before it knows the outcome, and then say what went wrong in the body.
+      if (!text.includes(request.expects ?? "") || text.includes("<Error>")) {
+        throw errorOf(500, this.withoutSecrets(text));
+      }
+      return { response, text };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  private async sign({ method, key, query = {}, headers = {}, body }: S3Request): Promise<Request> {
+  private async sign(
+    { method, key, query = {}, headers = {}, body }: S3Request,
+    signal: AbortSignal,
+  ): Promise<Request> {
     const url = new URL(this.base + encodeKey(key));
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signer = new AwsV4Signer({
@@ -174,7 +187,7 @@ export class S3Store implements ObjectStore {
       body: body as Uint8Array<ArrayBuffer> | undefined,
       // A redirect could lead where the endpoint guard would not let us go.
       redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal,
     });
   }
 

@@ -2,20 +2,20 @@
 import { DurableObject } from "cloudflare:workers";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { readMeta, writeMeta } from "./partition/meta.ts";
-import { queryRuns, readPage } from "./partition/read.ts";
+import { readPage } from "./partition/page.ts";
+import { queryRuns } from "./partition/read.ts";
 import { runTimes } from "./partition/run-times.ts";
 import { deleteOutside, expiryOf, register, REGISTER_DELAY_MS } from "./partition/register.ts";
 import { childrenOf, listThreads, partitionStats } from "./partition/stats.ts";
 import { migrate } from "./partition/tables.ts";
 import { applyWrites } from "./partition/write.ts";
+import type { PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
 import type {
-  PageRequest,
   PartitionIdentity,
   PartitionStats,
   QueriedRun,
   QueryRequest,
-  RunPage,
   RunSelection,
   RunTimes,
   RunWrite,
@@ -49,8 +49,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return rows.toArray().map(({ id }) => id);
   }
 
-  async readPage(request: PageRequest): Promise<RunPage> {
-    return this.known((identity) => readPage(this.sql, identity, request)) ?? { runs: [], next: null, done: true };
+  async readPage(request: PageRequest): Promise<RunPage | undefined> {
+    return this.known((identity) => readPage(this.sql, identity, request));
   }
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {

@@ -1,6 +1,7 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
 import type { Usage } from "./ingest/usage.ts";
+import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
 /** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
@@ -52,8 +53,6 @@ export interface StoredRun {
   prompt_cost: number | null;
   completion_cost: number | null;
   first_token_time: number | null;
-  /** Raw feedback rows as a JSON array; only when the page was asked for with `feedbacks`. */
-  feedbacks?: string | null;
   /** Payloads that are not in their field (null there) but in R2: fill them in with `resolvePayloads`. */
   large?: Partial<Record<PayloadField, LargePayload>>;
 }
@@ -62,31 +61,6 @@ export interface StoredRun {
 export interface RunPosition {
   start_time: number;
   id: string;
-}
-
-export interface PageRequest {
-  after: RunPosition | null;
-  /** Half-open window of start_time, microseconds: [startTime, endTime). */
-  startTime: number;
-  endTime: number;
-  /** Filter expression (filter.ts), applied in SQL. Check it with `parseFilter` first. */
-  filter?: string | null;
-  /** At most this many runs; at least one is given if any is left. */
-  limit: number;
-  /** The page ends after the run that passes this size (payloads in R2 count with their full size). */
-  maxBytes: number;
-  /** Also give `feedbacks`. */
-  feedbacks?: boolean;
-  /** Leave out payloads that the caller does not need. Default: all of them. */
-  payloads?: PayloadField[];
-}
-
-export interface RunPage {
-  runs: StoredRun[];
-  /** Where to go on, or null when `runs` is empty and nothing was skipped. */
-  next: RunPosition | null;
-  /** Nothing more matches in the window right now. */
-  done: boolean;
 }
 
 /** A payload on its way in: its JSON text, or where its text lies in R2 with a small JSON preview of it. */
@@ -288,8 +262,8 @@ export interface TracePartitionRpc {
   deleteFeedback(id: string): Promise<boolean>;
   /** Deletes everything, in R2 and D1 too. */
   destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void>;
-  /** One page of runs in the order (start_time, id). Memory is bounded by `maxBytes` and one run. */
-  readPage(request: PageRequest): Promise<RunPage>;
+  /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */
+  readPage(request: PageRequest): Promise<RunPage | undefined>;
 }
 
 /** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */

@@ -1,4 +1,5 @@
 /** Percentiles and a plain table. */
+import { loadavg } from "node:os";
 
 /** The p-th percentile (0…100) of some numbers, by nearest rank. */
 export function percentile(numbers: number[], p: number): number {
@@ -7,6 +8,9 @@ export function percentile(numbers: number[], p: number): number {
 }
 
 export const ms = (value: number) => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
+
+/** The load of this machine in the last minute: who reads a figure wants to know what else ran. */
+export const load = () => (loadavg()[0] ?? 0).toFixed(1);
 
 /** Prints rows under headings, as a Markdown table. */
 export function table(headings: string[], rows: (string | number)[][]): void {

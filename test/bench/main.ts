@@ -7,7 +7,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { type Bench, openTarget } from "./target.ts";
 
-const HELPERS = new Set(["main.ts", "target.ts", "figures.ts"]);
+const HELPERS = new Set(["main.ts", "target.ts", "figures.ts", "workerd.ts"]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

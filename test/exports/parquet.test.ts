@@ -3,9 +3,10 @@ import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { CODECS, type Compression } from "../../src/exports/codecs.ts";
-import { columnValue, DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
+import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
 import type { StoredRun } from "../../src/traces/rpc.ts";
+import { columnValue, pageOf } from "../support/pages.ts";
 import { makeRuns } from "../support/runs.ts";
 import { unzstd } from "../support/zstd.ts";
 
@@ -18,6 +19,7 @@ const MANY = makeRuns({
   seed: 1,
   size: 4_000,
 });
+const PAGE = 700;
 const compressors = {
   GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
   ZSTD: unzstd,
@@ -28,7 +30,7 @@ const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 async function fileOf(runs: StoredRun[], fields: readonly ExportField[], compression: Compression) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, compression);
-  for (const run of runs) await file.add(run);
+  for (let at = 0; at < runs.length; at += PAGE) await file.add(pageOf(runs.slice(at, at + PAGE)));
   await file.finish();
   return sink.getBuffer();
 }

@@ -5,7 +5,7 @@ import { parquetReadObjects } from "hyparquet";
 import { database } from "../../src/db/client.ts";
 import { bulkExports, projects } from "../../src/db/schema.ts";
 import { createExport } from "../../src/exports/create.ts";
-import { DEFAULT_FIELDS, columnValue } from "../../src/exports/columns.ts";
+import { DEFAULT_FIELDS } from "../../src/exports/columns.ts";
 import { depsOf, type Deps, type Point, type Wake } from "../../src/exports/deps.ts";
 import { lock } from "../../src/exports/destinations/credentials.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
@@ -14,9 +14,11 @@ import { LIMITS } from "../../src/exports/limits.ts";
 import type { CreateExportInput } from "../../src/exports/schema.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import { handle } from "../../src/exports/work.ts";
-import type { PageRequest, RunPage, StoredRun, TracePartitionRpc } from "../../src/traces/rpc.ts";
+import type { PageRequest, RunPage } from "../../src/traces/page.ts";
+import type { StoredRun, TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { dayOf } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
+import { columnValue, pageOf } from "../support/pages.ts";
 import { unzstd } from "../support/zstd.ts";
 
 const SECRET = "the-secret-of-the-tests";
@@ -130,9 +132,7 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
     let bytes = 0;
     let size = 0;
     while (size < rest.length && size < limit && bytes < maxBytes) bytes += rest[size++]?.inputs?.length ?? 0;
-    const runs = rest.slice(0, size);
-    const last = runs.at(-1);
-    return { runs, next: last ? { start_time: last.start_time, id: last.id } : null, done: size === rest.length };
+    return { ...pageOf(rest.slice(0, size)), done: size === rest.length };
   }
 }
 

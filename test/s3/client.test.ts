@@ -142,6 +142,13 @@ describe("a sink", () => {
     expect(s3.objects.get("f.parquet")).toHaveLength(PART * 3);
   });
 
+  it("does so for every kind of request", async () => {
+    let failures = 1;
+    const s3 = new FakeS3(() => (failures-- > 0 ? { kind: "late-error" } : undefined));
+    await (await write(s3, [10])).complete();
+    expect(s3.objects.get("f.parquet")).toHaveLength(10);
+  });
+
   it("asks for a new upload when the answer to the completion was lost", async () => {
     let failures = 1;
     const s3 = new FakeS3((request) =>

@@ -3,7 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
-import { type LocalServer, localConfig, migrate, newKey, QUIET, quietPort, serve } from "../../scripts/local-server.ts";
+import {
+  type LocalServer,
+  localConfig,
+  migrate,
+  newKey,
+  QUIET,
+  quietPort,
+  serve,
+  type ServeOptions,
+} from "../../scripts/local-server.ts";
 
 const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -59,11 +68,17 @@ export async function startServer(
 
 /** The configuration of this Worker with the graphs that only tests deploy (worker.ts). */
 export function withTestGraphs(): string {
-  const config = readFileSync(localConfig(), "utf8").replace(
-    'main = "src/index.ts"',
-    'main = "test/support/worker.ts"',
-  );
-  const file = join(import.meta.dirname, "..", "..", "wrangler.graphs.local.toml");
+  return withMain("test/support/worker.ts", "graphs");
+}
+
+/** The configuration of this Worker with what only benches need (bench-worker.ts). */
+export function withBenchRoutes(): string {
+  return withMain("test/support/bench-worker.ts", "bench");
+}
+
+function withMain(main: string, name: string): string {
+  const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
+  const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
   writeFileSync(file, config);
   return file;
 }
@@ -85,13 +100,16 @@ export interface KillableServer extends TestServer {
 }
 
 /** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
-export async function startKillable(vars: Record<string, string> = {}): Promise<KillableServer> {
+export async function startKillable(
+  vars: Record<string, string> = {},
+  more: Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> = {},
+): Promise<KillableServer> {
   const persistTo = mkdtempSync(join(tmpdir(), "weir-"));
   const envFile = join(persistTo, "secrets.env");
   const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
   migrate(persistTo);
-  const options = { port: await quietPort(), persistTo, envFile, group: "own" as const };
+  const options = { port: await quietPort(), persistTo, envFile, ...more, group: "own" as const };
   let server: LocalServer = await serve(options);
   return {
     ...(await access(server.url)),

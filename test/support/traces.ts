@@ -1,7 +1,7 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
-import { type StoredRun, tracePartition } from "../../src/traces/rpc.ts";
+import { PAYLOAD_FIELDS, type StoredRun, tracePartition } from "../../src/traces/rpc.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
 
@@ -108,7 +108,6 @@ export async function projectId(caller: Caller, name = "tests"): Promise<string>
 /** Every run of a project's day, in the order (start_time, id). */
 export async function storedRuns(caller: Caller, name = "tests", day = DAY): Promise<StoredRun[]> {
   const partition = tracePartition(env, caller.workspaceId, await projectId(caller, name), day);
-  const window = { startTime: 0, endTime: Number.MAX_SAFE_INTEGER };
-  const page = await partition.readPage({ after: null, ...window, limit: 10_000, maxBytes: 32_000_000 });
-  return page.runs;
+  const request = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 32_000_000 };
+  return (await partition.query({ ...request, payloads: [...PAYLOAD_FIELDS] })).runs;
 }

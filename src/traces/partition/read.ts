@@ -1,55 +1,18 @@
-/** Reading runs: pages for exports, queries with filters. */
+/** Reading runs: queries with filters. */
 import { compileFilter, type Condition, type Constants } from "../filter/sql.ts";
 import { parseFilter } from "../filter/filter.ts";
 import {
   type LargePayload,
-  PAYLOAD_FIELDS,
-  type PageRequest,
   type PartitionIdentity,
   type PayloadField,
   type QueriedRun,
   type QueryRequest,
-  type RunPage,
   type RunSelection,
   type StoredRun,
 } from "../rpc.ts";
-import { feedbackOf } from "./feedback.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";
 
 type Row = RunRow & Partial<PayloadRow>;
-
-/** Rows are fetched in steps, so that no more than a step is read past the page's end. */
-const STEP = 200;
-
-/** One page in the order (start_time, id). */
-export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): RunPage {
-  const { startTime, endTime, after, limit, maxBytes } = request;
-  const fields = request.payloads ?? [...PAYLOAD_FIELDS];
-  const filter = request.filter ?? undefined;
-  const found = collect(sql, identity, {
-    startTime,
-    endTime,
-    filter,
-    order: "asc",
-    after,
-    limit,
-    maxBytes,
-    payloads: fields,
-  });
-  const feedbacks = request.feedbacks
-    ? feedbackOf(
-        sql,
-        found.rows.map(({ id }) => id),
-      )
-    : undefined;
-  const runs = found.rows.map((row) => {
-    const run = storedRun(row, identity, fields);
-    if (feedbacks) run.feedbacks = feedbacks.has(row.id) ? JSON.stringify(feedbacks.get(row.id)) : null;
-    return run;
-  });
-  const last = runs.at(-1);
-  return { runs, next: last ? { start_time: last.start_time, id: last.id } : null, done: found.done };
-}
 
 export function queryRuns(
   sql: SqlStorage,
@@ -105,61 +68,41 @@ export function selectionCondition(identity: PartitionIdentity, selection: RunSe
   }
 }
 
-type Wanted = RunSelection & Pick<QueryRequest, "order" | "after" | "limit" | "maxBytes" | "payloads">;
-
-function collect(sql: SqlStorage, identity: PartitionIdentity, request: Wanted): { rows: Row[]; done: boolean } {
-  const condition = selectionCondition(identity, request);
+/**
+ * The rows of one answer. The keys come first and the join follows their order, so that a filter or a sort touches no
+ * payloads; a row is read when it is asked for.
+ */
+function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): { rows: Row[]; done: boolean } {
+  const { order, after, limit, maxBytes } = request;
+  const condition = selectionCondition(identity, { ...request, ...windowBehind(request) });
+  const heavy = request.payloads.filter((field) => field !== "error");
+  const columns = ["r.*", "p.large", "p.serialized", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
+  const found = sql.exec(
+    `SELECT ${columns} FROM (
+       SELECT r.n FROM runs r WHERE ${condition.sql}
+         ${after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
+       ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?
+     ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+    ...condition.values,
+    ...(after ? [after.start_time, after.id] : []),
+    limit + 1,
+  ) as unknown as Iterable<Row>;
   const rows: Row[] = [];
   let bytes = 0;
-  let after = request.after;
-  while (rows.length < request.limit) {
-    const step = Math.min(STEP, request.limit - rows.length);
-    const ids = keysAfter(sql, condition, request.order, after, step);
-    for (const { n } of ids) {
-      const row = loadRow(sql, n, request.payloads);
-      rows.push(row);
-      bytes += row.bytes;
-      if (bytes >= request.maxBytes) return { rows, done: false };
-    }
-    const last = ids.at(-1);
-    if (ids.length < step || !last) return { rows, done: true };
-    after = last;
+  for (const row of found) {
+    if (rows.length === limit || bytes >= maxBytes) return { rows, done: false };
+    rows.push(row);
+    bytes += row.bytes;
   }
-  return { rows, done: false };
+  return { rows, done: true };
 }
 
-interface Key extends Record<string, SqlStorageValue> {
-  n: number;
-  start_time: number;
-  id: string;
-}
-
-function keysAfter(
-  sql: SqlStorage,
-  condition: Condition,
-  order: "asc" | "desc",
-  after: QueryRequest["after"],
-  limit: number,
-): Key[] {
-  const behind = after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : "";
-  const position = after ? [after.start_time, after.id] : [];
-  return sql
-    .exec<Key>(
-      `SELECT r.n, r.start_time, r.id FROM runs r WHERE ${condition.sql} ${behind}
-       ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?`,
-      ...condition.values,
-      ...position,
-      limit,
-    )
-    .toArray();
-}
-
-function loadRow(sql: SqlStorage, n: number, fields: PayloadField[]): Row {
-  const heavy = fields.filter((field) => field !== "error");
-  const columns = ["r.*", "p.large", "p.serialized", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
-  return sql
-    .exec(`SELECT ${columns} FROM runs r JOIN payloads p ON p.n = r.n WHERE r.n = ?`, n)
-    .one() as unknown as Row;
+/** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */
+function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<RunSelection, "startTime" | "endTime"> {
+  if (!after) return { startTime, endTime };
+  return order === "asc"
+    ? { startTime: Math.max(startTime ?? after.start_time, after.start_time), endTime }
+    : { startTime, endTime: Math.min(endTime ?? after.start_time + 1, after.start_time + 1) };
 }
 
 function storedRun(row: Row, identity: PartitionIdentity, fields: PayloadField[]): StoredRun {

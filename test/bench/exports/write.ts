@@ -9,6 +9,7 @@ import { LIMITS } from "../../../src/exports/limits.ts";
 import { RunFile } from "../../../src/exports/parquet.ts";
 import type { ObjectStore } from "../../../src/s3/object-store.ts";
 import { ObjectSink } from "../../../src/s3/sink.ts";
+import { pageOf } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";
 
 const [rows = "200000", codec = "zstandard", file = "/dev/null"] = process.argv.slice(2);
@@ -49,7 +50,7 @@ let making = 0;
 const start = cpu();
 for (let made = 0; made < count; made += 1000) {
   const before = cpu();
-  const page = makeRuns({
+  const runs = makeRuns({
     tenantId: "00000000-0000-4000-8000-000000000001",
     projectId: "00000000-0000-4000-8000-000000000002",
     from: 1_767_225_600_000_000 + made * 1000,
@@ -58,8 +59,9 @@ for (let made = 0; made < count; made += 1000) {
     seed: made,
     size: 2_100,
   });
+  const page = pageOf(runs);
   making += cpu() - before;
-  for (const run of page) await target.add(run);
+  await target.add(page);
   look();
 }
 await target.finish();

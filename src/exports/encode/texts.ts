@@ -1,0 +1,107 @@
+/** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
+import { putLength, type Texts } from "../../traces/page.ts";
+import { type Encoded, packed, presence } from "./encoded.ts";
+
+const encoder = new TextEncoder();
+
+/** Texts that the partition has laid out already. */
+export function encodeLaidOut({ bytes, lengths }: Texts): Encoded {
+  return { ...presence(lengths, (index) => (lengths[index] as number) >= 0), values: bytes };
+}
+
+/** Short texts; a dictionary where few are different. */
+export function encodeTexts(column: (string | null)[]): Encoded {
+  const levels = presence(column, (index) => column[index] !== null);
+  return { ...levels, ...encodeValues(column.filter((value) => value !== null)) };
+}
+
+/** The same text in every row. */
+export function encodeConstant(value: string, rows: number): Encoded {
+  return encodeTexts(Array.from({ length: rows }, () => value));
+}
+
+/**
+ * Lists of texts, from their JSON. An optional list of optional elements has the levels 3 for a text, 2 for a null in the
+ * list, 1 for an empty list and 0 for none; a value that goes on with its row's list repeats at level 1.
+ */
+export function encodeLists(column: (string | null)[]): Encoded {
+  const definition: number[] = [];
+  const repetition: number[] = [];
+  const texts: string[] = [];
+  for (const json of column) {
+    const list = json === null || json === "[]" ? [] : (JSON.parse(json) as string[]);
+    if (list.length === 0) {
+      definition.push(json === null ? 0 : 1);
+      repetition.push(0);
+    }
+    list.forEach((text, index) => {
+      definition.push(3);
+      repetition.push(index === 0 ? 0 : 1);
+      texts.push(text);
+    });
+  }
+  return {
+    definition: packed(definition, 2),
+    repetition: packed(repetition, 1),
+    count: definition.length,
+    nulls: definition.length - texts.length,
+    ...encodeValues(texts),
+  };
+}
+
+type Values = Pick<Encoded, "values" | "dictionary" | "min" | "max">;
+
+/** A dictionary is given up once it would hold more than a quarter of the values. */
+function encodeValues(texts: string[]): Values {
+  const most = texts.length / 4;
+  const indexOf = new Map<string, number>();
+  const indexes: number[] = [];
+  for (const text of texts) {
+    let index = indexOf.get(text);
+    if (index === undefined) {
+      if (indexOf.size >= most) return plain(texts);
+      index = indexOf.size;
+      indexOf.set(text, index);
+    }
+    indexes.push(index);
+  }
+  if (indexOf.size === 0) return plain(texts);
+  const { values: bytes, ...bounds } = plain([...indexOf.keys()]);
+  const bitWidth = Math.ceil(Math.log2(indexOf.size));
+  const runs = packed(indexes, bitWidth);
+  const values = new Uint8Array(1 + runs.length);
+  values[0] = bitWidth;
+  values.set(runs, 1);
+  return { values, dictionary: { bytes, count: indexOf.size }, ...bounds };
+}
+
+/** Each text behind its length. The bounds are given where all is ASCII, for there UTF-16 sorts as UTF-8 does. */
+function plain(texts: string[]): Values {
+  let most = 0;
+  for (const text of texts) most += 4 + text.length * 3;
+  const bytes = new Uint8Array(most);
+  let at = 0;
+  let ascii = true;
+  let min = texts[0];
+  let max = texts[0];
+  for (const text of texts) {
+    const length = putAscii(bytes, at + 4, text) ?? encoder.encodeInto(text, bytes.subarray(at + 4)).written;
+    if (length !== text.length) ascii = false;
+    if (min === undefined || text < min) min = text;
+    if (max === undefined || text > max) max = text;
+    at = putLength(bytes, at, length) + length;
+  }
+  const values = bytes.subarray(0, at);
+  return ascii && texts.length > 0 ? { values, min, max } : { values };
+}
+
+/** Writes a text that is all ASCII and gives its length; a call of the platform's encoder for each id would cost more. */
+function putAscii(bytes: Uint8Array, at: number, text: string): number | undefined {
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 127) return undefined;
+    bytes[at + index] = code;
+  }
+  return length;
+}

@@ -1,0 +1,99 @@
+/** Reading a page of runs as columns, for exports. */
+import {
+  type ConstantField,
+  isConstant,
+  isPayload,
+  type LightField,
+  pageKey,
+  type PageRequest,
+  type RunPage,
+  TextsBuilder,
+} from "../page.ts";
+import type { LargePayload, PartitionIdentity, PayloadField } from "../rpc.ts";
+import { feedbackOf } from "./feedback.ts";
+import { selectionCondition } from "./read.ts";
+
+/** The columns that every page reads, before the ones it is asked for. */
+const OWN = ["r.start_time", "r.id", "r.bytes", "p.large"];
+/** What a run weighs besides its payloads, bytes. */
+const LIGHT_BYTES = 600;
+
+/** One page in the order (start_time, id). Memory is bounded by `maxBytes` and one run. */
+export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): RunPage {
+  const payloads = request.fields.filter(isPayload);
+  const light = request.fields.filter(
+    (field): field is LightField => !isPayload(field) && !isConstant(field) && field !== "feedbacks",
+  );
+  const constants: Record<ConstantField, string> = {
+    tenant_id: identity.workspaceId,
+    session_id: identity.projectId,
+    trace_tier: identity.traceTier,
+  };
+  const page: RunPage = { rows: 0, constants, light: {}, payloads: {}, large: [], bytes: 0, next: null, done: true };
+  const lightColumns = light.map((): (string | number | null)[] => []);
+  const builders = payloads.map(() => new TextsBuilder());
+  const ids: string[] = [];
+  for (const [startTime, id, bytes, large, ...values] of rowsOf(sql, identity, request, light, payloads)) {
+    if (page.bytes >= request.maxBytes || page.rows === request.limit) {
+      page.done = false;
+      break;
+    }
+    const elsewhere = large === null ? {} : (JSON.parse(large as string) as { [field: string]: LargePayload });
+    lightColumns.forEach((column, index) => column.push(values[index] as string | number | null));
+    builders.forEach((builder, index) => {
+      const field = payloads[index] as PayloadField;
+      const payload = elsewhere[field];
+      const text = values[light.length + index] as ArrayBuffer | null;
+      // The row has only a preview of what lies in R2.
+      builder.add(payload || text === null ? null : new Uint8Array(text));
+      if (payload) {
+        page.large.push({ ...payload, row: page.rows, field, key: pageKey(constants, startTime as number, payload) });
+      }
+    });
+    ids.push(id as string);
+    page.rows++;
+    page.bytes += LIGHT_BYTES + (payloads.length > 0 ? (bytes as number) : 0);
+    page.next = { start_time: startTime as number, id: id as string };
+  }
+  light.forEach((field, index) => (page.light[field] = lightColumns[index]));
+  payloads.forEach((field, index) => (page.payloads[field] = builders[index]?.build()));
+  if (request.fields.includes("feedbacks")) page.light.feedbacks = feedbackColumn(sql, ids);
+  return page;
+}
+
+/**
+ * The rows behind `after`, one more than the page may have. The keys come from the index alone and the join follows their
+ * order, so that a filter sorts no payloads; a row is read when it is asked for.
+ */
+function rowsOf(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  { startTime, endTime, filter, after, limit }: PageRequest,
+  light: LightField[],
+  payloads: PayloadField[],
+): Iterable<SqlStorageValue[]> {
+  const from = after ? Math.max(startTime, after.start_time) : startTime;
+  const condition = selectionCondition(identity, { startTime: from, endTime, filter: filter ?? undefined });
+  const columns = [
+    ...OWN,
+    ...light.map((field) => `r.${field}`),
+    // Bytes as they lie in the database: they become no string on their way to the file.
+    ...payloads.map((field) => `CAST(${field === "error" ? "r" : "p"}.${field} AS BLOB)`),
+  ];
+  return sql
+    .exec(
+      `SELECT ${columns.join(", ")} FROM (
+         SELECT r.n FROM runs r WHERE ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
+         ORDER BY r.start_time, r.id LIMIT ?
+       ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+      ...condition.values,
+      ...(after ? [after.start_time, after.id] : []),
+      limit + 1,
+    )
+    .raw();
+}
+
+function feedbackColumn(sql: SqlStorage, ids: string[]): (string | null)[] {
+  const feedback = feedbackOf(sql, ids);
+  return ids.map((id) => (feedback.has(id) ? JSON.stringify(feedback.get(id)) : null));
+}

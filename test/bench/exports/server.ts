@@ -1,0 +1,159 @@
+/** Exports end to end: from the partitions of a server, through queue and ledger, into an S3 server in another process. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { quietPort } from "../../../scripts/local-server.ts";
+import { makeRuns } from "../../support/runs.ts";
+import { type KillableServer, startKillable, withBenchRoutes } from "../../support/server.ts";
+import { load, table } from "../figures.ts";
+import { Isolate, workerdUsage } from "../workerd.ts";
+
+const DAYS = 4;
+const START = Date.parse("2026-01-01T00:00:00Z");
+/** Runs that are sent for a day; the rest are copies of them. */
+const SENT = 5_000;
+const BATCH = 500;
+/** The heap of an isolate, so that it must collect its garbage as one of 128 MB must. */
+const CAP = "--max-old-space-size=64";
+
+async function call<T>(server: KillableServer, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(server.url + path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { ...server.headers, "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return response.json<T>();
+}
+
+/** Fills the days of the project "bench" with `rows` runs in all. Gives its id. */
+async function fill(server: KillableServer, rows: number): Promise<string> {
+  let project = "";
+  for (let day = 0; day < DAYS; day++) {
+    const from = (START + day * 86_400_000) * 1000;
+    const ofDay = rows / DAYS;
+    for (let sent = 0; sent < Math.min(ofDay, SENT); sent += BATCH) {
+      await call(server, "/api/v1/runs/batch", { post: batch(from + sent * 1000, day * SENT + sent), patch: [] });
+    }
+    [{ id: project } = { id: "" }] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
+    const partition = new URLSearchParams({
+      workspace: server.workspaceId,
+      project,
+      day: new Date(from / 1000).toISOString().slice(0, 10),
+      rows: String(ofDay),
+    });
+    const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
+    if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
+  }
+  return project;
+}
+
+function batch(from: number, seed: number): object[] {
+  const runs = makeRuns({ tenantId: "", projectId: "", from, spread: BATCH * 1000, count: BATCH, seed, size: 2_100 });
+  return runs.map((run) => ({
+    id: run.id.replace(/-8...-/, "-8000-"),
+    name: run.name,
+    run_type: run.run_type,
+    start_time: new Date(run.start_time / 1000).toISOString(),
+    end_time: new Date(run.start_time / 1000 + 1000).toISOString(),
+    inputs: JSON.parse(run.inputs ?? "{}"),
+    outputs: JSON.parse(run.outputs ?? "{}"),
+    extra: JSON.parse(run.extra ?? "{}"),
+    tags: run.tags,
+    session_name: "bench",
+  }));
+}
+
+/** Exports everything with each codec and prints what it took. `folder` is for the bucket. */
+export async function endToEnd(folder: string, rows: number, codecs: readonly string[]): Promise<void> {
+  const [port, inspectorPort] = [await quietPort(), await quietPort()];
+  const store = spawn(process.execPath, [
+    join(import.meta.dirname, "..", "..", "support", "disk-s3.ts"),
+    folder,
+    String(port),
+  ]);
+  const capped = { config: withBenchRoutes(), inspectorPort, v8Flags: CAP };
+  const server = await startKillable({ ALLOW_PRIVATE_ADDRESSES: "true" }, capped);
+  const isolate = await Isolate.at(inspectorPort);
+  try {
+    const project = await fill(server, rows);
+    const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", {
+      display_name: "bench",
+      config: { bucket_name: "bench", endpoint_url: `http://127.0.0.1:${port}` },
+      credentials: { access_key_id: "any", secret_access_key: "any" },
+    });
+    const results: (string | number)[][] = [];
+    for (const compression of codecs) {
+      const job = { bulk_export_destination_id: destination.id, session_id: project, compression };
+      const [timed, most] = await isolate.watch(exported(server, rows, job));
+      const bytes = await check(folder, timed.id, rows);
+      rmSync(join(folder, "objects"), { recursive: true });
+      results.push([
+        compression,
+        timed.seconds.toFixed(1),
+        Math.round(rows / timed.seconds),
+        Math.round(rows / timed.cpu),
+        mb(bytes),
+        mb(most.heap),
+        mb(most.buffers),
+        mb(workerdUsage().rss),
+      ]);
+    }
+    const measured = ["s", "rows/s", "rows per CPU second of workerd", "files", "heap", "buffers", "RSS of workerd"];
+    table([`${rows} rows through a server`, ...measured], results);
+    console.log(`\nLoad: ${load()}. V8 flags: ${CAP}.`);
+  } finally {
+    isolate.close();
+    await server.stop();
+    await ended(store);
+  }
+}
+
+const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+interface Timed {
+  id: string;
+  seconds: number;
+  cpu: number;
+}
+
+/** From the request to the completed export. */
+async function exported(server: KillableServer, rows: number, job: object): Promise<Timed> {
+  const before = workerdUsage().cpu;
+  const start = performance.now();
+  const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
+  const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", { ...job, ...window });
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { status, error, progress } = await call<{
+      status: string;
+      error: string;
+      progress: { rows_written: number };
+    }>(server, `/api/v1/bulk-exports/${id}`);
+    if (["CREATED", "RUNNING"].includes(status)) continue;
+    if (status !== "COMPLETED" || progress.rows_written !== rows) {
+      throw new Error(`${status}: ${error}, ${progress.rows_written} rows`);
+    }
+    return { id, seconds: (performance.now() - start) / 1000, cpu: workerdUsage().cpu - before };
+  }
+}
+
+/** DuckDB finds every run in the files, once. Gives the bytes of the files. */
+async function check(folder: string, id: string, rows: number): Promise<number> {
+  const files = globSync(join(folder, "objects", "**", `export_id=${id}`, "**", "*.parquet"));
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const read = await connection.runAndReadAll(
+    `SELECT count(DISTINCT id)::INT, count(*)::INT FROM read_parquet([${files.map((file) => `'${file}'`).join()}])`,
+  );
+  const counts = read.getRows()[0];
+  if (counts?.[0] !== rows || counts[1] !== rows) throw new Error(`DuckDB finds ${String(counts)} of ${rows} rows`);
+  return files.reduce((sum, file) => sum + statSync(file).size, 0);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+}

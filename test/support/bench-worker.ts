@@ -1,0 +1,78 @@
+/**
+ * The Worker with one more route, for benches that want more runs than they have time to send:
+ * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`.
+ */
+import weir from "../../src/index.ts";
+import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
+import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
+import { TracePartition as Product } from "../../src/traces/partition.ts";
+
+export * from "../../src/index.ts";
+
+/** Copies of one transaction: what it keeps in memory stays small. */
+const AT_ONCE = 10_000;
+/** The group of each UUID by which copies differ; the originals have -8000- there. */
+const ORIGINAL = "-8000-";
+const TIMES = new Set(["start_time", "end_time"]);
+const REPLACED = new Set(["id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order"]);
+
+export class TracePartition extends Product {
+  /** Copy k starts k times the originals' span later, so that equal texts lie far from each other. */
+  async multiply(rows: number): Promise<void> {
+    const { sql } = this.ctx.storage;
+    const { count, span, last } = sql
+      .exec<{ count: number; span: number; last: number }>(
+        "SELECT count(*) AS count, max(start_time) - min(start_time) + 1 AS span, max(n) AS last FROM runs",
+      )
+      .one();
+    const copies = Math.ceil(rows / count);
+    if (copies > 4095) throw new Error(`${count} runs are too few to make ${rows} of.`);
+    for (let copy = 1; copy < copies; copy++) {
+      const group = `-8${copy.toString(16).padStart(3, "0")}-`;
+      const shift = (name: string): (string | number)[] => {
+        if (name === "n") return [copy * last];
+        if (TIMES.has(name)) return [copy * span];
+        return REPLACED.has(name) ? [ORIGINAL, group] : [];
+      };
+      const wanted = Math.min(count, rows - copy * count);
+      for (let from = 0; from < wanted; from += AT_ONCE) {
+        const size = Math.min(AT_ONCE, wanted - from);
+        const bound = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
+        this.ctx.storage.transactionSync(() => {
+          sql.exec(`INSERT INTO runs (${RUN_COLUMNS.join()}) ${copied(RUN_COLUMNS, "runs")}`, ...bound(RUN_COLUMNS));
+          const columns = ["n", ...PAYLOAD_COLUMNS];
+          sql.exec(`INSERT INTO payloads (${columns.join()}) ${copied(columns, "payloads")}`, ...bound(columns));
+          const { bytes } = readMeta(sql, "counts") ?? { bytes: 0 };
+          addToCounts(sql, { rows: size, bytes: Math.round((bytes / (copy * count)) * size), lastStart: 0 });
+        });
+        // What a transaction wrote must have left before the next one, or memory fills with it.
+        await this.ctx.storage.sync();
+      }
+    }
+    await this.alarm();
+  }
+}
+
+function copied(columns: readonly string[], table: string): string {
+  const expressions = columns.map((name) => {
+    if (name === "n" || TIMES.has(name)) return `${name} + ?`;
+    return REPLACED.has(name) ? `replace(${name}, ?, ?)` : name;
+  });
+  return `SELECT ${expressions.join()} FROM ${table} WHERE n > ? AND n <= ?`;
+}
+
+interface Multiplying {
+  multiply(rows: number): Promise<void>;
+}
+
+export default {
+  ...weir,
+  async fetch(request, env, ctx): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname !== "/bench/multiply") return weir.fetch(request, env, ctx);
+    const name = ["workspace", "project", "day"].map((part) => searchParams.get(part)).join("/");
+    const partition = env.TRACE_PARTITION.getByName(name) as unknown as Multiplying;
+    await partition.multiply(Number(searchParams.get("rows")));
+    return new Response("done\n");
+  },
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,56 @@
+/** Pages as a partition gives them, made of runs that a test has at hand. */
+import { EXPORT_FIELDS, type ExportField, kindOf } from "../../src/exports/columns.ts";
+import { isConstant, isPayload, type RunPage, TextsBuilder } from "../../src/traces/page.ts";
+import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/rpc.ts";
+
+/** All runs in one page, the last one. */
+export function pageOf(runs: StoredRun[]): RunPage {
+  const [first] = runs;
+  const last = runs.at(-1);
+  const page: RunPage = {
+    rows: runs.length,
+    constants: {
+      tenant_id: first?.tenant_id ?? "",
+      session_id: first?.session_id ?? "",
+      trace_tier: first?.trace_tier ?? "",
+    },
+    light: {},
+    payloads: {},
+    large: [],
+    bytes: 0,
+    next: last ? { start_time: last.start_time, id: last.id } : null,
+    done: true,
+  };
+  for (const field of EXPORT_FIELDS) {
+    if (isConstant(field)) continue;
+    if (isPayload(field)) {
+      const builder = new TextsBuilder();
+      for (const run of runs) builder.add(run[field] === null ? null : Buffer.from(run[field]));
+      page.payloads[field] = builder.build();
+    } else if (field === "feedbacks") {
+      page.light.feedbacks = runs.map(() => null);
+    } else {
+      page.light[field] = runs.map((run) => stored(run[field]));
+    }
+  }
+  page.bytes = runs.reduce((sum, run) => sum + sizeOf(run), 0);
+  return page;
+}
+
+/** A value as a column of the database holds it. */
+function stored(value: StoredRun[keyof StoredRun]): string | number | null {
+  if (Array.isArray(value)) return JSON.stringify(value);
+  if (typeof value === "boolean") return Number(value);
+  return value as string | number | null;
+}
+
+function sizeOf(run: StoredRun): number {
+  return 600 + PAYLOAD_FIELDS.reduce((sum, field) => sum + (run[field]?.length ?? 0), 0);
+}
+
+/** What a reader of the file must find in a column: integers and times as bigint, null where there is nothing. */
+export function columnValue(run: StoredRun, field: ExportField): unknown {
+  const value = field === "feedbacks" ? null : (run[field] ?? null);
+  if (value === null) return null;
+  return ["time", "integer"].includes(kindOf(field)) ? BigInt(value as number) : value;
+}
