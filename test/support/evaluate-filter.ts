@@ -61,7 +61,7 @@ export function evaluate(filter: Filter, run: PlainRun): boolean {
 
 function valueOf(run: PlainRun, field: string): unknown {
   if (field !== "latency") return run[field as keyof PlainRun];
-  return run.end_time === null ? null : (run.end_time - run.start_time) / 1e6;
+  return run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6;
 }
 
 function test(actual: unknown, operator: PairTest["operator"], wanted: PairTest["value"]): boolean {

@@ -153,3 +153,43 @@ describe("a partition", () => {
     ).toBe(0);
   });
 });
+
+describe("feedback", () => {
+  it("is listed by when it was given", async () => {
+    const own = await newCaller();
+    const run = sentRun(NOON);
+    await sendMultipart(own, runParts("post", run));
+    for (const [key, created_at] of [
+      ["early", "2026-11-20T16:00:00Z"],
+      ["late", "2026-11-20T18:00:00Z"],
+    ]) {
+      const given = await own.fetch("/feedback/eager", { body: { run_id: run.id, key, created_at } });
+      expect(given.status).toBe(200);
+    }
+    const keys = async (query: string) => {
+      const listed = await (await own.fetch(`/feedback?run=${run.id}${query}`)).json<{ key: string }[]>();
+      return listed.map(({ key }) => key);
+    };
+    expect(await keys("")).toEqual(["late", "early"]);
+    expect(await keys("&min_created_at=2026-11-20T17:00:00")).toEqual(["late"]);
+    expect(await keys("&max_created_at=2026-11-20T16:00:00%2B00:00")).toEqual(["early"]);
+    expect(await keys("&min_created_at=2026-11-20T16:00:01Z&max_created_at=2026-11-20T17:59:59Z")).toEqual([]);
+    expect((await own.fetch("/feedback?min_created_at=yesterday")).status).toBe(422);
+  });
+});
+
+it("a run that ends in the millisecond of its beginning took no less than nothing", async () => {
+  const own = await newCaller();
+  // As the SDK sends it: the beginning with its order in microseconds, the end in milliseconds.
+  const run = sentRun(NOON + 2, { end_time: NOON / 1000, first_token_time: NOON / 1000 });
+  await sendMultipart(own, runParts("post", run));
+  const project = await projectId(own);
+  const stats = await own.fetch("/runs/stats", { body: { session: [project] } });
+  expect(await stats.json()).toMatchObject({ latency_p50: 0, first_token_p50: 0 });
+  expect(await names(own, { session: [project], filter: "lt(latency, 0)" })).toEqual([]);
+  expect(await names(own, { session: [project], filter: "eq(latency, 0)" })).toEqual(["step"]);
+  const groups = await own.fetch("/api/v2/runs/query", {
+    body: { project_ids: [project], selects: ["LATENCY_SECONDS"] },
+  });
+  expect(await groups.json()).toMatchObject({ items: [{ latency_seconds: 0 }] });
+});

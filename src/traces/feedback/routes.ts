@@ -14,8 +14,11 @@ import { deletePlace, type FeedbackPlace, findPlace, listPlaces, savePlace } fro
 const tags = ["Feedback"];
 
 export const feedback = new Hono<App>()
-  .post("/feedback", describeRoute({ tags, summary: "Give feedback on a run or a project" }), async (c) =>
-    c.json(await createFeedback(c.env, c.get("principal"), await readJson(c.req.raw))),
+  .on(
+    "POST",
+    ["/feedback", "/feedback/eager"],
+    describeRoute({ tags, summary: "Give feedback on a run or a project" }),
+    async (c) => c.json(await createFeedback(c.env, c.get("principal"), await readJson(c.req.raw))),
   )
   .get("/feedback", describeRoute({ tags, summary: "List feedback, newest first" }), query(ListFeedback), async (c) => {
     const { workspaceId } = c.get("principal");

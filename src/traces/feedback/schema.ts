@@ -1,6 +1,9 @@
 import * as v from "valibot";
 import { microsFromIso } from "../time.ts";
 
+/** Python leaves the zone out, and means UTC. */
+const isTime = (text: string) => microsFromIso(text) !== undefined;
+
 const uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 const scalar = v.union([v.number(), v.boolean()]);
 const value = v.union([
@@ -66,6 +69,15 @@ const integer = (min: number, max: number, fallback: number) =>
     String(fallback),
   );
 
+/** Milliseconds. */
+const moment = v.optional(
+  v.pipe(
+    v.string(),
+    v.check(isTime, "must be a time in ISO 8601"),
+    v.transform((text) => (microsFromIso(text) ?? 0) / 1000),
+  ),
+);
+
 export const ListFeedback = v.object({
   run: many(uuid),
   session: many(uuid),
@@ -74,6 +86,8 @@ export const ListFeedback = v.object({
   has_comment: flag,
   has_score: flag,
   level: v.optional(v.picklist(["run", "session"])),
+  min_created_at: moment,
+  max_created_at: moment,
   limit: integer(1, 100, 100),
   offset: integer(0, 1_000_000, 0),
 });
@@ -113,8 +127,6 @@ export const ListConfigs = v.object({
   offset: integer(0, 1_000_000, 0),
 });
 
-/** Python leaves the zone out, and means UTC. */
-const isTime = (text: string) => microsFromIso(text) !== undefined;
 const count = v.optional(v.pipe(v.number(), v.minValue(0)), 0);
 const CreateToken = v.pipe(
   v.object({

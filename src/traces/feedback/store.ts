@@ -1,5 +1,5 @@
 /** D1: where each feedback lies. */
-import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, isNotNull, isNull, lte } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
 
@@ -13,6 +13,9 @@ export interface FeedbackWanted {
   has_comment?: boolean;
   has_score?: boolean;
   level?: "run" | "session";
+  /** Milliseconds, both included. */
+  min_created_at?: number;
+  max_created_at?: number;
   limit: number;
   offset: number;
 }
@@ -42,7 +45,7 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
 
 /** Newest first. */
 export async function listPlaces(db: Database, workspaceId: string, wanted: FeedbackWanted): Promise<FeedbackPlace[]> {
-  const { run, session, key, source, has_comment, has_score, level } = wanted;
+  const { run, session, key, source, has_comment, has_score, level, min_created_at, max_created_at } = wanted;
   return db
     .select()
     .from(feedbackPlaces)
@@ -55,6 +58,8 @@ export async function listPlaces(db: Database, workspaceId: string, wanted: Feed
         source && inArray(feedbackPlaces.source, source.slice(0, 10)),
         has_comment === undefined ? undefined : eq(feedbackPlaces.hasComment, has_comment),
         has_score === undefined ? undefined : eq(feedbackPlaces.hasScore, has_score),
+        min_created_at === undefined ? undefined : gte(feedbackPlaces.createdAt, min_created_at),
+        max_created_at === undefined ? undefined : lte(feedbackPlaces.createdAt, max_created_at),
         level === undefined
           ? undefined
           : level === "run"

@@ -80,7 +80,7 @@ class Compiler {
 
   private column(field: Field): string {
     if (field === "session_id" || field === "trace_tier") return this.bind(this.constants[field]);
-    if (field === "latency") return `((${this.alias}.end_time - ${this.alias}.start_time) / 1000000.0)`;
+    if (field === "latency") return `max(0, (${this.alias}.end_time - ${this.alias}.start_time) / 1000000.0)`;
     return `${this.alias}.${field}`;
   }
 

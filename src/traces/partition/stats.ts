@@ -17,9 +17,10 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
       ...values,
     )
     .one();
+  // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
   const times = sql
     .exec<{ latency: number | null; first: number | null }>(
-      `SELECT (r.end_time - r.start_time) / 1e6 AS latency, (r.first_token_time - r.start_time) / 1e6 AS first
+      `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency, max(0, (r.first_token_time - r.start_time) / 1e6) AS first
        FROM runs r WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE}`,
       ...values,
     )
@@ -65,7 +66,7 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
     .exec<ThreadRow>(
       `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
        sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost,
-       json_group_array((r.end_time - r.start_time) / 1e6) AS latencies
+       json_group_array(max(0, (r.end_time - r.start_time) / 1e6)) AS latencies
        FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT 1000`,
       ...values,
     )

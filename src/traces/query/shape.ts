@@ -102,7 +102,7 @@ const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
   status: (run) => run.status.toUpperCase(),
   start_time: V1["start_time"]!,
   end_time: V1["end_time"]!,
-  latency_seconds: (run) => (run.end_time === null ? null : (run.end_time - run.start_time) / 1e6),
+  latency_seconds: (run) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
   first_token_time: V1["first_token_time"]!,
   error: V1["error"]!,
   error_preview: (run) => run.error?.slice(0, PREVIEW) ?? null,
