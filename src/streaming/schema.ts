@@ -46,6 +46,7 @@ export const Respond = v.pipe(
     ...runOptions,
     interrupt_id: v.nullish(name),
     response: v.optional(v.unknown()),
+    strict_resume: v.nullish(v.boolean()),
     responses: v.nullish(v.pipe(v.array(Answer), v.minLength(1), v.maxLength(1_000))),
     update: v.optional(v.unknown()),
     goto: v.nullish(v.union([v.string(), Send, v.array(v.union([v.string(), Send]))])),

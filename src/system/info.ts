@@ -9,7 +9,14 @@ export { version as VERSION };
 const AGENT_SERVER = {
   langgraph_js_version: langgraphVersion,
   context: "js",
-  flags: { stream_namespaces: true, assistants: true, crons: true, langsmith: true, langsmith_tracing_replicas: false },
+  flags: {
+    stream_namespaces: true,
+    assistants: true,
+    crons: true,
+    strict_resume: true,
+    langsmith: true,
+    langsmith_tracing_replicas: false,
+  },
   host: { kind: "self-hosted", project_id: null, host_revision_id: null, revision_id: null, tenant_id: null },
   metadata: {},
 };

@@ -60,6 +60,7 @@ export function runRequest(
     interrupt_before: nodes(body.interrupt_before),
     interrupt_after: nodes(body.interrupt_after),
     multitask_strategy: body.multitask_strategy ?? undefined,
+    strict_resume: body.strict_resume ?? undefined,
     if_not_exists: body.if_not_exists ?? undefined,
     after_seconds: body.after_seconds ?? undefined,
     durability: body.durability ?? (body.checkpoint_during === false ? "exit" : undefined),

@@ -41,6 +41,8 @@ export interface RunRequest {
   interrupt_after?: "*" | string[];
   /** Default "enqueue". */
   multitask_strategy?: MultitaskStrategy;
+  /** A resume that answers an interrupt which does not wait fails, and runs nothing. */
+  strict_resume?: boolean;
   /** "create" makes the thread when there is none; default "reject": 404. */
   if_not_exists?: "create" | "reject";
   after_seconds?: number;

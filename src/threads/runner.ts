@@ -15,6 +15,7 @@ import type { CancelAction, Json, RunRequest, RunStatus } from "./rpc.ts";
 import { stateOf } from "./state.ts";
 import { toldBefore } from "./tail.ts";
 import { busy, isOpen, storedRun, type StoredRun, strategyOf, transition } from "./runs.ts";
+import { refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
 
 interface Active {
@@ -64,7 +65,7 @@ export class Runner {
   create(request: RunRequest): StoredRun {
     const known = this.parts.run(request.run_id) ?? this.#repeated(request);
     if (known) return known;
-    this.#checkAnswers(request);
+    if (!request.strict_resume) this.#checkAnswers(request);
     const strategy = strategyOf(request);
     const fresh = this.parts.record === undefined;
     const record = this.#threadFor(request);
@@ -189,7 +190,8 @@ export class Runner {
     const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
     run.outcome.first_seq ??= first;
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
-    const answered = attempt === 1 ? this.#answers(run.request) : [];
+    run.outcome.refusal = refusalOf(run.request, this.parts.record);
+    const answered = attempt === 1 && !run.outcome.refusal ? this.#answers(run.request) : [];
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
   }
 
@@ -215,15 +217,10 @@ export class Runner {
     const work = async () => {
       const thread = this.parts.record as ThreadRecord;
       const store = this.parts.memory();
-      const { status, error, tracer } = await execute({
-        env,
-        thread,
-        run,
-        checkpoints,
-        emitter,
-        store,
-        signal: stop.signal,
-      });
+      const { refusal } = run.outcome;
+      const { status, error, tracer } = refusal
+        ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
+        : await execute({ env, thread, run, checkpoints, emitter, store, signal: stop.signal });
       clearTimeout(timer);
       const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
@@ -255,7 +252,7 @@ export class Runner {
     const told = new Emitter(journal, values, run.id);
     if (error) told.emit("error", [], JSON.stringify(error));
     if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
-    outcome.last_seq = told.lifecycle([], end(status, run.request.graph_id, error));
+    outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, error), ...outcome.refusal });
     outcome.first_seq ??= outcome.last_seq;
     this.open.splice(this.open.indexOf(run), 1);
     this.#settling.add(run.id);
@@ -277,7 +274,7 @@ export class Runner {
     const record = this.parts.record as ThreadRecord;
     const { status, outcome } = run;
     const now = Date.now();
-    const ran = outcome.attempt > 0 && reason !== "rollback";
+    const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
     const failed = status === "error" || status === "timeout";
     return {
       ...record,

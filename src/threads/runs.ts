@@ -1,6 +1,7 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import { remoteProblem } from "../http/problem.ts";
 import type { Json, MultitaskStrategy, Run, RunRequest, RunStatus } from "./rpc.ts";
+import type { Refusal } from "./strict.ts";
 import type { RunRow } from "./tables.ts";
 import type { Refs } from "./values.ts";
 
@@ -31,6 +32,8 @@ export interface Outcome {
   error?: { error: string; message: string };
   /** Why it was stopped, when it did not end by itself. */
   stopped?: "interrupt" | "rollback" | "timeout";
+  /** It answered what does not wait, so it runs nothing. */
+  refusal?: Refusal;
 }
 
 export interface StoredRun {

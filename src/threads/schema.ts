@@ -64,6 +64,7 @@ export const RunCreate = v.object({
   stream_resumable: v.nullish(v.boolean()),
   feedback_keys: v.nullish(v.union([FeedbackKey, v.pipe(v.array(FeedbackKey), v.maxLength(50))])),
   multitask_strategy: v.nullish(v.picklist(["reject", "rollback", "interrupt", "enqueue"])),
+  strict_resume: v.nullish(v.boolean()),
   if_not_exists: v.nullish(v.picklist(["reject", "create"])),
   after_seconds: v.nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(31_536_000))),
   durability: v.nullish(v.picklist(["sync", "async", "exit"])),

@@ -1,6 +1,7 @@
 /** The unmodified SDK's `client.threads.stream`, old and new, over SSE and WebSocket. */
 import { Client as Client11 } from "langgraph-sdk-1-11";
 import { Client as Client15 } from "langgraph-sdk-1-15";
+import { isUnknownInterruptError, StreamController } from "langgraph-sdk-1-15/stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
 
@@ -204,4 +205,32 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     expect(said.length).toBeGreaterThan(0);
     await Promise.all([first.close(), second.close()]);
   });
+});
+
+it("SDK 1.15.0 reports an answer that came too late, and shows what still waits", async () => {
+  const client = new Client15<State>({ apiUrl: server.url, apiKey: null as never });
+  const { thread_id: threadId } = await client.threads.create();
+  const tab = () => new StreamController<State>({ assistantId: "questions", client, threadId, transport: "sse" });
+  const one = tab();
+  await one.hydrate();
+  await one.submit(human("go"));
+  const { interrupts } = one.rootStore.getSnapshot();
+  expect(interrupts).toHaveLength(3);
+  const [first, ...others] = interrupts.map(({ id }) => String(id));
+  await client.runs.wait(threadId, "questions", { command: { resume: { [first as string]: "elsewhere" } } });
+  await one.respond("here", { interruptId: first, strictResume: true });
+  await expect.poll(() => isUnknownInterruptError(one.rootStore.getSnapshot().error), { timeout: 20_000 }).toBe(true);
+  const { error } = one.rootStore.getSnapshot();
+  expect(error).toMatchObject({ interruptIds: [first], pendingIds: expect.arrayContaining(others) });
+  const waiting = () =>
+    one.rootStore
+      .getSnapshot()
+      .interrupts.map(({ id }) => String(id))
+      .toSorted();
+  await expect.poll(waiting, { timeout: 20_000 }).toEqual(others.toSorted());
+  await one.respondAll(Object.fromEntries(others.map((id) => [id, "here"])), { strictResume: true });
+  await expect.poll(() => one.rootStore.getSnapshot().values.answers, { timeout: 20_000 }).toHaveLength(3);
+  await one.dispose();
+  const late = { command: { resume: { [first as string]: "late" } }, strictResume: true };
+  await expect(client.runs.wait(threadId, "questions", late)).rejects.toThrow("UnknownInterruptError");
 });

@@ -137,6 +137,35 @@ describe("an interrupt", () => {
     expect(late.error).toBe("no_such_interrupt");
   });
 
+  it("answered strictly, by an id that does not wait, runs nothing and goes on waiting", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", mail);
+    const events = await read(caller, thread);
+    const id = String(events.find(({ method }) => method === "input.requested")?.params.data.interrupt_id);
+    const before = await get(caller, `/threads/${thread}`);
+    const response = { decisions: [{ type: "approve" }] };
+    const wrong = { namespace: [], interrupt_id: "f".repeat(32), response, strict_resume: true };
+    const answer = await command(caller, thread, "input.respond", wrong);
+    const { applied_through_seq } = answer.meta;
+    const after = await read(caller, thread, { channels: ALL, since: applied_through_seq - 1 });
+    expect(after.map(({ method }) => method)).toEqual(["lifecycle", "lifecycle"]);
+    expect(after[1]?.params.data).toMatchObject({
+      event: "failed",
+      error: expect.stringContaining("UnknownInterruptError"),
+      reason: "unknown_interrupt",
+      interrupt_ids: [wrong.interrupt_id],
+      pending_ids: [id],
+    });
+    expect(await get(caller, `/threads/${thread}`)).toEqual({ ...before, updated_at: expect.any(String) });
+    const right = await command(caller, thread, "input.respond", { ...wrong, interrupt_id: id });
+    const end = await read(caller, thread, { channels: ALL, since: right.meta.applied_through_seq - 1 });
+    expect(ofRoot(end)).toEqual(["running", "completed"]);
+    const late = await command(caller, thread, "input.respond", { ...wrong, interrupt_id: id });
+    const nothing = await read(caller, thread, { channels: ALL, since: late.meta.applied_through_seq - 1 });
+    expect(nothing.at(-1)?.params.data).toMatchObject({ reason: "unknown_interrupt", pending_ids: [] });
+  });
+
   it("takes what a run is started with for its answer", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
