@@ -37,11 +37,15 @@ export interface CheckpointStorage {
   list(ns: string | undefined, options: { id?: string; before?: string; limit?: number }): Iterable<SavedCheckpoint>;
   /** The channel values of a saved checkpoint, revived. */
   values(saved: SavedCheckpoint): Promise<Record<string, unknown>>;
+  /** In the order in which they were written last. */
   writes(ns: string, checkpointId: string): Promise<SavedWrite[]>;
   /** `changed` are the channels whose values differ from the parent's. */
   put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void;
   putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void;
 }
+
+const ERROR = "__error__";
+const INTERRUPT = "__interrupt__";
 
 export class Saver extends BaseCheckpointSaver {
   /** `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. */
@@ -104,13 +108,30 @@ export class Saver extends BaseCheckpointSaver {
       checkpoint: { ...structuredClone(saved.checkpoint), channel_values: values },
       metadata: { ...saved.metadata },
       parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
-      pendingWrites: writes.map(({ taskId, channel, value }): CheckpointPendingWrite => [taskId, channel, value]),
+      pendingWrites: current(writes).map(({ taskId, channel, value }): CheckpointPendingWrite => [
+        taskId,
+        channel,
+        value,
+      ]),
     };
   }
 
   #config(ns: string, id: string): RunnableConfig {
     return { configurable: { thread_id: this.threadId, checkpoint_ns: ns, checkpoint_id: id } };
   }
+}
+
+/**
+ * Without the questions and failures that their tasks have left behind. LangGraph keeps them until the step ends, and then
+ * shows a question as open that was answered while others of the same step wait.
+ */
+function current(writes: SavedWrite[]): SavedWrite[] {
+  const outcomes = [ERROR, INTERRUPT];
+  const last = new Map<string, string>();
+  for (const { taskId, index, channel } of writes) {
+    if (index >= 0 || outcomes.includes(channel)) last.set(taskId, channel);
+  }
+  return writes.filter(({ taskId, channel }) => !outcomes.includes(channel) || last.get(taskId) === channel);
 }
 
 function address(config: RunnableConfig): { ns: string; id?: string } {

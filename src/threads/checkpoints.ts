@@ -70,7 +70,8 @@ export class Checkpoints implements CheckpointStorage {
     for (const write of stored) {
       const slot = `${write[0]},${write[1]}`;
       // LangGraph's rule: a task's first write stands, while errors, interrupts and resumes replace each other.
-      if (write[1] < 0 || !bySlot.has(slot)) bySlot.set(slot, write);
+      if (write[1] < 0) bySlot.delete(slot);
+      if (!bySlot.has(slot)) bySlot.set(slot, write);
     }
     return Promise.all(
       [...bySlot.values()].map(async ([taskId, index, channel, value]) => ({

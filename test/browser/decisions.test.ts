@@ -1,12 +1,13 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
 import {
   answers,
   browserHere,
   choose,
   composer,
   eventually,
+  findings,
   focused,
   launch,
   log,
@@ -20,7 +21,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
   let server: TestServer;
   let browser: Browser;
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ OFFLINE_MODEL_DELAY_MS: "5" }), launch()]);
+    [server, browser] = await Promise.all([startServer({ OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs()), launch()]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -81,6 +82,70 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await eventually(
       () => answers(page).last().textContent(),
       (text) => expect(text).toContain("too early"),
+    );
+    await close();
+  });
+
+  it("holds the answers to several questions, of the graph and of a nested one, until all can be sent", async () => {
+    const { page, troubles, close } = await visit(browser, server);
+    await choose(page, "questions");
+    await say(page, "go");
+    await strip(page).getByText("3 decisions").waitFor();
+    const cards = page.getByRole("region", { name: /^Waiting for you, \d of 3$/ });
+    expect(await cards.count()).toBe(3);
+    const card = (question: string) => cards.filter({ hasText: question });
+    const answer = async (question: string, text: string) => {
+      await card(question).getByRole("textbox").fill(text);
+      await card(question).getByRole("button", { name: "Done" }).click();
+      await card(question).getByRole("button", { name: "Change" }).waitFor();
+    };
+    await answer("deep", "d");
+    await answer("left", "wrong");
+    await focused(page, card("right"));
+    expect(await page.getByRole("button", { name: "2 of 3 answered" }).isDisabled()).toBe(true);
+    await card("left").getByRole("button", { name: "Change" }).click();
+    await answer("left", "l");
+    await answer("right", "r");
+    const send = page.getByRole("button", { name: "Send all 3 answers" });
+    await focused(page, send);
+    expect(await findings(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("deep: d; left: l; right: r"),
+    );
+    await settled(page);
+    expect(await page.getByRole("region", { name: /^Waiting for you,/ }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows what is left when another client has answered one of several", async () => {
+    const { page, close } = await visit(browser, server);
+    await choose(page, "questions");
+    await say(page, "go");
+    const cards = page.getByRole("region", { name: /^Waiting for you,/ });
+    await eventually(
+      () => cards.count(),
+      (count) => expect(count).toBe(3),
+    );
+    const threadId = new URL(page.url()).pathname.split("/").at(-1);
+    const headers = { ...server.headers, "content-type": "application/json" };
+    const state = await fetch(`${server.url}/threads/${threadId}/state`, { headers });
+    const { tasks } = await state.json<{ tasks: { name: string; interrupts: { id: string }[] }[] }>();
+    const left = tasks.find(({ name }) => name === "left")?.interrupts[0]?.id ?? "";
+    const body = JSON.stringify({ assistant_id: "questions", command: { resume: { [left]: "l" } } });
+    await fetch(`${server.url}/threads/${threadId}/runs/wait`, { method: "POST", headers, body });
+    await strip(page).getByText("2 decisions").waitFor();
+    for (const question of ["right", "deep"]) {
+      const card = cards.filter({ hasText: question });
+      await card.getByRole("textbox").fill("x");
+      await card.getByRole("button", { name: "Done" }).click();
+    }
+    await page.getByRole("button", { name: "Send all 2 answers" }).click();
+    await eventually(
+      () => answers(page).last().textContent(),
+      (text) => expect(text).toContain("deep: x; left: l; right: x"),
     );
     await close();
   });

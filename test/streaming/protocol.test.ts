@@ -1,3 +1,4 @@
+import "../support/streaming-graphs.ts";
 import { abortAllDurableObjects } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
@@ -8,6 +9,12 @@ interface Message {
   id: string;
   type: string;
   content: string;
+}
+
+interface Task {
+  name: string;
+  error: string | null;
+  interrupts: { id: string; value: unknown }[];
 }
 
 const start = (content: string, assistant_id = "_") => ({ assistant_id, input: human(content) });
@@ -164,6 +171,34 @@ describe("an interrupt", () => {
     const late = await command(caller, thread, "input.respond", { ...wrong, interrupt_id: id });
     const nothing = await read(caller, thread, { channels: ALL, since: late.meta.applied_through_seq - 1 });
     expect(nothing.at(-1)?.params.data).toMatchObject({ reason: "unknown_interrupt", pending_ids: [] });
+  });
+
+  it("that was answered is not open any more while others of its step wait", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", start("go", "questions"));
+    await read(caller, thread);
+    const open = async () => {
+      const { tasks } = await get<{ tasks: Task[] }>(caller, `/threads/${thread}/state`);
+      return Object.fromEntries(tasks.map(({ name, interrupts: [one] }) => [name, one?.id]));
+    };
+    const { left, right, sub } = await open();
+    await command(caller, thread, "input.respond", { interrupt_id: left, response: "l" });
+    await read(caller, thread, undefined, { times: 2 });
+    expect(await open()).toEqual({ left: undefined, right, sub });
+  });
+
+  it("that follows a failure of its task takes the failure's place", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const task = async () => (await get<{ tasks: Task[] }>(caller, `/threads/${thread}/state`)).tasks[0];
+    const bad = { ...start("go", "moody"), config: { configurable: { mood: "bad" } } };
+    await command(caller, thread, "run.start", bad);
+    await read(caller, thread);
+    expect(await task()).toMatchObject({ error: "Not today.", interrupts: [] });
+    await command(caller, thread, "run.start", { assistant_id: "moody", input: null });
+    await read(caller, thread, undefined, { times: 2 });
+    expect(await task()).toMatchObject({ error: null, interrupts: [{ value: { question: "mood" } }] });
   });
 
   it("takes what a run is started with for its answer", async () => {

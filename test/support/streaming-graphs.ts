@@ -36,6 +36,15 @@ const questions = new StateGraph(State)
   .addEdge(["left", "right", "sub"], "sum")
   .compile({ name: "questions" });
 
+/** Fails or asks, as its config says. */
+const moody = new StateGraph(State)
+  .addNode("decide", (_state: typeof State.State, { configurable }: LangGraphRunnableConfig) => {
+    if (configurable?.mood === "bad") throw new Error("Not today.");
+    return ask("mood")();
+  })
+  .addEdge(START, "decide")
+  .compile({ name: "moody" });
+
 const boom = new StateGraph(State)
   .addNode("fuse", () => {
     throw new TypeError("kaboom");
@@ -52,4 +61,4 @@ const progress = new StateGraph(State)
   .addEdge(START, "work")
   .compile({ name: "progress" });
 
-Object.assign(graphs, { questions, boom, progress });
+Object.assign(graphs, { questions, moody, boom, progress });

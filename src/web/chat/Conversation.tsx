@@ -9,7 +9,7 @@ import { Composer } from "./Composer.tsx";
 import { useConnection } from "./connection.ts";
 import css from "./Conversation.module.css";
 import { decisionsIn } from "./decisions.ts";
-import { Decisions } from "./Decisions.tsx";
+import { Decisions, NEXT_DECISION } from "./Decisions.tsx";
 import { Empty, LoadFailed, LoadingTurns } from "./Empty.tsx";
 import { useFollow } from "./follow.ts";
 import { Log } from "./Log.tsx";
@@ -107,7 +107,7 @@ export function Conversation({
   });
   const spoken = useSpoken({ running, waiting, line, turns });
   const toDecision = () => {
-    const card = page.current?.querySelector<HTMLElement>("[data-decision]");
+    const card = page.current?.querySelector<HTMLElement>(NEXT_DECISION);
     card?.scrollIntoView({ block: "end" });
     card?.focus();
   };

@@ -1,4 +1,5 @@
 /** A run that waits for a person: what it wants to do, and the answers it allows. Brass, and never folded. */
+import { Check } from "lucide-react";
 import { useId, useState } from "react";
 import type { Interrupt } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
@@ -15,36 +16,67 @@ export interface Reply {
 
 export function Decision({
   interrupt,
+  place,
+  reply,
   sending,
   onReply,
+  onChange,
 }: {
   interrupt: Interrupt;
+  /** "1 of 2", when more than one waits: then they are sent together, and not from here. */
+  place: string | undefined;
+  /** The answer that waits for the others. */
+  reply: Reply | undefined;
   sending: boolean;
   onReply: (reply: Reply) => void;
+  onChange: () => void;
 }) {
   const question = questionOf(interrupt.value);
   return (
-    <section className={css.card} aria-label="Waiting for you" data-decision tabIndex={-1}>
-      {question.kind === "actions" ? (
-        <Actions actions={question.actions} sending={sending} onReply={onReply} />
-      ) : (
-        <FreeReply
-          text={question.kind === "text" ? question.text : undefined}
-          value={question.kind === "value" ? question.value : undefined}
-          sending={sending}
-          onReply={onReply}
-        />
+    <section
+      className={css.card}
+      aria-label={place ? `Waiting for you, ${place}` : "Waiting for you"}
+      data-decision
+      data-decided={reply && true}
+      tabIndex={-1}
+    >
+      {place && <p className={css.place}>{place}</p>}
+      {reply && question.kind === "text" && <p className={css.question}>{question.text}</p>}
+      {reply && (
+        <div className={css.answered}>
+          <Check size={14} aria-hidden />
+          <span>{typeof reply.value === "string" ? reply.value : reply.said}</span>
+          <Button look="quiet" onClick={onChange} disabled={sending}>
+            Change
+          </Button>
+        </div>
       )}
+      {/* What was written stays, for a change of mind. */}
+      <div className={css.body} hidden={reply !== undefined}>
+        {question.kind === "actions" ? (
+          <Actions actions={question.actions} held={place !== undefined} sending={sending} onReply={onReply} />
+        ) : (
+          <FreeReply
+            text={question.kind === "text" ? question.text : undefined}
+            value={question.kind === "value" ? question.value : undefined}
+            held={place !== undefined}
+            sending={sending}
+            onReply={onReply}
+          />
+        )}
+      </div>
     </section>
   );
 }
 
 function Actions({
   actions,
+  held,
   sending,
   onReply,
 }: {
   actions: Action[];
+  held: boolean;
   sending: boolean;
   onReply: (reply: Reply) => void;
 }) {
@@ -82,7 +114,7 @@ function Actions({
             disabled={made < actions.length || sending}
             onClick={() => send(actions.map((_, i) => answers[i]!))}
           >
-            {made < actions.length ? `${made} of ${actions.length} decided` : `Send ${made} decisions`}
+            {made < actions.length ? `${made} of ${actions.length} decided` : held ? "Done" : `Send ${made} decisions`}
           </Button>
           {made === 0 && actions.every((action) => action.allowed.includes("approve")) && (
             <Button disabled={sending} onClick={() => send(actions.map(() => ({ type: "approve" })))}>
@@ -98,11 +130,13 @@ function Actions({
 function FreeReply({
   text,
   value,
+  held,
   sending,
   onReply,
 }: {
   text: string | undefined;
   value: unknown;
+  held: boolean;
   sending: boolean;
   onReply: (reply: Reply) => void;
 }) {
@@ -139,7 +173,7 @@ function FreeReply({
       />
       <div className={css.buttons}>
         <Button look="brass" type="submit" disabled={reply.trim() === "" || sending}>
-          Send answer
+          {held ? "Done" : "Send answer"}
         </Button>
       </div>
     </form>

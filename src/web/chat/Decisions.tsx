@@ -1,12 +1,16 @@
 /** The decisions that wait at the end of a log, and a line for each that was made in this tab. */
 import { Check } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import { Button } from "../ui/Button.tsx";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Decision, type Reply } from "./Decision.tsx";
 import css from "./Log.module.css";
 import type { Pending } from "./pending.ts";
 import { Tick } from "./Tick.tsx";
+
+/** The first decision that is open, or, when all are made, what sends them. */
+export const NEXT_DECISION = "[data-decision]:not([data-decided]), [data-send-decisions]:enabled";
 
 export function Decisions({
   stream,
@@ -20,28 +24,48 @@ export function Decisions({
   const [replies, setReplies] = useState<Record<string, Reply>>({});
   const [made, setMade] = useState<{ said: string; at: string }[]>([]);
   const [sending, setSending] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
   const waiting = pending.interrupts;
+  const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
+  // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
+  const together = waiting.length > 1 || decided > 0;
 
-  const answer = (id: string, reply: Reply) => {
-    // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
-    const all = { ...replies, [id]: reply };
-    setReplies(all);
-    if (waiting.some((one) => all[one.id] === undefined)) return;
+  const ids = waiting.map((one) => one.id).join(" ");
+  useEffect(() => {
+    // An answer goes with its question: one that comes later may have the same id.
+    const still = new Set(ids.split(" "));
+    setReplies((now) => Object.fromEntries(Object.entries(now).filter(([id]) => still.has(id))));
+  }, [ids]);
+
+  const send = (all: Record<string, Reply>) => {
     const ids = waiting.map((one) => one.id);
+    const [first = ""] = ids;
     const config = { configurable: context };
     setSending(true);
     pending.hide(ids);
     const sent =
       ids.length === 1
-        ? stream.respond(reply.value, { interruptId: id, config })
+        ? stream.respond(all[first]!.value, { interruptId: first, config })
         : stream.respondAll(Object.fromEntries(ids.map((one) => [one, all[one]!.value])), { config });
     sent
       .then(() => {
         setMade((before) => [...before, ...ids.map((one) => ({ said: all[one]!.said, at: new Date().toISOString() }))]);
         setReplies({});
       })
-      .catch(() => pending.show(ids))
+      .catch(() => {
+        pending.show(ids);
+        if (ids.length > 1) setReplies(all);
+      })
       .finally(() => setSending(false));
+  };
+
+  const answer = (id: string, reply: Reply) => {
+    if (!together) return send({ [id]: reply });
+    setReplies({ ...replies, [id]: reply });
+    // The button that was pressed is gone: the keyboard goes on to what is next.
+    requestAnimationFrame(() => {
+      list.current?.querySelector<HTMLElement>(NEXT_DECISION)?.focus();
+    });
   };
 
   return (
@@ -52,17 +76,36 @@ export function Decisions({
         </p>
       ))}
       {waiting.length > 0 && (
-        <div className={css.decisions}>
-          {waiting.map((interrupt) => (
+        <div className={css.decisions} ref={list}>
+          {waiting.map((interrupt, i) => (
             <div key={interrupt.id} className={css.row}>
               <Tick kind="decision" />
               <Decision
                 interrupt={interrupt}
-                sending={sending || replies[interrupt.id] !== undefined}
+                place={together ? `${i + 1} of ${waiting.length}` : undefined}
+                reply={replies[interrupt.id]}
+                sending={sending}
                 onReply={(reply) => answer(interrupt.id, reply)}
+                onChange={() =>
+                  setReplies(Object.fromEntries(Object.entries(replies).filter(([id]) => id !== interrupt.id)))
+                }
               />
             </div>
           ))}
+          {together && (
+            <div className={css.row}>
+              <Button
+                look="brass"
+                data-send-decisions
+                disabled={decided < waiting.length || sending}
+                onClick={() => send(replies)}
+              >
+                {decided < waiting.length
+                  ? `${decided} of ${waiting.length} answered`
+                  : `Send ${waiting.length === 1 ? "the answer" : `all ${waiting.length} answers`}`}
+              </Button>
+            </div>
+          )}
         </div>
       )}
     </>
