@@ -6,6 +6,8 @@ import { Problem } from "../../http/problem.ts";
 /** Decoded bytes of one ingest request. /info asks the SDKs to stay under half of it. */
 export const INGEST_LIMIT = 40 * 1024 * 1024;
 
+const CHUNK = 128 * 1024;
+
 /** The body's decoded chunks. 413 past `limit` decoded bytes, 415 for an unknown encoding, 400 for a damaged one. */
 export async function* decodedBody(request: Request, limit = INGEST_LIMIT): AsyncGenerator<Uint8Array> {
   if (!request.body) return;
@@ -36,14 +38,29 @@ async function nextChunk(chunks: AsyncIterator<Uint8Array>, encoding: string): P
 function decode(body: ReadableStream<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
   switch (encoding) {
     case "identity":
-      return body;
+      return inLargeChunks(body);
     case "gzip":
     case "x-gzip":
-      return body.pipeThrough(new DecompressionStream("gzip"));
+      return inLargeChunks(body.pipeThrough(new DecompressionStream("gzip")));
     case "zstd":
       return Readable.from(body).compose(createZstdDecompress());
     default:
       throw new Problem(415, "Send the body with Content-Encoding gzip, zstd or none.");
+  }
+}
+
+/** The platform's streams give some kilobytes at a time, and each is a turn of the event loop. */
+async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader({ mode: "byob" });
+  try {
+    for (;;) {
+      const { value, done } = await reader.readAtLeast(CHUNK, new Uint8Array(CHUNK));
+      if (value && value.byteLength > 0) yield value;
+      if (done) return;
+    }
+  } finally {
+    // Whoever stops early wants no more of it.
+    await reader.cancel().catch(() => undefined);
   }
 }
 

@@ -9,6 +9,7 @@ export interface Part {
   name: string;
   /** Its Content-Type, without parameters. */
   type: string;
+  /** Part of a buffer that is used again: copy what is to be kept. */
   data: Uint8Array;
 }
 
@@ -29,28 +30,18 @@ export function boundaryOf(contentType: string | null): string {
   return boundary;
 }
 
-/** The parts in their order. A part's claimed length is ignored: the boundary decides. */
-export async function* readParts(chunks: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
-  const input = new Input(chunks);
-  const open = Buffer.from(`--${boundary}`);
-  const close = Buffer.from(`\r\n--${boundary}`);
-  if ((await input.until(open, Number.POSITIVE_INFINITY)) === undefined) throw damaged("its boundary does not occur");
-  for (let count = 0; !(await atEnd(input)); count++) {
-    if (count === MAX_PARTS) throw new Problem(413, `More than ${MAX_PARTS} parts. Send fewer runs at a time.`);
-    const head = await input.until(Buffer.from("\r\n\r\n"), MAX_HEADER_BYTES);
-    if (!head) throw damaged("a part's headers have no end");
-    const data = await input.until(close, Number.POSITIVE_INFINITY);
-    if (!data) throw damaged("it ends before its closing boundary");
-    yield { ...readHead(new TextDecoder().decode(head)), data };
-  }
-}
-
-/** After a boundary: `--` ends the body, a line break starts the next part's headers. */
-async function atEnd(input: Input): Promise<boolean> {
-  const mark = await input.take(2);
-  if (mark === "--") return true;
-  if (mark !== "\r\n") throw damaged("it ends before its closing boundary");
-  return false;
+/**
+ * Hands out the parts in their order. A part's claimed length is ignored: the boundary decides. The parts that a chunk
+ * completes are handed out without a pause, for a batch has hundreds and each pause is a turn of the event loop.
+ */
+export async function readParts(
+  chunks: AsyncIterable<Uint8Array>,
+  boundary: string,
+  take: (part: Part) => void,
+): Promise<void> {
+  const parser = new Parser(boundary, take);
+  for await (const chunk of chunks) if (parser.push(chunk)) return;
+  throw parser.incomplete();
 }
 
 function readHead(head: string): { name: string; type: string } {
@@ -67,54 +58,121 @@ function readHead(head: string): { name: string; type: string } {
   return { name: name ?? "", type };
 }
 
+const decoder = new TextDecoder();
+const HEAD_END = Buffer.from("\r\n\r\n");
+
+/** What comes next in the body: anything up to the first boundary, what follows a boundary, headers, or a part's data. */
+type State = "preamble" | "mark" | "head" | "data";
+
+class Parser {
+  private readonly input = new Input();
+  private readonly open: Buffer;
+  private readonly close: Buffer;
+  private state: State = "preamble";
+  private head = { name: "", type: "" };
+  private count = 0;
+
+  constructor(
+    boundary: string,
+    private readonly take: (part: Part) => void,
+  ) {
+    this.open = Buffer.from(`--${boundary}`);
+    this.close = Buffer.from(`\r\n--${boundary}`);
+  }
+
+  /** Takes the next bytes. True when the body's end has been read. */
+  push(chunk: Uint8Array): boolean {
+    this.input.append(chunk);
+    let next: State | "end" | undefined;
+    while ((next = this.step()) !== undefined) {
+      if (next === "end") return true;
+      this.state = next;
+    }
+    return false;
+  }
+
+  /** Why the body cannot have ended here. */
+  incomplete(): Problem {
+    if (this.state === "preamble") return damaged("its boundary does not occur");
+    return damaged(this.state === "head" ? "a part's headers have no end" : "it ends before its closing boundary");
+  }
+
+  /** Reads one piece and says what comes after it; undefined when more bytes are needed. */
+  private step(): State | "end" | undefined {
+    switch (this.state) {
+      case "preamble":
+        return this.input.until(this.open) && "mark";
+      case "mark":
+        return this.readMark();
+      case "head":
+        return this.readHead();
+      case "data": {
+        const data = this.input.until(this.close);
+        if (data) this.take({ ...this.head, data });
+        return data && "mark";
+      }
+    }
+  }
+
+  /** After a boundary: `--` ends the body, a line break starts the next part's headers. */
+  private readMark(): State | "end" | undefined {
+    const mark = this.input.take(2);
+    if (mark === undefined) return undefined;
+    if (mark === "--") return "end";
+    if (mark !== "\r\n") throw damaged("it ends before its closing boundary");
+    if (this.count++ === MAX_PARTS) throw new Problem(413, `More than ${MAX_PARTS} parts. Send fewer runs at a time.`);
+    return "head";
+  }
+
+  private readHead(): State | undefined {
+    const head = this.input.until(HEAD_END);
+    if ((head?.byteLength ?? this.input.left) > MAX_HEADER_BYTES) throw damaged("a part's headers have no end");
+    if (head) this.head = readHead(decoder.decode(head));
+    return head && "data";
+  }
+}
+
 /** A buffer that grows by doubling, so that a large part is copied a bounded number of times. */
 class Input {
   private buffer = Buffer.alloc(64 * 1024);
   private start = 0;
   private end = 0;
-  private readonly chunks: AsyncIterator<Uint8Array>;
+  /** Where the search for the next mark goes on: what lies before has been searched. */
+  private searched = 0;
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.chunks = chunks[Symbol.asyncIterator]();
+  get left(): number {
+    return this.end - this.start;
   }
 
-  /** The bytes before the next `mark`, which is consumed too; undefined when it does not come (within `limit` bytes). */
-  async until(mark: Buffer, limit: number): Promise<Buffer | undefined> {
-    let scanned = this.start;
-    for (;;) {
-      const at = this.buffer.subarray(0, this.end).indexOf(mark, scanned);
-      if (at !== -1) {
-        if (at - this.start > limit) return undefined;
-        const bytes = Buffer.from(this.buffer.subarray(this.start, at));
-        this.start = at + mark.byteLength;
-        return bytes;
-      }
-      if (this.end - this.start > limit) return undefined;
-      const kept = Math.max(this.start, this.end - mark.byteLength + 1) - this.start;
-      if (!(await this.more())) return undefined;
-      scanned = this.start + kept;
+  /** The bytes before the next `mark`, which is consumed too; undefined when it has not come yet. Valid until `append`. */
+  until(mark: Buffer): Buffer | undefined {
+    const at = this.buffer.subarray(0, this.end).indexOf(mark, Math.max(this.start, this.searched));
+    if (at === -1) {
+      this.searched = Math.max(this.start, this.end - mark.byteLength + 1);
+      return undefined;
     }
+    const bytes = this.buffer.subarray(this.start, at);
+    this.start = at + mark.byteLength;
+    return bytes;
   }
 
-  async take(count: number): Promise<string | undefined> {
-    while (this.end - this.start < count) if (!(await this.more())) return undefined;
+  take(count: number): string | undefined {
+    if (this.left < count) return undefined;
     this.start += count;
     return this.buffer.toString("latin1", this.start - count, this.start);
   }
 
-  /** Appends the next chunk, moving what is left to the front. False at the end. */
-  private async more(): Promise<boolean> {
-    const next = await this.chunks.next();
-    if (next.done) return false;
-    const left = this.end - this.start;
-    const needed = left + next.value.byteLength;
+  /** Adds bytes, moving what is left to the front. */
+  append(bytes: Uint8Array): void {
+    const { left, start, end } = this;
+    const needed = left + bytes.byteLength;
     const target =
       needed > this.buffer.byteLength ? Buffer.alloc(Math.max(needed, this.buffer.byteLength * 2)) : this.buffer;
-    if (target !== this.buffer || this.start > 0) this.buffer.copy(target, 0, this.start, this.end);
-    target.set(next.value, left);
+    if (target !== this.buffer || start > 0) this.buffer.copy(target, 0, start, end);
+    target.set(bytes, left);
     this.buffer = target;
+    this.searched = Math.max(0, this.searched - start);
     this.start = 0;
     this.end = needed;
-    return true;
   }
 }

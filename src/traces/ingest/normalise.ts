@@ -159,12 +159,9 @@ function serialise(field: HeavyField, value: unknown, sent: string | undefined):
 }
 
 function deeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((node) => (typeof node === "object" && node !== null ? Object.values(node) : []));
-  }
-  return false;
+  if (typeof value !== "object" || value === null) return limit < 0;
+  if (limit < 0) return true;
+  return Object.values(value).some((item) => deeperThan(item, limit - 1));
 }
 
 function text(value: unknown, limit: number): string | undefined {

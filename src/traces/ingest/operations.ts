@@ -97,7 +97,7 @@ export class Gathering implements Ingest {
   private addAttachment(runId: string, name: string, part: Part): void {
     if (name === "" || name.length > 200)
       return this.fault(runId, "attachment: expected a name of 1 to 200 characters");
-    this.loose.push({ runId, attachment: { name, type: part.type, data: part.data } });
+    this.loose.push({ runId, attachment: { name, type: part.type, data: new Uint8Array(part.data) } });
   }
 
   private addFeedback(runId: string, value: unknown): void {

@@ -35,7 +35,7 @@ function commonRoutes(): Hono<App> {
     .post("/runs/multipart", describeRoute({ tags, summary: "Take runs as multipart/form-data" }), async (c) => {
       const boundary = boundaryOf(c.req.header("content-type") ?? null);
       const gathering = new Gathering();
-      for await (const part of readParts(decodedBody(c.req.raw), boundary)) gathering.addPart(part);
+      await readParts(decodedBody(c.req.raw), boundary, (part) => gathering.addPart(part));
       return answer(c, gathering);
     })
     .patch("/runs/:run_id", describeRoute({ tags, summary: "Update one run" }), async (c) => {

@@ -27,7 +27,10 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
     const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
     rows.set(write.id, merge(row, write, day, prices));
   }
-  const changed = [...rows.values()].filter((row) => before.get(row.id)?.text !== JSON.stringify(row));
+  const changed = [...rows.values()].filter((row) => {
+    const known = before.get(row.id);
+    return !known || known.text !== JSON.stringify(row);
+  });
   if (changed.length === 0) return;
   let next = nextNumber(sql);
   for (const row of changed) {
