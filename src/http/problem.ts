@@ -56,9 +56,18 @@ export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof HTTPException) return new Problem(error.status, error.message);
   const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
+  if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
   console.error(JSON.stringify({ level: "error", message: error instanceof Error ? error.stack : String(error) }));
   return new Problem(500, "The server failed to handle this request. It has been logged.");
+}
+
+const TOO_LARGE =
+  "What was asked for is larger than 32 MiB, too large for one answer. Read a thread's history or its streams: they come in parts.";
+
+/** Whether an object's answer was longer than the platform carries from one object to another. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Serialized RPC arguments or return values are limited to");
 }
 
 /** The error to throw inside a Durable Object method, so that `toProblem` finds its status on the other side. */

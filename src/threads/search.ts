@@ -1,5 +1,6 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { database } from "../db/client.ts";
+import { isTooLarge } from "../http/problem.ts";
 import type { Json, ThreadStatus } from "./rpc.ts";
 import { threadStub } from "./rpc.ts";
 import { type IndexRow, searchThreads, type SORTS } from "./store.ts";
@@ -45,8 +46,14 @@ export async function search(env: Env, workspaceId: string, request: Request): P
 
 async function withValues(env: Env, workspaceId: string, row: IndexRow): Promise<Json> {
   if (row.values !== null || !row.hasValues) return shown(row);
-  const thread = await threadStub(env, workspaceId, row.id).get();
+  const thread = await threadStub(env, workspaceId, row.id).get().catch(unlessTooLarge);
   return { ...shown(row), values: thread?.values ?? null };
+}
+
+/** One thread whose state no answer can hold must not hide all others from a list. */
+function unlessTooLarge(error: unknown): undefined {
+  if (!isTooLarge(error)) throw error;
+  return undefined;
 }
 
 function shown(row: IndexRow): Json {

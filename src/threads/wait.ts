@@ -1,4 +1,5 @@
 /** `/wait` and `/join`: the body is newlines while the run goes on, then the JSON of its result. */
+import { toProblem } from "../http/problem.ts";
 import type { ThreadRpc } from "./rpc.ts";
 
 /** Newlines keep proxies from giving a silent connection up; JSON parsers skip them. */
@@ -15,7 +16,7 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
       try {
         controller.enqueue(encoder.encode(JSON.stringify(await result)));
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = toProblem(error).detail;
         controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));
       } finally {
         clearInterval(timer);

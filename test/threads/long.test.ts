@@ -1,7 +1,7 @@
 /** Threads that hold more than one call to their object can carry. */
 import { expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
-import { get, newThread } from "./client.ts";
+import { get, newThread, stream } from "./client.ts";
 
 interface State {
   values: { messages: { content: string }[] };
@@ -38,4 +38,29 @@ it("gives a history longer than any one message between objects may be", async (
   await left.body?.cancel();
   expect((await get<State[]>(caller, `/threads/${await newThread(caller)}/history`)).length).toBe(0);
   expect((await caller.fetch(`/threads/${crypto.randomUUID()}/history`)).status).toBe(404);
+});
+
+it("says so when a state is larger than an answer can be, and lists other threads all the same", async () => {
+  const caller = await newCaller();
+  const [thread, small] = [await newThread(caller, { metadata: { graph_id: "echo" } }), await newThread(caller)];
+  for (let i = 0; i < 5; i += 1) {
+    const values = { messages: [{ role: "user", content: String(i).repeat(7_000_000) }] };
+    const added = await caller.fetch(`/threads/${thread}/state`, { body: { values, as_node: "echo" } });
+    expect(added.status).toBe(200);
+  }
+  const refused = { status: 413, detail: expect.stringContaining("32 MiB") };
+  expect(await (await caller.fetch(`/threads/${thread}`)).json()).toMatchObject(refused);
+  expect(await (await caller.fetch(`/threads/${thread}/state`)).json()).toMatchObject(refused);
+  const found = await (await caller.fetch("/threads/search", { body: {} })).json<{ thread_id: string }[]>();
+  expect(found.map(({ thread_id }) => thread_id).sort()).toEqual([thread, small].sort());
+
+  const run = { assistant_id: "echo", input: { messages: [{ role: "user", content: "hi" }] }, stream_mode: "updates" };
+  const waited = await caller.fetch(`/threads/${thread}/runs/wait`, { body: run });
+  expect(await waited.json()).toEqual({ __error__: { error: "Error", message: refused.detail } });
+  const frames = await stream(caller, thread, run);
+  expect(frames.at(-1)).toMatchObject({
+    event: "updates",
+    data: { echo: { messages: [{ content: "You said: hi" }] } },
+  });
+  expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
 });
