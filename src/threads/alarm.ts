@@ -45,6 +45,7 @@ export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void>
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
     if (parts.stale) await parts.project(runner.busy);
     await deliver(parts);
+    parts.journal.flush();
   } catch (error) {
     console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `alarm: ${String(error)}` }));
   }

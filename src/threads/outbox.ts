@@ -98,7 +98,10 @@ async function deliverDue(parts: ThreadParts): Promise<void> {
 async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
-    parts.tables.removeFromOutbox(row.id);
+    if (row.kind !== "trace") return parts.tables.removeFromOutbox(row.id);
+    // A trace may be told twice, so its row can wait for the next transaction, at the latest the alarm's.
+    parts.tables.doneInOutbox(row.id);
+    parts.journal.due(() => parts.tables.removeFromOutbox(row.id));
   } catch (error) {
     postpone(parts, row, String(error));
   }

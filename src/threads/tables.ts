@@ -56,8 +56,11 @@ export type CopiedTable = (typeof COPIED_TABLES)[number];
 export class Tables {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
-  /** When each effect in the outbox is due, by its id, so that asking costs no statement. Read when first asked for. */
-  #dues: Map<number, number> | undefined;
+  /**
+   * When each effect in the outbox is due, by its id, so that asking costs no statement. Read when first asked for.
+   * With the row itself while it is on its way out for the first time.
+   */
+  #dues: Map<number, { due: number; row?: OutboxRow }> | undefined;
 
   constructor(private readonly storage: DurableObjectStorage) {
     storage.transactionSync(() => {
@@ -258,18 +261,26 @@ export class Tables {
       body,
       due,
     );
-    this.#outboxDues().set(added.one().id, due);
+    const { id } = added.one();
+    this.#outboxDues().set(id, { due, row: { id, kind, body, attempts: 0, due } });
     this.rowsWritten += added.rowsWritten;
   }
 
   outbox(now: number): OutboxRow[] {
-    if ((this.nextOutboxDue() ?? Infinity) > now) return [];
+    const due = [...this.#outboxDues().values()].filter((one) => one.due <= now);
+    const rows = due.flatMap(({ row }) => row ?? []);
+    if (rows.length === due.length) return rows;
     return this.#all<OutboxRow>("SELECT * FROM outbox WHERE due <= ? ORDER BY id LIMIT 20", now);
   }
 
   nextOutboxDue(): number | undefined {
     const dues = this.#outboxDues();
-    return dues.size === 0 ? undefined : Math.min(...dues.values());
+    return dues.size === 0 ? undefined : Math.min(...[...dues.values()].map(({ due }) => due));
+  }
+
+  /** The effect has been carried out; `removeFromOutbox` is still to come. */
+  doneInOutbox(id: number): void {
+    this.#outboxDues().delete(id);
   }
 
   removeFromOutbox(id: number): void {
@@ -279,12 +290,12 @@ export class Tables {
 
   retryOutbox(id: number, due: number): void {
     this.#run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
-    this.#outboxDues().set(id, due);
+    this.#outboxDues().set(id, { due });
   }
 
-  #outboxDues(): Map<number, number> {
+  #outboxDues(): Map<number, { due: number; row?: OutboxRow }> {
     this.#dues ??= new Map(
-      this.#all<{ id: number; due: number }>("SELECT id, due FROM outbox").map(({ id, due }) => [id, due]),
+      this.#all<{ id: number; due: number }>("SELECT id, due FROM outbox").map(({ id, due }) => [id, { due }]),
     );
     return this.#dues;
   }
