@@ -143,6 +143,8 @@ describe("a link", () => {
     expect(opened.status).toBe(200);
     expect((await send(path(url))).status).toBe(200);
     expect((await send(path(url), { method: "HEAD" })).status).toBe(200);
+    const ahead = { headers: { "sec-purpose": "prefetch;prerender", accept: "text/html" } };
+    expect((await send(`${path(url)}?score=1`, ahead)).status).toBe(200);
     const stored = await feedbackOn(runId);
     expect(stored.map(({ score, comment, value }) => [score, comment, value])).toEqual([
       [null, null, null],
@@ -213,6 +215,14 @@ describe("a link", () => {
       const { status } = await send(`/feedback/tokens/${wrong}`, { body: { score: 1 } });
       expect([404, 422]).toContain(status);
     }
+  });
+
+  it("is good after the deployment lost the key it was sealed with, but is listed no more", async () => {
+    const runId = await traced();
+    const { url } = await link(runId);
+    await env.DB.prepare("UPDATE feedback_tokens SET sealed = '000000000000.AAAA' WHERE run_id = ?").bind(runId).run();
+    expect(await get(caller, `/feedback/tokens?run_id=${runId}`)).toEqual([]);
+    expect((await send(path(url), { body: { score: 1 } })).status).toBe(200);
   });
 
   it("holds what is given to its config, or to its key's", async () => {

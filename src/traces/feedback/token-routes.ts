@@ -43,8 +43,7 @@ export const feedbackTokens = new Hono<App>()
     param(TokenParam),
     query(GivenInQuery),
     async (c) => {
-      // Whoever only looks at the headers gives nothing.
-      if (c.req.method === "HEAD") return c.body(null);
+      if (onlyLooks(c)) return c.body(null, 200, { "cache-control": "no-store" });
       if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
       try {
         const held = await heldToken(c.env, c.req.valid("param").token);
@@ -72,6 +71,12 @@ async function give(c: Context<App>, token: string, given: Given): Promise<Respo
 
 function failed(problem: Problem) {
   return failedPage(problem.detail, problem.status);
+}
+
+/** Nobody has followed the link yet: only its headers are asked for, or a browser loads ahead. */
+function onlyLooks(c: Context<App>): boolean {
+  const purpose = c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "";
+  return c.req.method === "HEAD" || purpose.includes("prefetch");
 }
 
 /** A person who follows a link, not a program. */
