@@ -1,4 +1,5 @@
 /** Presigned links for feedback: of a run that asked for them, made with a key, and what they do not let through. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { housekeeping } from "../../src/system/housekeeping.ts";
@@ -84,6 +85,22 @@ describe("a run with feedback_keys", () => {
     const asks = { assistant_id: "approval", input: say("Write to ada@example.com: hi"), feedback_keys: "ok" };
     const paused = await stream(caller, await newThread(caller), asks);
     expect(paused.at(-1)).toMatchObject({ event: "feedback", data: { ok: expect.stringContaining("/tokens/") } });
+  });
+
+  it("that lost its object on the way gives them once, and they work", async () => {
+    const thread = await newThread(caller);
+    const slow = { ...body, assistant_id: "agent", input: say("What is 17 * 23?") };
+    const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body: slow })).json<{ run_id: string }>();
+    for (let i = 0; i < 3; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      await abortAllDurableObjects();
+      await caller.fetch(`/threads/${thread}`);
+    }
+    const frames = parseFrames(await (await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`)).text());
+    const given = frames.filter(({ event }) => event === "feedback");
+    expect(given).toEqual([frames.at(-1)]);
+    expect((await send(`${path(String(given[0]?.data.liked))}?score=1`)).status).toBe(200);
+    expect(await feedbackOn(run_id)).toMatchObject([{ key: "liked", score: 1 }]);
   });
 
   it("that fails gives none", async () => {
