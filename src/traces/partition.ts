@@ -1,5 +1,6 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day. */
 import { DurableObject } from "cloudflare:workers";
+import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
@@ -55,6 +56,14 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async crossing(): Promise<string[]> {
+    return crossingTraces(this.sql);
+  }
+
+  async tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]> {
+    return this.known((identity) => tracesPassing(this.sql, identity, traces, test)) ?? [];
   }
 
   async stats(selection: RunSelection): Promise<PartitionStats> {

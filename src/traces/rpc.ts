@@ -159,6 +159,9 @@ export interface RunSelection {
   filter?: string;
   traceFilter?: string;
   treeFilter?: string;
+  /** Traces that pass these two filters by a run that lies in the partition of another day. */
+  traceElsewhere?: string[];
+  treeElsewhere?: string[];
 }
 
 export interface QueryRequest extends RunSelection {
@@ -251,6 +254,10 @@ export interface TracePartitionRpc {
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
+  /** The traces with runs here whose root began on an earlier day. */
+  crossing(): Promise<string[]>;
+  /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
+  tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]>;
   stats(selection: RunSelection): Promise<PartitionStats>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
   /** Of this server's own runs of graphs among them. */

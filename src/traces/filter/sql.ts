@@ -5,7 +5,7 @@
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "./fields.ts";
 import type { Filter, Json, PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
-import { globOf, isPlainPattern, patternPieces } from "./values.ts";
+import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { MAX_VALUE } from "../ingest/pairs.ts";
 
 export interface Condition {
@@ -117,7 +117,10 @@ class Compiler {
     const contains = (column: string, needle: string) => `instr(lower(COALESCE(${column}, '')), ${lower(needle)}) > 0`;
     const narrow = fields.filter((field) => !isPayload(field)).map((field) => contains(`${this.alias}.${field}`, text));
     const inJson = JSON.stringify(text).slice(1, -1);
-    const wide = fields.filter(isPayload).map((field) => contains(`p.${field}`, inJson));
+    // LIKE compares without making a copy in lower case, which halves the time; but it is for short patterns only.
+    const short = !/[%_]/.test(inJson) && new TextEncoder().encode(inJson).byteLength + 2 <= MAX_PATTERN_BYTES;
+    const like = (column: string) => `COALESCE(${column}, '') LIKE ${this.bind(`%${inJson}%`)}`;
+    const wide = fields.filter(isPayload).map((field) => (short ? like(`p.${field}`) : contains(`p.${field}`, inJson)));
     const payloads = `EXISTS (SELECT 1 FROM payloads p WHERE p.n = ${this.alias}.n AND (${wide.join(" OR ")}))`;
     return `(${[...narrow, ...(wide.length > 0 ? [payloads] : [])].join(" OR ")})`;
   }

@@ -10,7 +10,7 @@ const UNITS: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600
  * SQLite in a Durable Object refuses LIKE and GLOB patterns past 50 bytes. A longer one is taken when its wildcards
  * stand at its ends only, for then it is a plain comparison of strings.
  */
-const MAX_PATTERN_BYTES = 50;
+export const MAX_PATTERN_BYTES = 50;
 
 interface Placed {
   value: Literal;

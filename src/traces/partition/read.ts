@@ -23,6 +23,8 @@ export function queryRuns(
   return { runs: found.rows.map((row) => queriedRun(row, identity, request.payloads)), done: found.done };
 }
 
+const AMONG = "r.trace_id IN (SELECT value FROM json_each(?))";
+
 /** The condition of a selection on `runs r`. */
 export function selectionCondition(identity: PartitionIdentity, selection: RunSelection): Condition {
   const constants: Constants = { session_id: identity.projectId, trace_tier: identity.traceTier };
@@ -54,17 +56,23 @@ export function selectionCondition(identity: PartitionIdentity, selection: RunSe
     const root = compileFilter(parseFilter(selection.traceFilter), "root", constants);
     addFilter(
       root,
-      (sql) => `EXISTS (SELECT 1 FROM runs root WHERE root.trace_id = r.trace_id AND root.is_root = 1 AND ${sql})`,
+      (sql) =>
+        `(EXISTS (SELECT 1 FROM runs root WHERE root.trace_id = r.trace_id AND root.is_root = 1 AND ${sql}) OR ${AMONG})`,
+      JSON.stringify(selection.traceElsewhere ?? []),
     );
   }
   if (selection.treeFilter) {
     const any = compileFilter(parseFilter(selection.treeFilter), "tree", constants);
-    addFilter(any, (sql) => `r.trace_id IN (SELECT tree.trace_id FROM runs tree WHERE ${sql})`);
+    addFilter(
+      any,
+      (sql) => `(r.trace_id IN (SELECT tree.trace_id FROM runs tree WHERE ${sql}) OR ${AMONG})`,
+      JSON.stringify(selection.treeElsewhere ?? []),
+    );
   }
   return { sql: tests.length === 0 ? "1" : tests.join(" AND "), values };
 
-  function addFilter(condition: Condition, wrap: (sql: string) => string): void {
-    add(wrap(condition.sql), ...condition.values);
+  function addFilter(condition: Condition, wrap: (sql: string) => string, ...more: Condition["values"]): void {
+    add(wrap(condition.sql), ...condition.values, ...more);
   }
 }
 

@@ -4,6 +4,10 @@
  * `runs` is narrow, for filters and lists read all of it; what is heavy lies in `payloads` under the same number.
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
+/** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
+export const CROSSING =
+  "is_root = 0 AND substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_time / 1000000, 'unixepoch')";
+
 const MIGRATIONS: { id: string; sql: string }[] = [
   {
     id: "0000_runs",
@@ -81,6 +85,7 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       CREATE INDEX feedback_run ON feedback (run_id);
     `,
   },
+  { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
 ];
 
 /** Brings the tables to the newest migration. Cheap when they are there. */

@@ -10,6 +10,7 @@ import {
   resolvePayloads,
   tracePartition,
 } from "../rpc.ts";
+import { acrossMidnight } from "./midnight.ts";
 import { scopeOf, type ScopedPartition } from "./scope.ts";
 
 export interface Find {
@@ -80,9 +81,13 @@ async function askAll(
   { selection, order, after, payloads }: Find,
   limit: number,
 ): Promise<{ runs: QueriedRun[]; cut: boolean }> {
-  const request = { ...selection, order, after, limit, payloads, maxBytes: PAGE_BYTES / partitions.length };
+  const request = { order, after, limit, payloads, maxBytes: PAGE_BYTES / partitions.length };
   const pages = await Promise.all(
-    partitions.map(({ projectId, day }) => tracePartition(env, workspaceId, projectId, day).query(request)),
+    partitions.map(async (partition) => {
+      const { projectId, day } = partition;
+      const own = await acrossMidnight(env, workspaceId, partition, selection);
+      return tracePartition(env, workspaceId, projectId, day).query({ ...own, ...request });
+    }),
   );
   const sign = order === "asc" ? 1 : -1;
   const compare = (a: RunPosition, b: RunPosition) =>

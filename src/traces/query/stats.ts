@@ -3,6 +3,7 @@ import { database } from "../../db/client.ts";
 import { showSum } from "../partition/feedback.ts";
 import { type FeedbackSum, type PartitionStats, type RunSelection, tracePartition } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
+import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";
 
 const AT_ONCE = 6;
@@ -17,7 +18,11 @@ export async function projectStats(env: Env, workspaceId: string, projectIds: st
     const asked = scope.slice(i, i + AT_ONCE);
     parts.push(
       ...(await Promise.all(
-        asked.map(({ projectId, day }) => tracePartition(env, workspaceId, projectId, day).stats(selection)),
+        asked.map(async (partition) => {
+          const { projectId, day } = partition;
+          const own = await acrossMidnight(env, workspaceId, partition, selection);
+          return tracePartition(env, workspaceId, projectId, day).stats(own);
+        }),
       )),
     );
   }

@@ -2,6 +2,7 @@
 import { database } from "../../db/client.ts";
 import { type RunSelection, type ThreadSummary, tracePartition } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
+import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";
 import { preview } from "./shape.ts";
 import { percentile } from "./stats.ts";
@@ -17,7 +18,10 @@ export async function threadsOf(env: Env, workspaceId: string, projectId: string
   for (let i = 0; i < days.length; i += AT_ONCE) {
     const asked = days.slice(i, i + AT_ONCE);
     const lists = await Promise.all(
-      asked.map(({ day }) => tracePartition(env, workspaceId, projectId, day).threads(selection)),
+      asked.map(async ({ day }) => {
+        const own = await acrossMidnight(env, workspaceId, { projectId, day }, selection);
+        return tracePartition(env, workspaceId, projectId, day).threads(own);
+      }),
     );
     summaries.push(...lists.flat());
   }

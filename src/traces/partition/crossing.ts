@@ -1,0 +1,32 @@
+/** Traces that span midnight: some of their runs lie in the partition of another day. */
+import { parseFilter } from "../filter/filter.ts";
+import { compileFilter } from "../filter/sql.ts";
+import type { PartitionIdentity } from "../rpc.ts";
+import { CROSSING } from "./tables.ts";
+
+/** More such traces than this a day are not looked after. */
+const MOST = 20_000;
+
+/** The traces with runs here whose root began on an earlier day, as dotted_order tells. */
+export function crossingTraces(sql: SqlStorage): string[] {
+  const rows = sql.exec<{ trace_id: string }>(`SELECT DISTINCT trace_id FROM runs WHERE ${CROSSING} LIMIT ?`, MOST);
+  return rows.toArray().map(({ trace_id }) => trace_id);
+}
+
+/** Which of these traces have a run here that passes the filter; `root`: whose root does. */
+export function tracesPassing(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  traces: string[],
+  { filter, root }: { filter: string; root: boolean },
+): string[] {
+  const constants = { session_id: identity.projectId, trace_tier: identity.traceTier };
+  const condition = compileFilter(parseFilter(filter), "r", constants);
+  const rows = sql.exec<{ trace_id: string }>(
+    `SELECT DISTINCT r.trace_id FROM runs r
+     WHERE r.trace_id IN (SELECT value FROM json_each(?)) ${root ? "AND r.is_root = 1" : ""} AND ${condition.sql}`,
+    JSON.stringify(traces),
+    ...condition.values,
+  );
+  return rows.toArray().map(({ trace_id }) => trace_id);
+}
