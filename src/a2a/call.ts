@@ -5,12 +5,10 @@ import { type Database, database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { parse } from "../http/validate.ts";
-import { type TaskView, threadStub } from "../threads/rpc.ts";
+import type { TaskView } from "../threads/rpc.ts";
 import type * as v from "valibot";
-import { mayReach } from "./allowed.ts";
-import { readTaskId, taskIdOf } from "./context.ts";
-import { invalidParams, taskNotFound } from "./errors.ts";
-import type { TaskRef } from "./follow.ts";
+import { readTaskId } from "./context.ts";
+import { invalidParams } from "./errors.ts";
 import type { Envelope } from "./schema.ts";
 import { putTask } from "./store.ts";
 import type { Generation, Task } from "./types.ts";
@@ -34,30 +32,6 @@ export function params<S extends v.GenericSchema<unknown, unknown>>(schema: S, v
 }
 
 export const databaseOf = ({ c }: Call): Database => database(c.env.DB);
-
-interface Found {
-  ref: TaskRef;
-  view: TaskView;
-}
-
-/** The task of this id that is the caller's to read or change, and this assistant's; anything else is not found. */
-export async function taskOf(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
-  const named = readTaskId(id);
-  if (named) await mayReach(call, named.threadId, action);
-  return listedTask(call, id);
-}
-
-/** A task of which the caller is known to be allowed to read it. */
-export async function listedTask(call: Call, id: string): Promise<Found> {
-  const named = readTaskId(id);
-  if (!named) throw taskNotFound();
-  const { threadId, runId } = named;
-  const thread = threadStub(call.c.env, call.workspaceId, threadId);
-  const view = await thread.task(runId);
-  const [first] = view?.runs ?? [];
-  if (!view || first?.assistant_id !== call.assistant.assistant_id) throw taskNotFound();
-  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId: contextOf(view) } }, view };
-}
 
 /** The contextId as its first message gave it. */
 export function contextOf({ runs }: TaskView): string {

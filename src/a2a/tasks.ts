@@ -1,9 +1,10 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { mayFind, userOf } from "./allowed.ts";
-import { type Call, databaseOf, listedTask, params, project, shorten, taskOf } from "./call.ts";
+import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { threadIdOf } from "./context.ts";
 import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
+import { listedTask, taskOf } from "./find.ts";
 import { read, taskNow } from "./follow.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";

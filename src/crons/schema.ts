@@ -16,37 +16,23 @@ const time = v.pipe(
   v.transform((text) => Date.parse(text)),
 );
 
-const {
-  assistant_id,
-  input,
-  config,
-  context,
-  webhook,
-  interrupt_before,
-  interrupt_after,
-  stream_mode,
-  stream_subgraphs,
-  stream_resumable,
-  durability,
-  checkpoint_during,
-  multitask_strategy,
-} = RunCreate.entries;
+const { assistant_id } = RunCreate.entries;
 
 /** What each run of the cron is started with. */
-const run = {
-  input,
-  config,
-  context,
-  webhook,
-  interrupt_before,
-  interrupt_after,
-  stream_mode,
-  stream_subgraphs,
-  stream_resumable,
-  durability,
-  checkpoint_during,
-  multitask_strategy,
-};
+const run = v.pick(RunCreate, [
+  "input",
+  "config",
+  "context",
+  "webhook",
+  "interrupt_before",
+  "interrupt_after",
+  "stream_mode",
+  "stream_subgraphs",
+  "stream_resumable",
+  "durability",
+  "checkpoint_during",
+  "multitask_strategy",
+]).entries;
 
 const own = {
   timezone: optional(zone),

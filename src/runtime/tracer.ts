@@ -56,6 +56,10 @@ const MAX_SPANS = 5_000;
 /** Longer inputs or outputs are cut, characters: the texts of a trace wait in a row of SQLite. */
 const MAX_PAYLOAD = 200_000;
 
+/** What LangChain tells of a call besides the call itself; of a model's, its parameters too. */
+type OfCall = [parent?: string, tags?: string[], metadata?: Metadata, name?: string];
+type OfModel = [parent?: string, extra?: Metadata, tags?: string[], metadata?: Metadata, name?: string];
+
 export class Tracer extends BaseCallbackHandler {
   name = "WeirTracer";
   override awaitHandlers = true;
@@ -83,30 +87,12 @@ export class Tracer extends BaseCallbackHandler {
     this.#fail(runId, error);
   }
 
-  override handleChatModelStart(
-    model: Serialized,
-    messages: BaseMessage[][],
-    runId: string,
-    parent?: string,
-    extra?: Metadata,
-    tags?: string[],
-    metadata?: Metadata,
-    name?: string,
-  ): void {
-    this.#begin(runId, parent, name ?? nameOf(model), "llm", { messages }, tags, metadata, extra);
+  override handleChatModelStart(model: Serialized, messages: BaseMessage[][], runId: string, ...rest: OfModel): void {
+    this.#beginModel(model, { messages }, runId, rest);
   }
 
-  override handleLLMStart(
-    model: Serialized,
-    prompts: string[],
-    runId: string,
-    parent?: string,
-    extra?: Metadata,
-    tags?: string[],
-    metadata?: Metadata,
-    name?: string,
-  ): void {
-    this.#begin(runId, parent, name ?? nameOf(model), "llm", { prompts }, tags, metadata, extra);
+  override handleLLMStart(model: Serialized, prompts: string[], runId: string, ...rest: OfModel): void {
+    this.#beginModel(model, { prompts }, runId, rest);
   }
 
   override handleLLMNewToken(
@@ -129,15 +115,8 @@ export class Tracer extends BaseCallbackHandler {
     this.#fail(runId, error);
   }
 
-  override handleToolStart(
-    tool: Serialized,
-    input: string,
-    runId: string,
-    parent?: string,
-    tags?: string[],
-    metadata?: Metadata,
-    name?: string,
-  ): void {
+  override handleToolStart(tool: Serialized, input: string, runId: string, ...rest: OfCall): void {
+    const [parent, tags, metadata, name] = rest;
     this.#begin(runId, parent, name ?? nameOf(tool), "tool", parsed(input), tags, metadata);
   }
 
@@ -149,15 +128,8 @@ export class Tracer extends BaseCallbackHandler {
     this.#fail(runId, error);
   }
 
-  override handleRetrieverStart(
-    retriever: Serialized,
-    query: string,
-    runId: string,
-    parent?: string,
-    tags?: string[],
-    metadata?: Metadata,
-    name?: string,
-  ): void {
+  override handleRetrieverStart(retriever: Serialized, query: string, runId: string, ...rest: OfCall): void {
+    const [parent, tags, metadata, name] = rest;
     this.#begin(runId, parent, name ?? nameOf(retriever), "retriever", { query }, tags, metadata);
   }
 
@@ -204,6 +176,10 @@ export class Tracer extends BaseCallbackHandler {
       );
       return `${JSON.stringify(light).slice(0, -1)},${fields.join(",")}}`;
     });
+  }
+
+  #beginModel(model: Serialized, inputs: object, runId: string, [parent, extra, tags, metadata, name]: OfModel): void {
+    this.#begin(runId, parent, name ?? nameOf(model), "llm", inputs, tags, metadata, extra);
   }
 
   #begin(

@@ -1,28 +1,13 @@
 /** The protocol's commands, whichever way they come: one table, one answer's shape. */
-import type { Principal } from "../auth/principal.ts";
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
-import type { Json, ThreadRpc } from "../threads/rpc.ts";
+import type { Json } from "../threads/rpc.ts";
+import type { Answer, Commander } from "./commander.ts";
 import { CommandError, type ErrorCode } from "./errors.ts";
 import { fork, inject, respond, runStart } from "./run-commands.ts";
 import type { Command } from "./schema.ts";
 import * as schema from "./schema.ts";
 import { getState, getTree, listCheckpoints } from "./state-commands.ts";
-
-/** Who commands, and which thread. */
-export interface Commander {
-  env: Env;
-  principal: Principal;
-  threadId: string;
-  thread: ThreadRpc;
-  /** Of the request's headers, what graphs may read. */
-  configurable: Json;
-}
-
-export interface Answer {
-  result: Json;
-  meta?: Json;
-}
 
 export type Response =
   | { type: "success"; id: number; result: Json; meta?: Json }

@@ -8,7 +8,7 @@ import { assistantOf } from "../threads/access.ts";
 import { runRequest } from "../threads/request.ts";
 import type { Json, Standing } from "../threads/rpc.ts";
 import { RunCreate } from "../threads/schema.ts";
-import type { Answer, Commander } from "./commands.ts";
+import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
 import type * as schema from "./schema.ts";
 

@@ -2,7 +2,7 @@
 import type * as v from "valibot";
 import { toProblem } from "../http/problem.ts";
 import { type Json, readEvents, readStates, type Run, type ThreadState } from "../threads/rpc.ts";
-import type { Answer, Commander } from "./commands.ts";
+import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
 import type * as schema from "./schema.ts";
 

@@ -1,5 +1,5 @@
 /** D1: projects and the projection of which days hold runs. */
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, max, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, max, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { projects, tracePartitions } from "../db/schema.ts";
 
@@ -31,6 +31,11 @@ export async function insertProject(db: Database, row: ProjectRow): Promise<Proj
   return db.insert(projects).values(row).onConflictDoNothing().returning().get();
 }
 
+function ofProject(workspaceId: string, projectId: string | undefined): SQL | undefined {
+  const ofWorkspace = eq(tracePartitions.workspaceId, workspaceId);
+  return projectId === undefined ? ofWorkspace : and(ofWorkspace, eq(tracePartitions.projectId, projectId));
+}
+
 /** The partitions of all projects of a workspace for some days, or the most recent ones. */
 export async function listWorkspacePartitions(
   db: Database,
@@ -43,8 +48,7 @@ export async function listWorkspacePartitions(
     .from(tracePartitions)
     .where(
       and(
-        eq(tracePartitions.workspaceId, workspaceId),
-        where.projectId === undefined ? undefined : eq(tracePartitions.projectId, where.projectId),
+        ofProject(workspaceId, where.projectId),
         where.days === undefined ? undefined : inArray(tracePartitions.day, where.days),
       ),
     )
@@ -71,15 +75,7 @@ export async function deletePartition(
   projectId: string,
   day: string,
 ): Promise<void> {
-  await db
-    .delete(tracePartitions)
-    .where(
-      and(
-        eq(tracePartitions.workspaceId, workspaceId),
-        eq(tracePartitions.projectId, projectId),
-        eq(tracePartitions.day, day),
-      ),
-    );
+  await db.delete(tracePartitions).where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day)));
 }
 
 /** The projects with a reference dataset, as they are now, by start time. */
@@ -104,12 +100,7 @@ export async function listPartitions(
     .select()
     .from(tracePartitions)
     .where(
-      and(
-        eq(tracePartitions.workspaceId, workspaceId),
-        eq(tracePartitions.projectId, projectId),
-        gte(tracePartitions.day, firstDay),
-        lte(tracePartitions.day, lastDay),
-      ),
+      and(ofProject(workspaceId, projectId), gte(tracePartitions.day, firstDay), lte(tracePartitions.day, lastDay)),
     )
     .orderBy(asc(tracePartitions.day))
     .all();
@@ -186,7 +177,7 @@ export async function lastRunTime(db: Database, workspaceId: string, projectId: 
   const row = await db
     .select({ last: max(tracePartitions.lastRunStartTime) })
     .from(tracePartitions)
-    .where(and(eq(tracePartitions.workspaceId, workspaceId), eq(tracePartitions.projectId, projectId)))
+    .where(ofProject(workspaceId, projectId))
     .get();
   return row?.last ?? null;
 }

@@ -1,14 +1,14 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
 import {
+  expectAnswer,
   answers,
   browserHere,
   choose,
   composer,
   eventually,
   focused,
-  launch,
+  onStage,
   log,
   numbersTo,
   say,
@@ -18,25 +18,14 @@ import {
 } from "./page.ts";
 
 describe.runIf(browserHere)("a conversation in the browser", () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ OFFLINE_MODEL_DELAY_MS: "15" }), launch()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
 
   it("streams an answer, folds the tool, and names the thread", async () => {
-    const { page, troubles, close } = await visit(browser, server);
+    const { page, troubles, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "What is 17 * 24?");
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}$/);
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("17 * 24 = 408."),
-    );
+    await expectAnswer(page, "17 * 24 = 408.");
     await settled(page);
     const tool = log(page).getByRole("button", { name: /^calculator/ });
     expect(await tool.getAttribute("aria-expanded")).toBe("false");
@@ -49,10 +38,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await composer(page).fill("Hello");
     await page.keyboard.press("Enter");
     await focused(page, composer(page));
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("message 2 of this conversation"),
-    );
+    await expectAnswer(page, "message 2 of this conversation");
     await settled(page);
     expect(await log(page).getByRole("article").count()).toBe(2);
     await page.reload();
@@ -63,13 +49,10 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
   });
 
   it("goes on after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 250");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain(" 40 "),
-    );
+    await expectAnswer(page, " 40 ");
     await page.reload();
     await strip(page).getByText("Running").waitFor();
     await eventually(
@@ -83,29 +66,23 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
   });
 
   it("stops a run, keeps what was said, and forgets it with the next", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 5000");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain(" 30 "),
-    );
+    await expectAnswer(page, " 30 ");
     await page.getByRole("form", { name: "Message" }).getByRole("button", { name: "Stop" }).click();
     await strip(page).getByText("Stopped after").waitFor();
     expect(await answers(page).last().textContent()).toContain(" 30 ");
     const threadId = page.url().split("/").at(-1);
     await eventually(
       async () =>
-        (await fetch(`${server.url}/threads/${threadId}/runs`, { headers: server.headers })).json<
+        (await fetch(`${stage.server.url}/threads/${threadId}/runs`, { headers: stage.server.headers })).json<
           { status: string }[]
         >(),
       (runs) => expect(runs.map((run) => run.status)).not.toContain("running"),
     );
     await say(page, "Hello");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("You said"),
-    );
+    await expectAnswer(page, "You said");
     await settled(page);
     await eventually(
       () => answers(page).count(),
@@ -115,13 +92,10 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
   });
 
   it("stops a run that this tab did not start", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 5000");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain(" 30 "),
-    );
+    await expectAnswer(page, " 30 ");
     await page.reload();
     await strip(page).getByText("Running").waitFor();
     await page.keyboard.press("Control+Period");
@@ -130,43 +104,31 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
   });
 
   it("queues what is written during a run", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 80");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain(" 10 "),
-    );
+    await expectAnswer(page, " 10 ");
     await say(page, "Hello");
     await page.getByRole("list", { name: "Queued in this tab" }).getByText("Hello").waitFor();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("message 2 of this conversation"),
-    );
+    await expectAnswer(page, "message 2 of this conversation");
     await settled(page);
     expect(await answers(page).first().textContent()).toBe(numbersTo(80));
     await close();
   });
 
   it("edits a message on a branch of its own, and goes between the branches", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "agent");
     for (const [i, text] of ["First", "Second"].entries()) {
       await say(page, text);
-      await eventually(
-        () => answers(page).last().textContent(),
-        (said) => expect(said).toContain(`message ${i + 1} of`),
-      );
+      await expectAnswer(page, `message ${i + 1} of`);
       await settled(page);
     }
     const second = log(page).getByRole("article").last();
     await second.getByRole("button", { name: "Edit message" }).click();
     await page.getByRole("textbox", { name: "Edit message" }).fill("Another");
     await page.getByRole("button", { name: "Send as new branch" }).click();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (said) => expect(said).toContain('You said: "Another"'),
-    );
+    await expectAnswer(page, 'You said: "Another"');
     await settled(page);
     await second.getByText("2 of 2").waitFor();
     await second.getByRole("button", { name: "Previous branch, 2 of 2" }).click();

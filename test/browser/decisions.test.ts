@@ -1,7 +1,7 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import { describe, expect, it } from "vitest";
+import { startServer, withTestGraphs } from "../support/server.ts";
 import {
+  expectAnswer,
   answers,
   browserHere,
   choose,
@@ -9,7 +9,7 @@ import {
   eventually,
   findings,
   focused,
-  launch,
+  onStage,
   log,
   say,
   settled,
@@ -18,21 +18,13 @@ import {
 } from "./page.ts";
 
 describe.runIf(browserHere)("decisions and subagents in the browser", () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs()), launch()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs()));
 
   it("approves what waits, also after a reload, and it does not come back", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");
-    const card = page.getByRole("region", { name: "Waiting for you" });
+    const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByText("ada@example.com", { exact: true }).waitFor();
     await strip(page).getByText("1 decision").waitFor();
     expect(await page.title()).toBe("(1) Weir");
@@ -40,10 +32,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
 
     await page.reload();
     await card.getByRole("button", { name: "Approve send_email" }).click();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("Sent to ada@example.com."),
-    );
+    await expectAnswer(page, "Sent to ada@example.com.");
     await settled(page);
     expect(await card.count()).toBe(0);
     expect(await composer(page).isDisabled()).toBe(false);
@@ -57,41 +46,35 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
   });
 
   it("edits the arguments before it approves, and keeps the rest", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");
-    const card = page.getByRole("region", { name: "Waiting for you" });
+    const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("textbox", { name: /^to/ }).fill("bob@example.com");
     await card.getByRole("button", { name: "Approve edited" }).click();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("Sent to bob@example.com."),
-    );
+    await expectAnswer(page, "Sent to bob@example.com.");
     await close();
   });
 
   it("rejects with a reason", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");
-    const card = page.getByRole("region", { name: "Waiting for you" });
+    const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByRole("button", { name: "Reject…" }).click();
     await card.getByRole("textbox", { name: /Why not/ }).fill("too early");
     await card.getByRole("button", { name: "Reject send_email" }).click();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("too early"),
-    );
+    await expectAnswer(page, "too early");
     await close();
   });
 
   it("holds the answers to several questions, of the graph and of a nested one, until all can be sent", async () => {
-    const { page, troubles, close } = await visit(browser, server);
+    const { page, troubles, close } = await visit(stage);
     await choose(page, "questions");
     await say(page, "go");
     await strip(page).getByText("3 decisions").waitFor();
-    const cards = page.getByRole("region", { name: /^Waiting for you, \d of 3$/ });
+    const cards = log(page).getByRole("region", { name: /^Waiting for you, \d of 3$/ });
     expect(await cards.count()).toBe(3);
     const card = (question: string) => cards.filter({ hasText: question });
     const answer = async (question: string, text: string) => {
@@ -110,32 +93,33 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await focused(page, send);
     expect(await findings(page)).toEqual([]);
     await page.keyboard.press("Enter");
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("deep: d; left: l; right: r"),
-    );
+    await expectAnswer(page, "deep: d; left: l; right: r");
     await settled(page);
-    expect(await page.getByRole("region", { name: /^Waiting for you,/ }).count()).toBe(0);
+    expect(
+      await log(page)
+        .getByRole("region", { name: /^Waiting for you,/ })
+        .count(),
+    ).toBe(0);
     expect(troubles).toEqual([]);
     await close();
   });
 
   it("shows what is left when another client has answered one of several", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "questions");
     await say(page, "go");
-    const cards = page.getByRole("region", { name: /^Waiting for you,/ });
+    const cards = log(page).getByRole("region", { name: /^Waiting for you,/ });
     await eventually(
       () => cards.count(),
       (count) => expect(count).toBe(3),
     );
     const threadId = new URL(page.url()).pathname.split("/").at(-1);
-    const headers = { ...server.headers, "content-type": "application/json" };
-    const state = await fetch(`${server.url}/threads/${threadId}/state`, { headers });
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const state = await fetch(`${stage.server.url}/threads/${threadId}/state`, { headers });
     const { tasks } = await state.json<{ tasks: { name: string; interrupts: { id: string }[] }[] }>();
     const left = tasks.find(({ name }) => name === "left")?.interrupts[0]?.id ?? "";
     const body = JSON.stringify({ assistant_id: "questions", command: { resume: { [left]: "l" } } });
-    await fetch(`${server.url}/threads/${threadId}/runs/wait`, { method: "POST", headers, body });
+    await fetch(`${stage.server.url}/threads/${threadId}/runs/wait`, { method: "POST", headers, body });
     await strip(page).getByText("2 decisions").waitFor();
     for (const question of ["right", "deep"]) {
       const card = cards.filter({ hasText: question });
@@ -143,25 +127,19 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
       await card.getByRole("button", { name: "Done" }).click();
     }
     await page.getByRole("button", { name: "Send all 2 answers" }).click();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("deep: x; left: l; right: x"),
-    );
+    await expectAnswer(page, "deep: x; left: l; right: x");
     await close();
   });
 
   it("shows subagents as cards, each with a stream of its own", async () => {
-    const { page, close } = await visit(browser, server);
+    const { page, close } = await visit(stage);
     await choose(page, "research");
     await say(page, "How do weirs measure a river?");
     const card = log(page).getByRole("button", { name: /^researcher/ });
     await card.click();
     const panel = page.getByRole("complementary", { name: "Subagent researcher" });
     await panel.getByRole("button", { name: /^current_time/ }).waitFor();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("The critic reports"),
-    );
+    await expectAnswer(page, "The critic reports");
     await settled(page);
     await page.keyboard.press("Escape");
     expect(await panel.count()).toBe(0);

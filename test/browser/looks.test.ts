@@ -1,15 +1,13 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
 import {
-  answers,
+  expectAnswer,
   browserHere,
   choose,
   composer,
-  eventually,
   expectNoSidewaysScroll,
   findings,
-  launch,
+  onStage,
   log,
   PHONE,
   say,
@@ -33,21 +31,13 @@ const answer: number = 42;
 `;
 
 describe.runIf(browserHere)("the looks of the page", () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ AUTH: "keys" }), launch()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
+  const stage = onStage(() => startServer({ AUTH: "keys" }));
 
   /** A thread on which an agent has said `content`. */
   async function threadSaying(content: string): Promise<string> {
-    const headers = { ...server.headers, "content-type": "application/json" };
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
     const call = async (path: string, body: unknown) => {
-      const answer = await fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
       expect(answer.status).toBeLessThan(300);
       return answer.json<{ thread_id: string }>();
     };
@@ -63,9 +53,9 @@ describe.runIf(browserHere)("the looks of the page", () => {
   it("renders text as Markdown and runs nothing in it", async () => {
     const path = `/chat/${await threadSaying(HOSTILE)}`;
     const foreign: string[] = [];
-    const { page, troubles, close } = await visit(browser, server, { path });
+    const { page, troubles, close } = await visit(stage, { path });
     page.on("request", (request) => {
-      if (!request.url().startsWith(server.url)) foreign.push(request.url());
+      if (!request.url().startsWith(stage.server.url)) foreign.push(request.url());
     });
     await log(page).getByRole("heading", { name: "A heading" }).waitFor();
     await log(page).locator(".hljs-keyword").waitFor();
@@ -83,10 +73,10 @@ describe.runIf(browserHere)("the looks of the page", () => {
 
   it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
     const path = `/chat/${await threadSaying(HOSTILE)}`;
-    const { page, close } = await visit(browser, server, { path, colorScheme });
+    const { page, close } = await visit(stage, { path, colorScheme });
     await log(page).locator(".hljs-keyword").waitFor();
     expect(await findings(page)).toEqual([]);
-    await page.goto(server.url);
+    await page.goto(stage.server.url);
     await choose(page, "approval");
     expect(await findings(page)).toEqual([]);
     await say(page, "Write to ada@example.com that the build is green");
@@ -102,7 +92,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
 
   it("fits a phone", async () => {
     const path = `/chat/${await threadSaying(HOSTILE)}`;
-    const { page, close } = await visit(browser, server, { ...PHONE, path });
+    const { page, close } = await visit(stage, { ...PHONE, path });
     await log(page).getByRole("heading", { name: "A heading" }).waitFor();
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
@@ -122,19 +112,16 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await expectNoSidewaysScroll(page);
     expect((await approve.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     await approve.tap();
-    await eventually(
-      () => answers(page).last().textContent(),
-      (text) => expect(text).toContain("Sent to ada@example.com."),
-    );
+    await expectAnswer(page, "Sent to ada@example.com.");
     await settled(page);
     await close();
   });
 
   it("asks for a key, refuses a wrong one, and lets a right one in", async () => {
-    const { page, close } = await visit(browser, { ...server, key: "wrong" });
+    const { page, close } = await visit({ ...stage, server: { ...stage.server, key: "wrong" } });
     await page.getByRole("alert").getByText("The API key is not known").waitFor();
     expect(await findings(page)).toEqual([]);
-    await page.getByLabel("API key").fill(server.key);
+    await page.getByLabel("API key").fill(stage.server.key);
     await page.getByRole("button", { name: "Use this key" }).click();
     await composer(page).waitFor();
     expect(await page.getByLabel("API key").count()).toBe(0);
@@ -142,16 +129,16 @@ describe.runIf(browserHere)("the looks of the page", () => {
   });
 
   it("tells a thread that is not there from one that is empty, and keeps unknown paths of the API a problem", async () => {
-    const { page, close } = await visit(browser, server, { path: `/chat/${crypto.randomUUID()}` });
+    const { page, close } = await visit(stage, { path: `/chat/${crypto.randomUUID()}` });
     await page.getByText("No thread with this id in this workspace.").waitFor();
     await close();
-    const unknown = await fetch(`${server.url}/no/such/path`, {
-      headers: { ...server.headers, accept: "text/html", "sec-fetch-mode": "navigate" },
+    const unknown = await fetch(`${stage.server.url}/no/such/path`, {
+      headers: { ...stage.server.headers, accept: "text/html", "sec-fetch-mode": "navigate" },
     });
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
-    const home = await fetch(`${server.url}/`);
+    const home = await fetch(`${stage.server.url}/`);
     expect(home.headers.get("cache-control")).toBe("no-cache");
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(await home.text())?.[1];
-    expect((await fetch(server.url + script)).headers.get("cache-control")).toContain("immutable");
+    expect((await fetch(stage.server.url + script)).headers.get("cache-control")).toContain("immutable");
   });
 });

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
-import { expect, vi } from "vitest";
-import type { Access } from "../support/server.ts";
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import type { Access, TestServer } from "../support/server.ts";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -13,7 +13,26 @@ if (!browserHere) console.warn(`Not run: test/browser, because there is no ${CHR
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 
-export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+
+/** A browser, and the server that it visits. */
+export interface Stage<S extends Access = TestServer> {
+  server: S;
+  browser: Browser;
+}
+
+/** Sets both up before the tests of a block, and takes them down after. They are there while a test runs. */
+export function onStage<S extends TestServer>(start: () => Promise<S>): Stage<S> {
+  const stage = {} as Stage<S>;
+  beforeAll(async () => {
+    [stage.server, stage.browser] = await Promise.all([start(), launch()]);
+  });
+  afterAll(async () => {
+    await stage.browser?.close();
+    await stage.server?.stop();
+  });
+  return stage;
+}
 
 const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 800 } };
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
@@ -25,10 +44,9 @@ export interface Visit {
   close: () => Promise<void>;
 }
 
-/** Opens the page signed in with the key of `access`, as somebody who never was here before. */
+/** Opens the page signed in with the key of the server's workspace, as somebody who never was here before. */
 export async function visit(
-  browser: Browser,
-  access: Access,
+  { browser, server: access }: Stage<Access>,
   { path = "/", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ ...DESK, reducedMotion: "reduce", ...options });
@@ -71,6 +89,13 @@ export const focused = (page: Page, what: Locator) => what.and(page.locator(":fo
 /** Waits for something to become true of the page. */
 export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 30_000): Promise<void> =>
   vi.waitFor(async () => check(await look()), { timeout, interval: 50 });
+
+/** Waits until the last answer holds this. */
+export const expectAnswer = (page: Page, text: string): Promise<void> =>
+  eventually(
+    () => answers(page).last().textContent(),
+    (said) => expect(said).toContain(text),
+  );
 
 export const numbersTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
 

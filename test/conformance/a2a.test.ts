@@ -1,13 +1,9 @@
 /** The A2A SDKs, unmodified, over HTTP: 1.3.0 as it comes and in its legacy mode, and 0.3.14. */
-import { type Message, Role, type SendMessageRequest, type Task, TaskState } from "@a2a-js/sdk";
-import {
-  ClientFactory,
-  ClientFactoryOptions,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-} from "@a2a-js/sdk/client";
+import { type Message, type Task, TaskState } from "@a2a-js/sdk";
+import type { Client } from "@a2a-js/sdk/client";
 import * as sdk03 from "a2a-sdk-0-3/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connectA2a, fetchAs, saying, textOf } from "../support/a2a-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
 
@@ -23,40 +19,11 @@ afterAll(async () => {
   await server.stop();
 });
 
-const fetchWithKey: typeof fetch = (input, init) => {
-  const headers = new Headers(init?.headers);
-  headers.set("x-api-key", server.key);
-  return fetch(input, { ...init, headers });
-};
-const say = (text: string, more: Partial<Message> = {}): Message => ({
-  messageId: crypto.randomUUID(),
-  role: Role.ROLE_USER,
-  parts: [{ content: { $case: "text", value: text }, metadata: undefined, filename: "", mediaType: "" }],
-  contextId: "",
-  taskId: "",
-  metadata: undefined,
-  extensions: [],
-  referenceTaskIds: [],
-  ...more,
-});
-const textOf = (parts: Message["parts"] = []) =>
-  parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("");
-
-const request = (
-  message: Message,
-  more: Partial<NonNullable<SendMessageRequest["configuration"]>> = {},
-): SendMessageRequest => ({
-  tenant: "",
-  message,
-  configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false, ...more },
-  metadata: undefined,
-});
-
 /** Where the card hides that the server speaks 1.0, the client speaks 0.3 to it. */
 const fetchOldCard: typeof fetch = async (input, init) => {
   const { url } = new Request(input);
-  if (!url.endsWith("agent-card.json")) return fetchWithKey(input, init);
-  const { supportedInterfaces: _, ...card } = await (await fetchWithKey(url)).json<Record<string, unknown>>();
+  if (!url.endsWith("agent-card.json")) return fetchAs(server)(input, init);
+  const { supportedInterfaces: _, ...card } = await (await fetchAs(server)(url)).json<Record<string, unknown>>();
   return Response.json(card);
 };
 
@@ -68,19 +35,10 @@ const modes = [
 ];
 
 describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", ({ legacy, wire }) => {
-  const connect = async (agent = "actor") => {
-    const fetchImpl = wire === "0.3" ? fetchOldCard : fetchWithKey;
-    const options = { fetchImpl, ...(legacy && { legacyCompat: { enabled: true } }) };
-    const factory = new ClientFactory(
-      ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-        cardResolver: new DefaultAgentCardResolver(options),
-        transports: [new JsonRpcTransportFactory(options)],
-      }),
-    );
-    return factory.createFromUrl(server.url, `/a2a/${agent}/.well-known/agent-card.json`);
-  };
-  const ask = async (client: Awaited<ReturnType<typeof connect>>, text: string, more: Partial<Message> = {}) =>
-    (await client.sendMessage(request(say(text, more)))) as Task;
+  const connect = async (agent = "actor") =>
+    connectA2a(server, agent, { legacy, ...(wire === "0.3" && { fetchImpl: fetchOldCard }) });
+  const ask = async (client: Client, text: string, more: Partial<Message> = {}) =>
+    (await client.sendMessage(saying(text, more))) as Task;
 
   it("finds the agent, sends, goes on in the context, and gets", async () => {
     const client = await connect();
@@ -110,7 +68,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
   it("streams, loses the stream and takes it up again", async () => {
     const client = await connect();
     let id = "";
-    for await (const { payload } of client.sendMessageStream(request(say("slow")))) {
+    for await (const { payload } of client.sendMessageStream(saying("slow"))) {
       if (payload?.$case === "task") id = payload.value.id;
       if (payload?.$case === "artifactUpdate" && payload.value.append) break;
     }
@@ -152,7 +110,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
       authentication: { scheme: "Bearer", credentials: "c" },
     };
     receiver.answers.push(503, "/elsewhere");
-    await client.sendMessage(request(say("hello"), { taskPushNotificationConfig: push }));
+    await client.sendMessage(saying("hello", {}, { taskPushNotificationConfig: push }));
     const told = () => receiver.received.filter((one) => one.path === path);
     await expect.poll(() => told().length, { timeout: 30_000 }).toBe(3);
     const { task, status } = told()[2]?.body ?? {};
@@ -185,7 +143,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
 
 describe("@a2a-js/sdk 0.3.14", () => {
   const connect = () =>
-    sdk03.A2AClient.fromCardUrl(`${server.url}/a2a/actor/.well-known/agent-card.json`, { fetchImpl: fetchWithKey });
+    sdk03.A2AClient.fromCardUrl(`${server.url}/a2a/actor/.well-known/agent-card.json`, { fetchImpl: fetchAs(server) });
   const message = (text: string, more: object = {}) => ({
     message: {
       kind: "message" as const,

@@ -1,12 +1,8 @@
 /** A2A tasks while the server is killed: streams that are taken up again, questions that wait, receivers that are told. */
-import { type Message, Role, type Task, TaskState } from "@a2a-js/sdk";
-import {
-  ClientFactory,
-  ClientFactoryOptions,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-} from "@a2a-js/sdk/client";
+import { type Task, TaskState } from "@a2a-js/sdk";
+import type { Client } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { connectA2a, saying, textOf } from "../support/a2a-client.ts";
 import { seeded } from "../support/random.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
@@ -25,50 +21,6 @@ afterAll(async () => {
   await server.stop();
 });
 
-const fetchWithKey: typeof fetch = (input, init) => {
-  const headers = new Headers(init?.headers);
-  headers.set("x-api-key", server.key);
-  return fetch(input, { ...init, headers });
-};
-
-async function connect(agent: string) {
-  const options = { fetchImpl: fetchWithKey };
-  const factory = new ClientFactory(
-    ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-      cardResolver: new DefaultAgentCardResolver(options),
-      transports: [new JsonRpcTransportFactory(options)],
-    }),
-  );
-  return factory.createFromUrl(server.url, `/a2a/${agent}/.well-known/agent-card.json`);
-}
-type A2aClient = Awaited<ReturnType<typeof connect>>;
-
-const request = (text: string, more: Partial<Message> = {}, url?: string) => ({
-  tenant: "",
-  message: {
-    messageId: crypto.randomUUID(),
-    role: Role.ROLE_USER,
-    parts: [{ content: { $case: "text" as const, value: text }, metadata: undefined, filename: "", mediaType: "" }],
-    contextId: "",
-    taskId: "",
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-    ...more,
-  },
-  configuration: {
-    acceptedOutputModes: [],
-    returnImmediately: false,
-    taskPushNotificationConfig: url
-      ? { tenant: "", id: "", taskId: "", url, token: "", authentication: undefined }
-      : undefined,
-  },
-  metadata: undefined,
-});
-
-const textOf = (parts: Message["parts"] = []) =>
-  parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("");
-
 /** A task as a reader of its streams knows it. */
 class Reader {
   id = "";
@@ -76,10 +28,15 @@ class Reader {
   readonly artifacts = new Map<string, string>();
 
   constructor(
-    private readonly client: A2aClient,
+    private readonly client: Client,
     private readonly text: string,
     readonly path: string,
   ) {}
+
+  #push() {
+    const url = receiver.url + this.path;
+    return { tenant: "", id: "", taskId: "", url, token: "", authentication: undefined };
+  }
 
   get ended(): boolean {
     return this.state === TaskState.TASK_STATE_COMPLETED;
@@ -90,7 +47,7 @@ class Reader {
     try {
       const stream = this.id
         ? this.client.resubscribeTask({ tenant: "", id: this.id })
-        : this.client.sendMessageStream(request(this.text, {}, receiver.url + this.path));
+        : this.client.sendMessageStream(saying(this.text, {}, { taskPushNotificationConfig: this.#push() }));
       for await (const { payload } of stream) {
         if (payload?.$case === "task") this.#takeTask(payload.value);
         if (payload?.$case === "statusUpdate") this.state = payload.value.status?.state ?? this.state;
@@ -127,9 +84,9 @@ const timeout = 60_000 + KILLS * 60_000;
 
 it("streams are taken up again after kills, to the same end as without them", { timeout }, async () => {
   const counting = (n: number) => Array.from({ length: n }, (_, i) => i + 1).join(" ");
-  const client = await connect("agent");
+  const client = await connectA2a(server, "agent");
   const readers = [200, 150, 250].map((n, i) => new Reader(client, `count to ${n}`, `/count-${i}`));
-  readers.push(new Reader(await connect("research"), "What is a weir?", "/research"));
+  readers.push(new Reader(await connectA2a(server, "research"), "What is a weir?", "/research"));
   let cut = 0;
   for (let kill = 0; kill < KILLS && readers.some(({ ended }) => !ended); kill++) {
     const reading = readers.filter(({ ended }) => !ended).map((reader) => reader.read());
@@ -158,12 +115,12 @@ it("streams are taken up again after kills, to the same end as without them", { 
 });
 
 it("a question waits through a kill, and its answer goes to the same task", async () => {
-  const client = await connect("approval");
-  const asked = (await client.sendMessage(request("Send an email to ada@example.com saying hello"))) as Task;
+  const client = await connectA2a(server, "approval");
+  const asked = (await client.sendMessage(saying("Send an email to ada@example.com saying hello"))) as Task;
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
   await server.kill();
   await server.restart();
-  const answer = request("approve", { taskId: asked.id, contextId: asked.contextId });
+  const answer = saying("approve", { taskId: asked.id, contextId: asked.contextId });
   const done = (await client.sendMessage(answer)) as Task;
   expect([done.id, done.status?.state]).toEqual([asked.id, TaskState.TASK_STATE_COMPLETED]);
 });

@@ -1,0 +1,31 @@
+/** Which task an id names: the caller's own, of this assistant. */
+import { type TaskView, threadStub } from "../threads/rpc.ts";
+import { mayReach } from "./allowed.ts";
+import { type Call, contextOf } from "./call.ts";
+import { readTaskId, taskIdOf } from "./context.ts";
+import { taskNotFound } from "./errors.ts";
+import type { TaskRef } from "./follow.ts";
+
+interface Found {
+  ref: TaskRef;
+  view: TaskView;
+}
+
+/** The task of this id that is the caller's to read or change, and this assistant's; anything else is not found. */
+export async function taskOf(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
+  const named = readTaskId(id);
+  if (named) await mayReach(call, named.threadId, action);
+  return listedTask(call, id);
+}
+
+/** A task of which the caller is known to be allowed to read it. */
+export async function listedTask(call: Call, id: string): Promise<Found> {
+  const named = readTaskId(id);
+  if (!named) throw taskNotFound();
+  const { threadId, runId } = named;
+  const thread = threadStub(call.c.env, call.workspaceId, threadId);
+  const view = await thread.task(runId);
+  const [first] = view?.runs ?? [];
+  if (!view || first?.assistant_id !== call.assistant.assistant_id) throw taskNotFound();
+  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId: contextOf(view) } }, view };
+}
