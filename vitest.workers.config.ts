@@ -4,26 +4,48 @@ import { defineConfig } from "vitest/config";
 const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
-export default defineConfig(async () => ({
-  plugins: [
-    cloudflareTest({
-      wrangler: { configPath: "./wrangler.toml" },
-      miniflare: {
-        bindings: {
-          ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-          WEIR_ADMIN_KEY: "admin-key-of-the-tests",
-          AUTH: "",
-          // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
-          ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX"]),
-          TEST_MIGRATIONS: await readD1Migrations("./migrations"),
-        },
+/** Tests that change what all share (the registry of graphs, due work of every workspace, whole tables). */
+const ALONE = [
+  "test/users/**/*.test.ts",
+  "test/crons/{fire,routes}.test.ts",
+  "test/exports/{engine,exactly-once,schedule}.test.ts",
+  "test/mcp/tools.test.ts",
+  "test/oauth/cleanup.test.ts",
+  "test/system/metrics.test.ts",
+];
+
+export default defineConfig(async () => {
+  const worker = cloudflareTest({
+    wrangler: { configPath: "./wrangler.toml" },
+    miniflare: {
+      bindings: {
+        ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+        WEIR_ADMIN_KEY: "admin-key-of-the-tests",
+        AUTH: "",
+        // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
+        ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX"]),
+        TEST_MIGRATIONS: await readD1Migrations("./migrations"),
       },
-    }),
-  ],
-  test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/{conformance,crash,browser,bench}/**", "node_modules/**"],
-    setupFiles: ["./test/support/workers-setup.ts"],
-    testTimeout: 30_000,
-  },
-}));
+    },
+  });
+  const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 30_000 };
+  const nowhere = ["test/{conformance,crash,browser,bench}/**", "node_modules/**"];
+  return {
+    test: {
+      projects: [
+        {
+          plugins: [worker],
+          // One worker for all: loading the application anew takes longer than most files' tests.
+          test: {
+            ...test,
+            name: "together",
+            include: ["test/**/*.test.ts"],
+            exclude: [...nowhere, ...ALONE],
+            isolate: false,
+          },
+        },
+        { plugins: [worker], test: { ...test, name: "alone", include: ALONE } },
+      ],
+    },
+  };
+});
