@@ -7,6 +7,7 @@ import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { findKeyByHash, findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
+import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
@@ -48,7 +49,7 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
 
 /** Another site's form carries its own Origin; every browser sends one with a POST. */
 function isOwnForm(c: Context<App>): boolean {
-  return c.req.header("origin") === new URL(c.req.url).origin;
+  return c.req.header("origin") === originOf(c);
 }
 
 /** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
@@ -57,7 +58,7 @@ export async function withRequest(
   parameters: URLSearchParams,
   next: (request: AuthorizationRequest) => Answer,
 ): Promise<Response> {
-  const { origin } = new URL(c.req.url);
+  const origin = originOf(c);
   try {
     return await next(await readRequest(database(c.env.DB), parameters, origin));
   } catch (error) {
@@ -127,7 +128,7 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
-  const { origin } = new URL(c.req.url);
+  const origin = originOf(c);
   if (form.get("step") === "deny" || scopes.length === 0) {
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));

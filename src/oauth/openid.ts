@@ -9,6 +9,7 @@ import * as openid from "oauth4webapi";
 import * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
 import { SCOPES } from "../auth/principal.ts";
+import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { redirect, withRequest } from "./authorize.ts";
 import { errorPage } from "./pages.ts";
@@ -148,4 +149,4 @@ function readJourney(cookie: string | undefined) {
   }
 }
 
-const callback = (c: Context<App>) => `${new URL(c.req.url).origin}/oauth/openid/callback`;
+const callback = (c: Context<App>) => `${originOf(c)}/oauth/openid/callback`;

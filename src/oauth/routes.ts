@@ -4,6 +4,7 @@ import { describeRoute } from "hono-openapi";
 import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
@@ -23,14 +24,14 @@ export const oauth = new Hono<App>()
   .get(
     "/.well-known/oauth-authorization-server",
     describeRoute({ tags, summary: "Authorization server metadata (RFC 8414)", security: [] }),
-    (c) => c.json(serverMetadata(new URL(c.req.url).origin), 200, { "cache-control": "max-age=300" }),
+    (c) => c.json(serverMetadata(originOf(c)), 200, { "cache-control": "max-age=300" }),
   )
   .get(
     `${RESOURCE}/:path{.*}?`,
     describeRoute({ tags, summary: "Protected resource metadata (RFC 9728)", security: [] }),
     (c) => {
-      const { origin, pathname } = new URL(c.req.url);
-      const metadata = resourceMetadata(origin, pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+      const { pathname } = new URL(c.req.url);
+      const metadata = resourceMetadata(originOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
       return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
     },
   )
@@ -78,7 +79,7 @@ export const oauth = new Hono<App>()
     async (c) => {
       await limitAddress(c, "token");
       const form = await readForm(c.req.raw);
-      return c.json(await issueTokens(database(c.env.DB), form, new URL(c.req.url).origin), 200, NO_STORE);
+      return c.json(await issueTokens(database(c.env.DB), form, originOf(c)), 200, NO_STORE);
     },
   )
   .post("/oauth/revoke", describeRoute({ tags, summary: "Revoke a token (RFC 7009)", security: [] }), async (c) => {

@@ -3,6 +3,7 @@ import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
 import { hex, newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
+import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
 import type { Parameters } from "./request.ts";
@@ -43,7 +44,7 @@ export async function proofOf(secret: string, parameters: Parameters): Promise<s
   return hex(mac);
 }
 
-const isHttps = (c: Context<App>) => new URL(c.req.url).protocol === "https:";
+const isHttps = (c: Context<App>) => originOf(c).startsWith("https:");
 // A __Host- cookie must be Secure, which plain http on one's own machine cannot give in every browser.
 export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
 export const cookieAttributes = (c: Context<App>) =>

@@ -1,5 +1,9 @@
-import { expect, it } from "vitest";
-import { send } from "../support/caller.ts";
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { newCaller, send } from "../support/caller.ts";
+import { newClient, request } from "./person.ts";
 
 it("tells clients where to register, sign in and get tokens", async () => {
   const response = await send("/.well-known/oauth-authorization-server");
@@ -29,4 +33,43 @@ it.each([
 
 it("knows no other resource", async () => {
   expect((await send("/.well-known/oauth-protected-resource/elsewhere")).status).toBe(404);
+});
+
+describe("behind a proxy", () => {
+  const PUBLIC = "https://public.example";
+  const behind = (path: string, init: RequestInit = {}) =>
+    app.fetch(
+      new Request(`http://inner:8787${path}`, { redirect: "manual", ...init }),
+      { ...env, PUBLIC_URL: `${PUBLIC}/` },
+      createExecutionContext(),
+    );
+
+  it("names the public address everywhere, and knows its own form by it", async () => {
+    const metadata = await (await behind("/.well-known/oauth-authorization-server")).json<{ issuer: string }>();
+    expect(metadata).toMatchObject({ issuer: PUBLIC, token_endpoint: `${PUBLIC}/oauth/token` });
+    const resource = await behind("/.well-known/oauth-protected-resource/mcp");
+    expect(await resource.json()).toMatchObject({ resource: `${PUBLIC}/mcp`, authorization_servers: [PUBLIC] });
+    const refused = await behind("/threads/search", { method: "POST", body: "{}" });
+    expect(refused.headers.get("www-authenticate")).toContain(`${PUBLIC}/.well-known/oauth-protected-resource`);
+
+    const caller = await newCaller();
+    const asked = request(await newClient(), { resource: `${PUBLIC}/mcp` });
+    const answer = (fields: Record<string, unknown>, origin: string, cookie = "") => {
+      const body = new URLSearchParams({ ...asked, ...fields } as Record<string, string>);
+      return behind("/oauth/authorize", { method: "POST", body, headers: { origin, cookie } });
+    };
+    const key = { step: "key", api_key: caller.key };
+    expect((await answer(key, "http://inner:8787")).status).toBe(400);
+    const signedIn = await answer(key, PUBLIC);
+    expect(signedIn.status).toBe(303);
+    const cookie = signedIn.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^__Host-.*; Secure/i);
+    const [pair = ""] = cookie.split(";");
+    const page = await behind(signedIn.headers.get("location") ?? "", { headers: { cookie: pair } });
+    const proof = /name="proof" value="([^"]+)"/.exec(await page.text())?.[1];
+    const allowed = await answer({ step: "allow", grant: "read", proof }, PUBLIC, pair);
+    const { searchParams } = new URL(allowed.headers.get("location") ?? "");
+    expect([searchParams.get("iss"), searchParams.get("error")]).toEqual([PUBLIC, null]);
+    expect(searchParams.get("code")).toBeTruthy();
+  });
 });
