@@ -1,4 +1,5 @@
 /** `message/send` and `message/stream`: a message becomes a run. */
+import { hasMessages } from "../assistants/graph.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { configurableOf, runRequest } from "../threads/request.ts";
 import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
@@ -8,7 +9,7 @@ import { acceptParts } from "./modes.ts";
 import { contentOf, stateOf } from "./content.ts";
 import { readTaskId, taskIdOf, threadIdOf } from "./context.ts";
 import { update as shownUpdate, wrappedMessage, wrappedTask } from "./dialect.ts";
-import { invalidParams, unsupported } from "./errors.ts";
+import { contentNotSupported, invalidParams, unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
 import { follow, METHODS, read, type TaskRef } from "./follow.ts";
 import { Fold } from "./fold.ts";
@@ -73,7 +74,9 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   };
   const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
   const given =
-    waiting.length > 0 ? { command: { resume: resumeOf(message.parts, waiting) } } : { input: inputOf(sent, runId) };
+    waiting.length > 0
+      ? { command: { resume: resumeOf(message.parts, waiting) } }
+      : { input: await inputOf(call, sent, runId) };
   // The tracing groups by the session before the thread's own id.
   const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
   const metadata = await mayRun(call, readTaskId(taskId)?.threadId ?? "", given, own);
@@ -85,8 +88,15 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   };
 }
 
-function inputOf({ message, metadata }: Send, runId: string): Json {
+async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
   const { messageId, parts, metadata: own, extensions, referenceTaskIds } = message;
+  if (!(await hasMessages(assistant, c.env))) {
+    // Specification, section 2.8.
+    if (parts.some(({ data }) => data === undefined)) {
+      throw contentNotSupported("The state of this agent's graph has no messages: send it data parts only.");
+    }
+    return stateOf(parts);
+  }
   const a2a = {
     message_id: messageId,
     metadata: { ...metadata, ...own },

@@ -1,4 +1,4 @@
-/** The graph behind an assistant, made only to be described. */
+/** The graph behind an assistant, made only to be looked at. */
 import { graphs } from "../graphs/index.ts";
 import type { Graph } from "../graphs/entry.ts";
 import { Problem } from "../http/problem.ts";
@@ -9,4 +9,10 @@ export async function graphOf({ graph_id, config, context }: Assistant, env: Env
   const entry = graphs[graph_id];
   if (!entry) throw new Problem(404, "The graph of this assistant is not deployed any more.");
   return typeof entry === "function" ? entry({ ...config, context }, env) : entry;
+}
+
+/** Whether the graph's state has a `messages` key. True also of a graph that cannot be made: its run says why. */
+export async function hasMessages(assistant: Assistant, env: Env): Promise<boolean> {
+  const graph = await graphOf(assistant, env).catch(() => undefined);
+  return graph === undefined || "messages" in graph.channels;
 }

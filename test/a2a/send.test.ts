@@ -137,6 +137,20 @@ describe("a message", () => {
   });
 });
 
+describe("a graph without messages", () => {
+  const weigh = (parts: Json[]) =>
+    rpc(caller, "SendMessage", { message: message1("", { parts }) }, { agent: "scales" });
+
+  it("takes data, and is asked for nothing else", async () => {
+    const { task } = (await weigh([{ data: { kilos: 2 } }])).result;
+    expect(task.artifacts[0].parts).toEqual([{ data: { kilos: 2, grams: 2_000 } }]);
+    for (const part of [{ text: "two kilos" }, { raw: "aGVsbG8=" }, { url: "https://files.example/two" }]) {
+      const { error } = await weigh([{ data: { kilos: 2 } }, part]);
+      expect(error).toMatchObject({ code: -32005, message: expect.stringContaining("data parts only") });
+    }
+  });
+});
+
 describe("a graph answers", () => {
   it("with files, images and data", async () => {
     const files = await say("file");

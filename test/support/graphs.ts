@@ -115,4 +115,11 @@ const asker = new StateGraph(State)
   .addEdge("right", END)
   .compile({ name: "asker" });
 
-Object.assign(graphs, { actor, asker });
+/** Has no messages: it takes data, and gives it. */
+const scales = new StateGraph(new StateSchema({ kilos: z.number().optional(), grams: z.number().optional() }))
+  .addNode("weigh", ({ kilos = 0 }) => ({ grams: kilos * 1_000 }))
+  .addEdge(START, "weigh")
+  .addEdge("weigh", END)
+  .compile({ name: "scales" });
+
+Object.assign(graphs, { actor, asker, scales });

@@ -53,7 +53,7 @@ describe("a user of the deployment's own Auth, over A2A", () => {
       kinds.push(...Object.keys((data as Reply).result));
     }
     expect([kinds[0], kinds.at(-1)]).toEqual(["task", "statusUpdate"]);
-    const who = await say("eve", "who am I", {}, "echo");
+    const who = await say("eve", "", { parts: [{ data: {} }] }, "echo");
     expect(who.artifacts[0].parts).toEqual([{ data: { who: "eve" } }]);
     const thread = await send("eve", "/threads/search", { ids: [mine.id.split(":")[0]] });
     expect(await thread.json()).toMatchObject([{ metadata: { owner: "eve" } }]);
