@@ -11,14 +11,11 @@ export function newSecret(prefix: string): string {
 }
 
 export function hex(bytes: ArrayBuffer): string {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Buffer.from(bytes).toString("hex");
 }
 
 export function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  return Buffer.from(bytes).toString("base64url");
 }
 
 /** Whether two strings are equal, in a time that does not depend on where they differ. */

@@ -151,6 +151,6 @@ async function signature(env: Env, body: string): Promise<string> {
   const encoder = new TextEncoder();
   const secret = encoder.encode(env.WEBHOOK_SECRET || env.ENCRYPTION_KEY);
   const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(body)));
-  return `sha256=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(body));
+  return `sha256=${Buffer.from(mac).toString("hex")}`;
 }
