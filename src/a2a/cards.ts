@@ -53,7 +53,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 
 async function etag(text: string): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return `"${Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
+  return `"${Buffer.from(hash.subarray(0, 16)).toString("hex")}"`;
 }
 
 /** The card for callers with a credential: the assistant as their own workspace has it. */

@@ -11,7 +11,7 @@ export function uuidv7(now = Date.now()): string {
   last = Math.max(last, now);
   const random = crypto.getRandomValues(new Uint8Array(8));
   random[0] = (random[0]! & 0x3f) | 0x80;
-  const tail = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const tail = Buffer.from(random).toString("hex");
   const head = last.toString(16).padStart(12, "0");
   const mid = (0x7000 | counter).toString(16);
   return `${head.slice(0, 8)}-${head.slice(8)}-${mid}-${tail.slice(0, 4)}-${tail.slice(4)}`;
