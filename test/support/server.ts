@@ -1,5 +1,5 @@
 /** The built Worker, started for real, with a workspace and a key of it. For tests that run in Node. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
@@ -79,7 +79,8 @@ export function withBenchRoutes(): string {
 function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
-  writeFileSync(file, config);
+  // A server that runs on it starts anew when it is written.
+  if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
   return file;
 }
 
