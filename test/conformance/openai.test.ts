@@ -1,33 +1,42 @@
-import type { AIMessage } from "@langchain/core/messages";
+import { Client } from "langgraph-sdk-1-15";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FakeOpenAI, startFakeOpenAI } from "../support/fake-openai.ts";
-import { openGraph, human, onThread } from "../graphs/support.ts";
+import { startServer, type TestServer } from "../support/server.ts";
 
 let openai: FakeOpenAI;
+let server: TestServer;
 beforeAll(async () => {
   openai = await startFakeOpenAI();
+  server = await startServer({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: openai.baseUrl });
 });
-afterAll(() => openai.stop());
+afterAll(async () => {
+  await server?.stop();
+  openai.stop();
+});
 
 it("agent talks to any endpoint of the OpenAI format, with tools and tokens", async () => {
-  const agent = await openGraph("agent", { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: openai.baseUrl } as Env);
-  const context = { model: "some-model", system_prompt: "Be exact.", temperature: 0.5 };
-  const finished: Record<string, unknown>[] = [];
-  const run = await agent.streamEvents(human("What is 6 * 7?"), { ...onThread("t"), version: "v3", context });
-  for await (const event of run as AsyncIterable<{ method: string; params: { data: Record<string, unknown> } }>) {
-    if (event.method === "messages" && event.params.data.event === "content-block-finish")
-      finished.push(event.params.data);
+  const client = new Client({ apiUrl: server.url, apiKey: server.key });
+  const { thread_id } = await client.threads.create();
+  const tokens: string[] = [];
+  const run = client.runs.stream(thread_id, "agent", {
+    input: { messages: [{ role: "user", content: "What is 6 * 7?" }] },
+    context: { model: "some-model", system_prompt: "Be exact.", temperature: 0.5 },
+    streamMode: "messages-tuple",
+  });
+  for await (const { event, data } of run) {
+    if (event !== "messages") continue;
+    const [{ type, content }] = data as unknown as [{ type: string; content: string }];
+    if (type === "AIMessageChunk" && content) tokens.push(content);
   }
-  expect(finished).toMatchObject([
-    { index: 0, content: { type: "text", text: "One moment." } },
-    { index: 1, content: { type: "tool_call", name: "calculator" } },
-    { index: 0, content: { type: "text", text: "It is 42." } },
+  expect(tokens).toEqual(["One moment.", "It ", "is ", "42."]);
+
+  const { values } = await client.threads.getState<{ messages: Record<string, unknown>[] }>(thread_id);
+  expect(values.messages).toMatchObject([
+    { type: "human" },
+    { content: "One moment.", tool_calls: [{ id: "call_1", name: "calculator", args: { expression: "6*7" } }] },
+    { type: "tool", content: "42" },
+    { content: "It is 42.", usage_metadata: { input_tokens: 11, output_tokens: 5 } },
   ]);
-  const { values } = await agent.getState(onThread("t"));
-  const said = values.messages as AIMessage[];
-  expect(said.map(({ text }) => text)).toEqual(["What is 6 * 7?", "One moment.", "42", "It is 42."]);
-  expect(said[1]?.tool_calls).toMatchObject([{ id: "call_1", name: "calculator", args: { expression: "6*7" } }]);
-  expect(said[3]?.usage_metadata).toMatchObject({ input_tokens: 11, output_tokens: 5 });
   expect(openai.asked).toHaveLength(2);
   expect(openai.asked[0]).toMatchObject({
     authorization: "Bearer sk-test",
