@@ -106,6 +106,18 @@ describe("pages of a partition", () => {
     expect(rows).toMatchObject([{ error: "boom".repeat(70_000) }]);
   });
 
+  it("end by the size of light fields too", async () => {
+    const caller = await newCaller();
+    const tags = Array.from({ length: 200 }, (_, i) => `${i}`.padEnd(500, "x"));
+    const runs = Array.from({ length: 20 }, (_, i) => sentRun(NOON + i * 1000, { tags }));
+    await sendMultipart(
+      caller,
+      runs.flatMap((run) => runParts("post", run)),
+    );
+    const pages = await pagesOf(caller, { fields: ["id", "tags"], maxBytes: 500_000 });
+    expect(pages.map(({ rows }) => rows)).toEqual([5, 5, 5, 5]);
+  });
+
   it("give nothing of a partition that nobody wrote to, and an end where nothing is left", async () => {
     const caller = await filled();
     const nobody = tracePartition(env, caller.workspaceId, crypto.randomUUID(), DAY);

@@ -15,8 +15,8 @@ import { selectionCondition } from "./read.ts";
 
 /** The columns that every page reads, before the ones it is asked for. */
 const OWN = ["r.start_time", "r.id", "r.bytes", "p.large"];
-/** What a run weighs besides its payloads, bytes. */
-const LIGHT_BYTES = 600;
+/** What a run weighs besides its texts, bytes. */
+const BASE_BYTES = 200;
 
 /** One page in the order (start_time, id). Memory is bounded by `maxBytes` and one run. */
 export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): RunPage {
@@ -39,7 +39,13 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
       break;
     }
     const elsewhere = large === null ? {} : (JSON.parse(large as string) as { [field: string]: LargePayload });
-    lightColumns.forEach((column, index) => column.push(values[index] as string | number | null));
+    let size = BASE_BYTES + (payloads.length > 0 ? (bytes as number) : 0);
+    lightColumns.forEach((column, index) => {
+      const value = values[index] as string | number | null;
+      column.push(value);
+      // A deep dotted_order or many tags can weigh more than the payloads.
+      if (typeof value === "string") size += value.length;
+    });
     builders.forEach((builder, index) => {
       const field = payloads[index] as PayloadField;
       const payload = elsewhere[field];
@@ -52,7 +58,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
     });
     ids.push(id as string);
     page.rows++;
-    page.bytes += LIGHT_BYTES + (payloads.length > 0 ? (bytes as number) : 0);
+    page.bytes += size;
     page.next = { start_time: startTime as number, id: id as string };
   }
   light.forEach((field, index) => (page.light[field] = lightColumns[index]));

@@ -41,14 +41,14 @@ export function batch(project: string, first: number, days: number[]): { body: U
       end_time: start / 1000 + (n % 5_000),
       tags: n % 1_000 === 7 ? ["bench", "rare"] : ["bench"],
     });
-    part(`post.${id}.inputs`, { messages: [{ role: "user", content: `${text(90)} ${n % 997}` }] });
+    part(`post.${id}.inputs`, { messages: [{ role: "user", content: `${text(115)} ${n % 997}` }] });
     const usage =
       kind === "llm"
         ? { usage_metadata: { input_tokens: n % 900, output_tokens: n % 300, total_tokens: (n % 900) + (n % 300) } }
         : {};
     part(`post.${id}.outputs`, {
       role: "assistant",
-      content: n % 9_973 === 5 ? "a needle in the haystack" : text(110),
+      content: n % 9_973 === 5 ? "a needle in the haystack" : text(140),
       ...usage,
     });
     part(`post.${id}.extra`, {
