@@ -28,6 +28,8 @@ export class ObjectSink extends ByteWriter {
   private inFlight: Promise<Part> | undefined;
   private readonly hash = createHash("sha256");
   private digest: string | undefined;
+  /** The bytes of the part in flight. */
+  private flying: Uint8Array<ArrayBuffer> | undefined;
 
   constructor(
     private readonly store: ObjectStore,
@@ -77,7 +79,7 @@ export class ObjectSink extends ByteWriter {
   }
 
   /** Cuts the first `size` bytes off the buffer. */
-  private take(size: number): Uint8Array {
+  private take(size: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(this.buffer.slice(0, size));
     new Uint8Array(this.buffer).copyWithin(0, size, this.index);
     this.index -= size;
@@ -85,12 +87,13 @@ export class ObjectSink extends ByteWriter {
     return bytes;
   }
 
-  private async sendPart(bytes: Uint8Array): Promise<void> {
+  private async sendPart(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     await this.arrived();
     if (this.uploadId === undefined) {
       this.uploadId = await this.store.createUpload(this.object.key, this.object.contentType);
       await this.events.uploadCreated(this.uploadId);
     }
+    this.flying = bytes;
     this.inFlight = this.store.uploadPart(this.object.key, this.uploadId, this.parts.length + 1, bytes);
     // Looked at when the next part is due; until then a failure must not count as unhandled.
     this.inFlight.catch(() => undefined);
@@ -99,6 +102,9 @@ export class ObjectSink extends ByteWriter {
   private async arrived(): Promise<void> {
     if (this.inFlight === undefined) return;
     const part = await this.inFlight;
+    // Given back at once: V8 collects buffers late, and an isolate has 128 MB.
+    this.flying?.buffer.transfer(0);
+    this.flying = undefined;
     this.inFlight = undefined;
     this.parts.push(part);
     await this.events.partUploaded(part.number);

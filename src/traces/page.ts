@@ -67,6 +67,9 @@ export class TextsBuilder {
   private readonly lengths: number[] = [];
   private size = 0;
 
+  /** `owned`: the texts given have buffers of their own, which are given back at once, for V8 collects them late. */
+  constructor(private readonly owned = false) {}
+
   add(text: Uint8Array | null): void {
     this.lengths.push(text === null ? -1 : text.length);
     if (text === null) return;
@@ -81,6 +84,7 @@ export class TextsBuilder {
       at = putLength(bytes, at, part.length);
       bytes.set(part, at);
       at += part.length;
+      if (this.owned) (part.buffer as ArrayBuffer).transfer(0);
     }
     return { bytes, lengths: Int32Array.from(this.lengths) };
   }

@@ -31,7 +31,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
   };
   const page: RunPage = { rows: 0, constants, light: {}, payloads: {}, large: [], bytes: 0, next: null, done: true };
   const lightColumns = light.map((): (string | number | null)[] => []);
-  const builders = payloads.map(() => new TextsBuilder());
+  const builders = payloads.map(() => new TextsBuilder(true));
   const ids: string[] = [];
   for (const [startTime, id, bytes, large, ...values] of rowsOf(sql, identity, request, light, payloads)) {
     if (page.bytes >= request.maxBytes || page.rows === request.limit) {
