@@ -47,7 +47,8 @@ const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).st
 /** The states told so far, once the thread has nothing left to tell. */
 async function told(taskId: string): Promise<string[]> {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
-  const left = () => runInDurableObject(stub, (_, { storage }) => storage.sql.exec("SELECT * FROM outbox").toArray());
+  const sql = "SELECT * FROM outbox WHERE kind <> 'trace'";
+  const left = () => runInDurableObject(stub, (_, { storage }) => storage.sql.exec(sql).toArray());
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
   return statesOf(pushed);
 }
