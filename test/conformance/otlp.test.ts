@@ -41,7 +41,9 @@ async function sendSpans(exporter: SpanExporter): Promise<void> {
     spanProcessors: [new BatchSpanProcessor(exporter, { maxExportBatchSize: 1 })],
   });
   const tracer: Tracer = provider.getTracer("test");
+  const began = Date.now();
   const root = tracer.startSpan("agent", {
+    startTime: began,
     attributes: { "traceloop.span.kind": "workflow", "service.metadata.thread_id": "t-9", "input.value": '{"q":1}' },
   });
   const below = trace.setSpan(context.active(), root);
@@ -57,17 +59,17 @@ async function sendSpans(exporter: SpanExporter): Promise<void> {
     "gen_ai.completion.0.role": "assistant",
     "gen_ai.completion.0.content": "hi there",
   };
-  tracer.startSpan("chat gpt-4o", { attributes }, below).end();
+  tracer.startSpan("chat gpt-4o", { startTime: began + 1, attributes }, below).end(began + 2);
   const tool = tracer.startSpan(
     "tool",
-    { attributes: { "gen_ai.tool.name": "search", tool_arguments: '{"x":1}' } },
+    { startTime: began + 3, attributes: { "gen_ai.tool.name": "search", tool_arguments: '{"x":1}' } },
     below,
   );
   tool.recordException(new Error("boom"));
   tool.setStatus({ code: SpanStatusCode.OK });
-  tool.end();
+  tool.end(began + 4);
   root.setAttribute("output.value", "done");
-  root.end();
+  root.end(began + 5);
   await provider.shutdown();
 }
 
