@@ -8,7 +8,7 @@ import type { Runner } from "./runner.ts";
 const WATCHDOG_MS = 4_000;
 const REPROJECT_MS = 2_000;
 
-/** Sets the alarm to the earliest thing due. An earlier alarm that is already set stays. */
+/** Sets the alarm to the earliest thing due. While something is under way, an earlier alarm that is already set stays. */
 export function armAlarm(parts: ThreadParts, runner: Runner): void {
   const now = Date.now();
   const { record } = parts;
@@ -27,7 +27,8 @@ export function armAlarm(parts: ThreadParts, runner: Runner): void {
   ].filter((due) => due !== undefined);
   if (dues.length === 0) return;
   const due = Math.min(...dues);
-  if (parts.alarmAt !== undefined && parts.alarmAt <= due) return;
+  const atRest = !runner.busy && outbox === undefined;
+  if (parts.alarmAt === due || (!atRest && parts.alarmAt !== undefined && parts.alarmAt < due)) return;
   parts.alarmAt = due;
   parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
 }
@@ -45,7 +46,6 @@ export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void>
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
     if (parts.stale) await parts.project(runner.busy);
     await deliver(parts);
-    parts.journal.flush();
   } catch (error) {
     console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `alarm: ${String(error)}` }));
   }

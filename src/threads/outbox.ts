@@ -93,13 +93,14 @@ async function deliverDue(parts: ThreadParts): Promise<void> {
   await parts.journal.settled();
   const due = () => parts.tables.outbox(Date.now());
   for (let rows = due(); rows.length > 0; rows = due()) for (const row of rows) await deliverOne(parts, row);
+  parts.journal.flush();
 }
 
 async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
     if (row.kind !== "trace") return parts.tables.removeFromOutbox(row.id);
-    // A trace may be told twice, so its row can wait for the next transaction, at the latest the alarm's.
+    // A trace may be told twice, so its row can wait for the transaction that moves the alarm.
     parts.tables.doneInOutbox(row.id);
     parts.journal.due(() => parts.tables.removeFromOutbox(row.id));
   } catch (error) {

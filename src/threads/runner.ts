@@ -300,7 +300,7 @@ export class Runner {
     this.#waiters.delete(runId);
     this.parts.journal.wake();
     await deliver(this.parts);
-    // What could not be delivered comes again.
+    // What could not be delivered comes again; with nothing left, the watchdog's alarm is not needed any more.
     this.arm();
   }
 }
