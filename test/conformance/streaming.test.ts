@@ -165,6 +165,19 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
+  it("gets custom events as the graph made them, whatever they hold", async () => {
+    const events: unknown[] = [];
+    const { runs, threads } = clientOf(version);
+    const { thread_id } = await threads.create();
+    for await (const { event, data } of runs.stream(thread_id, "progress", {
+      input: human("go"),
+      streamMode: "custom",
+    })) {
+      if (event === "custom") events.push(data);
+    }
+    expect(events).toEqual([{ progress: 50 }, { name: "steps", payload: { step: 1 } }, { $b: "mine" }]);
+  });
+
   it("reads state, checkpoints and the tree, and branches", async () => {
     const thread = open("agent");
     await thread.run.start({ input: human("What is 17 * 23?") });

@@ -56,6 +56,8 @@ const progress = new StateGraph(State)
   .addNode("work", (_state: typeof State.State, config: LangGraphRunnableConfig) => {
     config.writer?.({ progress: 50 });
     config.writer?.({ name: "steps", payload: { step: 1 } });
+    // In the log, a member of this name would refer to what is kept elsewhere; a graph's own does not.
+    config.writer?.({ $b: "mine" });
     return { messages: [new AIMessage("done")] };
   })
   .addEdge(START, "work")
