@@ -111,8 +111,8 @@ export class Checkpoints implements CheckpointStorage {
       this.#lateWrites.set(key(ns, checkpointId), late);
     }
     this.#planFlush();
-    // Kept before the next node can act on the world (emit.ts sees it begin): no finished node runs twice.
-    if (this.get(ns, checkpointId)?.metadata.source !== "input") this.journal.flushSoon();
+    // What a node has written is kept before the next node can act on the world: no finished node runs twice.
+    if (this.get(ns, checkpointId)?.metadata.source !== "input") this.journal.flush();
   }
 
   /** Removes the checkpoints that `which` picks, with their writes. For rollback, prune and delete. */

@@ -144,7 +144,6 @@ export class Emitter implements DriveSink {
   #task(ns: string[], task: Record<string, unknown>): void {
     if (this.#closed) return;
     if (!("result" in task) && !("error" in task)) {
-      this.journal.flushBeforeActing();
       // LangGraph names the finished tasks of a step again when it goes on with the others.
       if (this.told?.finished.has(String(task.id))) return;
       const { input, ...rest } = task;

@@ -50,8 +50,6 @@ export class Journal {
   #full: Row[] = [];
   #due: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The timer is that of `flushSoon`. */
-  #soon = false;
   #readers = new Set<() => void>();
   #durable: Promise<void> = Promise.resolve();
 
@@ -101,24 +99,10 @@ export class Journal {
     this.#due.push(write);
   }
 
-  /** Has a flush come as soon as the code that runs now is through: with the end of a run, if that is where it leads. */
-  flushSoon(): void {
-    if (this.#soon) return;
-    this.#soon = true;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.flush(), 0);
-  }
-
-  /** Writes what must be kept before a node begins: what those before it have written. */
-  flushBeforeActing(): void {
-    if (this.#soon) this.flush();
-  }
-
   /** Writes everything gathered, in one transaction, at once; readers see it as soon as it is durable. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#soon = false;
     const rows = [...this.#full, this.#row].filter((row) => row.events.length > 0 || row.chunks.length > 0);
     const due = this.#due;
     if (rows.length === 0 && due.length === 0) return;
