@@ -55,7 +55,8 @@ async function call<T>(path: string, body?: unknown): Promise<T> {
 function letTimePass(): void {
   const folder = join(server.persistTo, "v3", "d1", "miniflare-D1DatabaseObject");
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".sqlite"))) {
-    const ledger = new DatabaseSync(join(folder, file));
+    // A killed process may hold its lock for a moment yet.
+    const ledger = new DatabaseSync(join(folder, file), { timeout: 10_000 });
     const known = ledger.prepare("SELECT 1 FROM sqlite_master WHERE name = 'export_runs'").get();
     if (known) {
       ledger.exec(`UPDATE export_runs SET lease_until = lease_until - ${AWAY_MS}, sent_at = sent_at - ${AWAY_MS}`);
