@@ -1,4 +1,5 @@
 /** A2A parts to a LangChain message's content, and back. */
+import { isObject } from "../http/json.ts";
 import type { Part } from "./types.ts";
 
 type Json = Record<string, unknown>;
@@ -37,10 +38,6 @@ export function stateOf(parts: Part[]): Json {
 }
 
 export const textOf = (parts: Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** The part that a content block of a message amounts to; undefined for reasoning, tool calls and what is not known. */
 export function partOf(given: Json): Part | undefined {

@@ -1,4 +1,5 @@
 /** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
+import { isObject } from "../http/json.ts";
 import type { Artifact, Generation, Message, Part, PushConfig, State, Status, Task, Update } from "./types.ts";
 
 type Json = Record<string, unknown>;
@@ -21,8 +22,7 @@ function part(given: Part, generation: Generation): Json {
     const file = present({ bytes: raw, uri: url, name: filename, mimeType: mediaType });
     return present({ kind: "file", file, metadata });
   }
-  const object = typeof data === "object" && data !== null && !Array.isArray(data);
-  return present({ kind: "data", data: object ? data : { value: data }, metadata });
+  return present({ kind: "data", data: isObject(data) ? data : { value: data }, metadata });
 }
 
 export function message(given: Message, generation: Generation): Json {

@@ -3,7 +3,8 @@
  * Streams, answers and lists all come from this one place, so they cannot differ.
  */
 import type { LogEvent, TaskRun } from "../threads/rpc.ts";
-import { isObject, partOf } from "./content.ts";
+import { isObject } from "../http/json.ts";
+import { partOf } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type Told, told } from "./told.ts";
 import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";

@@ -1,5 +1,6 @@
 /** Interrupts as the parts of a message that asks for an answer, and the answer as what the graph resumes with. */
-import { isObject, textOf } from "./content.ts";
+import { isObject } from "../http/json.ts";
+import { textOf } from "./content.ts";
 import { invalidParams } from "./errors.ts";
 import type { Part } from "./types.ts";
 

@@ -1,12 +1,22 @@
-/** JSON values in requests: free objects, and the filters that are turned into SQL. */
+/** JSON: what is an object, what a text says, and the free objects and filters of requests. */
 import * as v from "valibot";
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value of a JSON text, or undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** An object whose members are the user's own. */
 export const JsonObject = v.pipe(
-  v.custom<Record<string, unknown>>(
-    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    "expected a JSON object",
-  ),
+  v.custom<Record<string, unknown>>(isObject, "expected a JSON object"),
   v.metadata({ type: "object" }),
 );
 

@@ -1,5 +1,6 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
 import type { Principal } from "../auth/principal.ts";
+import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { asked } from "./authenticate.ts";
 import { authHandlers } from "./registry.ts";
@@ -51,10 +52,10 @@ export function containsJson(value: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return Array.isArray(value) && part.every((one) => value.some((member) => containsJson(member, one)));
   }
-  if (typeof part !== "object" || part === null) return value === part;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.entries(part).every(
-    ([key, one]) => Object.hasOwn(value, key) && containsJson((value as Json)[key], one),
+  if (!isObject(part)) return value === part;
+  return (
+    isObject(value) &&
+    Object.entries(part).every(([key, one]) => Object.hasOwn(value, key) && containsJson(value[key], one))
   );
 }
 

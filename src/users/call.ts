@@ -4,6 +4,7 @@ import { resolveAssistant } from "../assistants/store.ts";
 import type { Principal } from "../auth/principal.ts";
 import { findCron } from "../crons/store.ts";
 import { database } from "../db/client.ts";
+import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { readJson } from "../http/validate.ts";
@@ -82,10 +83,6 @@ export class Call {
 /** What a user may not see is as if it did not exist. */
 export function mustContain(metadata: Json | undefined, filter: Filter, what: string): void {
   if (!metadata || (filter && !containsJson(metadata, filter))) throw new Problem(404, `${what} not found.`);
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export const metadataOf = (body: Json): Json => (isObject(body.metadata) ? { ...body.metadata } : {});

@@ -3,12 +3,13 @@
  * handler of an event and narrows the request by its answer. A route without a row is not for users.
  */
 import type { MiddlewareHandler } from "hono";
+import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { readJson } from "../http/validate.ts";
 import { userRouteScope } from "./app.ts";
 import { both, containsJson, mayUse } from "./authorize.ts";
-import { Call, isObject, type Json, metadataOf, mustContain } from "./call.ts";
+import { Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 type Rule = (call: Call) => Promise<Response | void>;
 type Row = [methods: string, path: RegExp, rule: Rule];

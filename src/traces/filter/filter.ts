@@ -15,6 +15,7 @@ import {
   SEARCH_FIELDS,
   type SearchField,
 } from "./fields.ts";
+import { isObject, parseJson } from "../../http/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import { checkPattern, literalOf } from "./values.ts";
@@ -148,15 +149,8 @@ function readHas(call: Call): Filter {
 }
 
 function readObject(text: string, at: number): { [key: string]: Json } {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
-  }
+  const value = parseJson(text);
+  if (!isObject(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
   const leaves = JSON.stringify(value).split(",").length;
   if (leaves > 20) throw new FilterProblem("has(metadata, …) takes at most 20 entries", at);
   return value as { [key: string]: Json };

@@ -5,6 +5,7 @@
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "./fields.ts";
 import type { Filter, Json, PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
+import { isObject } from "../../http/json.ts";
 import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { MAX_VALUE } from "../ingest/pairs.ts";
 
@@ -130,7 +131,7 @@ class Compiler {
     const alias = `c${depth}`;
     const tests = Object.entries(wanted).map(([key, value]) => {
       const entry = `SELECT 1 FROM json_each(${object}) ${alias} WHERE ${alias}.key = ${this.bind(key)} AND`;
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      if (isObject(value)) {
         const nested = `CASE ${alias}.type WHEN 'object' THEN ${alias}.value ELSE '[]' END`;
         return `EXISTS (${entry} ${alias}.type = 'object' AND ${this.contains(nested, value, depth + 1)})`;
       }

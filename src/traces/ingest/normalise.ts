@@ -1,8 +1,9 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
+import { isObject } from "../../http/json.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import type { RunWrite } from "../rpc.ts";
 import { inRange, microsFromIso } from "../time.ts";
-import { HEAVY_FIELDS, type HeavyField, isObject, type Operation } from "./operations.ts";
+import { HEAVY_FIELDS, type HeavyField, type Operation } from "./operations.ts";
 import { flattenPairs, preview } from "./pairs.ts";
 import { usageOf } from "./usage.ts";
 

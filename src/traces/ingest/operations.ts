@@ -1,4 +1,5 @@
 /** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
+import { isObject, parseJson } from "../../http/json.ts";
 import { asUuid } from "../dotted.ts";
 import { type Part } from "./multipart.ts";
 
@@ -126,18 +127,5 @@ export class Gathering implements Ingest {
       this.byKey.set(key, operation);
     }
     return operation;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The value of a JSON text, or undefined when it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

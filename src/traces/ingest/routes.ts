@@ -2,11 +2,12 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { decodedBody, INGEST_LIMIT, wholeBody } from "./body.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
-import { Gathering, isObject } from "./operations.ts";
+import { Gathering } from "./operations.ts";
 import { take } from "./take.ts";
 
 const tags = ["Traces"];
@@ -75,12 +76,9 @@ async function answerOne(c: Context<App>, gathering: Gathering): Promise<Respons
 }
 
 async function jsonBody(request: Request): Promise<unknown> {
-  const bytes = await wholeBody(request);
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    throw new Problem(400, "Malformed JSON in request body.");
-  }
+  const body = jsonOf(await wholeBody(request));
+  if (body === undefined) throw new Problem(400, "Malformed JSON in request body.");
+  return body;
 }
 
 /** `{post: […], patch: […]}`; the Agent Server's batch is a list. */
@@ -100,7 +98,7 @@ function dispatch(
 ): MiddlewareHandler<App> {
   return async (c, next) => {
     const bytes = await wholeBody(c.req.raw, INGEST_LIMIT);
-    const body = parseOrNothing(bytes);
+    const body = jsonOf(bytes);
     if (isOurs(body)) return handle(c, body);
     const headers = new Headers(c.req.raw.headers);
     headers.delete("content-encoding");
@@ -110,10 +108,6 @@ function dispatch(
   };
 }
 
-function parseOrNothing(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
+function jsonOf(bytes: Uint8Array): unknown {
+  return parseJson(new TextDecoder().decode(bytes));
 }

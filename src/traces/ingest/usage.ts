@@ -1,5 +1,5 @@
 /** Token counts and costs that a run reports about itself. */
-import { isObject } from "./operations.ts";
+import { isObject } from "../../http/json.ts";
 
 export interface Usage {
   prompt_tokens: number;

@@ -1,6 +1,6 @@
 /** ExportTraceServiceRequest in JSON (OTLP/HTTP: lowerCamelCase names, ids in hex, 64-bit numbers as strings). */
 import { Problem } from "../../http/problem.ts";
-import { isObject } from "../ingest/operations.ts";
+import { isObject } from "../../http/json.ts";
 import { type Attributes, attributesOf, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
 
 type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** Inputs and outputs of a span: the conventions of several instrumentations, the first that is there counts. */
-import { isObject, parseJson } from "../ingest/operations.ts";
+import { isObject, parseJson } from "../../http/json.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
 type Reading = (span: OtlpSpan) => object | undefined;

@@ -1,10 +1,11 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { wholeBody } from "../ingest/body.ts";
-import { Gathering, isObject, parseJson } from "../ingest/operations.ts";
+import { Gathering } from "../ingest/operations.ts";
 import { take } from "../ingest/take.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./messages.ts";

@@ -1,6 +1,6 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
 import { asUuid } from "../dotted.ts";
-import { isObject } from "../ingest/operations.ts";
+import { isObject } from "../../http/json.ts";
 import { CONTENT_EVENT, inputsOf, outputsOf, parsed } from "./messages.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 

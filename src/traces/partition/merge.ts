@@ -1,4 +1,5 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
+import { isObject } from "../../http/json.ts";
 import { parseDotted, segment } from "../dotted.ts";
 import { addCost, type PriceTable } from "../prices.ts";
 import type { LargePayload, PayloadField, PayloadWrite, RunWrite } from "../rpc.ts";
@@ -175,10 +176,6 @@ function mergeObjects(under: Record<string, unknown>, over: Record<string, unkno
     if (isObject(value) && isObject(below)) merged[key] = { ...below, ...value };
   }
   return merged;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function mergeAttachments(stored: string | null, added: { name: string }[]): string {

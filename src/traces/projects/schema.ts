@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Flag, optional } from "../../http/fields.ts";
+import { JsonObject } from "../../http/json.ts";
 import { Time, Uuid } from "../query/schema.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
@@ -54,19 +55,7 @@ export const ListProjects = v.object({
   name_contains: v.optional(v.string()),
   reference_dataset: many,
   reference_free: v.optional(Flag),
-  metadata: v.optional(
-    v.pipe(
-      v.string(),
-      v.transform((text): unknown => {
-        try {
-          return JSON.parse(text);
-        } catch {
-          return undefined;
-        }
-      }),
-      v.record(v.string(), v.unknown(), "expected a JSON object"),
-    ),
-  ),
+  metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonObject)),
   sort_by: v.optional(v.picklist(["name", "start_time", "last_run_start_time"]), "start_time"),
   sort_by_desc: v.optional(Flag, "true"),
   include_stats: v.optional(Flag, "false"),

@@ -1,5 +1,6 @@
 /** Where a page ended, as the opaque text that clients send back. */
 import * as v from "valibot";
+import { parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { RunPosition } from "../rpc.ts";
 
@@ -11,16 +12,8 @@ export function writeCursor(position: RunPosition | null): string | null {
 
 export function readCursor(text: string | null | undefined): RunPosition | null {
   if (!text) return null;
-  const result = v.safeParse(Position, parseOrNothing(Buffer.from(text, "base64url").toString()));
+  const result = v.safeParse(Position, parseJson(Buffer.from(text, "base64url").toString()));
   if (!result.success) throw new Problem(422, "Invalid cursor: send the one from the page before, unchanged.");
   const [start_time, id] = result.output;
   return { start_time, id };
-}
-
-function parseOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
