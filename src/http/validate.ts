@@ -16,18 +16,18 @@ type Validated<T extends keyof ValidationTargets, S extends Schema> = Middleware
 export function parse<S extends Schema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const errors: Fault[] = result.issues.slice(0, 20).map((issue) => ({
-    path: v.getDotPath(issue) ?? "",
-    message: issue.expected ? `expected ${issue.expected}` : describe(issue),
-  }));
+  const errors: Fault[] = result.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: v.getDotPath(issue) ?? "", message: describe(issue) }));
   const first = errors[0];
   const at = first?.path ? `${where}.${first.path}` : where;
   throw new Problem(422, `Invalid ${at}: ${first?.message ?? "does not match the schema"}`, { errors });
 }
 
-function describe(issue: v.BaseIssue<unknown>): string {
-  // A schema's own message says the rule; valibot's default one may quote the value.
-  return issue.message.startsWith("Invalid ") ? `fails the rule "${issue.type}"` : issue.message;
+/** The schema's own words for its rule. Where it has none, what was expected: valibot's message may quote the value. */
+function describe({ message, expected, type }: v.BaseIssue<unknown>): string {
+  if (!message.startsWith("Invalid ")) return message;
+  return expected ? `expected ${expected}` : `fails the rule "${type}"`;
 }
 
 /** Reads the body up to `limit` bytes whatever Content-Length claims. 413 past it. */

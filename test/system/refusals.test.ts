@@ -139,6 +139,15 @@ describe("bad input", () => {
     expect(JSON.parse(text)).toMatchObject({ status, detail: expect.stringMatching(/.{10}/) });
   });
 
+  it.each([
+    ["POST", "/assistants", { graph_id: "echo", metadata: [] }, "Invalid body.metadata: expected a JSON object"],
+    ["POST", "/assistants", { graph_id: 5 }, "Invalid body.graph_id: expected string"],
+    ["GET", "/assistants/echo/subgraphs?recurse=perhaps", undefined, "Invalid query.recurse: expected true or false"],
+  ])("is told in words: %s %s %j", async (method, path, body, detail) => {
+    const refused = await caller.fetch(path, { method, body });
+    expect(await refused.json()).toMatchObject({ status: 422, detail });
+  });
+
   it("queries that mean something to SQL or to its full-text search do no harm", async () => {
     for (const query of ['"', "'", "a OR", "NEAR(a b)", "* AND", "workspace_id : x", "\u0000", "%", "-", "水"]) {
       const found = await caller.fetch("/store/items/search", { body: { namespace_prefix: [], query } });
