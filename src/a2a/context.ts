@@ -1,19 +1,13 @@
 /** Contexts are threads: which thread a context is, and which task an id names. */
-import { createHash } from "node:crypto";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { isUuid, uuidOf } from "../http/uuid.ts";
 
 /**
  * The thread of a context. A UUID is the thread's own id; any other text, which callers are free to choose, leads to the
- * same UUID each time (version 8, of its SHA-256): a user's own, so that users may choose the same.
+ * same UUID each time: a user's own, so that users may choose the same.
  */
 export function threadIdOf(contextId: string, user?: string): string {
-  if (UUID.test(contextId)) return contextId.toLowerCase();
-  const text = user === undefined ? contextId : JSON.stringify([user, contextId]);
-  const bytes = createHash("sha256").update(`a2a context ${text}`).digest().subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  if (isUuid(contextId)) return contextId.toLowerCase();
+  return uuidOf(`a2a context ${user === undefined ? contextId : JSON.stringify([user, contextId])}`);
 }
 
 export const taskIdOf = (threadId: string, firstRunId: string): string => `${threadId}:${firstRunId}`;
@@ -21,7 +15,7 @@ export const taskIdOf = (threadId: string, firstRunId: string): string => `${thr
 /** The thread and the first run that a task id names; undefined when it cannot be one of ours. */
 export function readTaskId(id: string): { threadId: string; runId: string } | undefined {
   const [threadId = "", runId = "", ...more] = id.split(":");
-  return UUID.test(threadId) && UUID.test(runId) && more.length === 0
+  return isUuid(threadId) && isUuid(runId) && more.length === 0
     ? { threadId: threadId.toLowerCase(), runId: runId.toLowerCase() }
     : undefined;
 }

@@ -1,8 +1,8 @@
 /** The default assistant of each deployed graph: what a graph id stands for wherever an assistant id is expected. */
 import { env } from "cloudflare:workers";
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { graphs } from "../graphs/index.ts";
+import { uuidv5 } from "../http/uuid.ts";
 
 /** The namespace that both official servers use: literally this, not one of RFC 4122's. */
 const NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
@@ -28,15 +28,8 @@ export const graphIds = (): string[] => Object.keys(graphs);
 /** The graph for those who name none: the one called `agent`, or the registry's first. */
 export const defaultGraphId: string = "agent" in graphs ? "agent" : (graphIds()[0] ?? "");
 
-/** The id of a graph's default assistant: a version 5 UUID (RFC 9562) of the graph id. */
-export function defaultAssistantId(graphId: string): string {
-  const hash = createHash("sha1");
-  hash.update(Buffer.from(NAMESPACE.replaceAll("-", ""), "hex"));
-  const bytes = hash.update(graphId).digest().subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
+/** The id of a graph's default assistant. */
+export const defaultAssistantId = (graphId: string): string => uuidv5(NAMESPACE, graphId);
 
 const known = new Map<string, string>();
 

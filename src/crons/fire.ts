@@ -4,8 +4,8 @@
  * and a message that comes twice or is lost, change nothing: each due time starts one run.
  */
 import { type Database, database } from "../db/client.ts";
-import { uuidOf } from "../http/ids.ts";
 import { toProblem } from "../http/problem.ts";
+import { uuidOf } from "../http/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,

@@ -1,7 +1,21 @@
+/** UUIDs (RFC 9562): in order of time, made from a text, and told from other texts. */
+import { createHash } from "node:crypto";
+import { UUID_REGEX } from "valibot";
+
+/** Whether the text is a UUID of any version, in either case. */
+export function isUuid(text: string): boolean {
+  return UUID_REGEX.test(text);
+}
+
+/** 32 hexadecimal digits with the dashes of a UUID. */
+export function dashed(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+}
+
 let last = 0;
 let counter = 0;
 
-/** A version 7 UUID (RFC 9562): milliseconds first, and within one millisecond still in order. */
+/** A version 7 UUID: milliseconds first, and within one millisecond still in order. */
 export function uuidv7(now = Date.now()): string {
   counter = now <= last ? counter + 1 : crypto.getRandomValues(new Uint16Array(1))[0]! & 0x3ff;
   if (counter > 0xfff) {
@@ -11,8 +25,23 @@ export function uuidv7(now = Date.now()): string {
   last = Math.max(last, now);
   const random = crypto.getRandomValues(new Uint8Array(8));
   random[0] = (random[0]! & 0x3f) | 0x80;
-  const tail = Buffer.from(random).toString("hex");
   const head = last.toString(16).padStart(12, "0");
-  const mid = (0x7000 | counter).toString(16);
-  return `${head.slice(0, 8)}-${head.slice(8)}-${mid}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  return dashed(head + (0x7000 | counter).toString(16) + Buffer.from(random).toString("hex"));
+}
+
+/** A version 8 UUID that is always the same for the same text, and that nobody can guess without it. */
+export function uuidOf(text: string): string {
+  return ofHash(createHash("sha256").update(text).digest(), 8);
+}
+
+/** The version 5 UUID of a name in a namespace, which is itself a UUID. */
+export function uuidv5(namespace: string, name: string): string {
+  const hash = createHash("sha1").update(Buffer.from(namespace.replaceAll("-", ""), "hex"));
+  return ofHash(hash.update(name).digest(), 5);
+}
+
+function ofHash(bytes: Buffer, version: number): string {
+  bytes[6] = (bytes[6]! & 0x0f) | (version << 4);
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return dashed(bytes.toString("hex"));
 }

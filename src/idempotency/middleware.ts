@@ -7,10 +7,9 @@ import { createHash } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
 import { seal, unseal } from "../auth/seal.ts";
 import { database } from "../db/client.ts";
-import { uuidOf } from "../http/ids.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { uuidv7 } from "../http/uuid.ts";
+import { uuidOf, uuidv7 } from "../http/uuid.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 

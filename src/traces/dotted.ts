@@ -1,4 +1,5 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
+import { isUuid } from "../http/uuid.ts";
 
 export interface Segment {
   /** Microseconds since the epoch. */
@@ -8,7 +9,6 @@ export interface Segment {
 
 const SEGMENT =
   /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Nothing real is nested deeper; the text is stored with every run. */
 const MAX_DEPTH = 200;
@@ -46,7 +46,7 @@ export function segment(start: number, id: string): string {
 }
 
 export function asUuid(value: unknown): string | undefined {
-  return typeof value === "string" && UUID.test(value) ? value.toLowerCase() : undefined;
+  return typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined;
 }
 
 /** The time inside a UUIDv7, microseconds; undefined for other ids. */

@@ -7,13 +7,12 @@ import { database } from "../db/client.ts";
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
+import { isUuid } from "../http/uuid.ts";
 import { readJson } from "../http/validate.ts";
 import { threadStub } from "../threads/rpc.ts";
 import { authorize, containsJson, type Filter } from "./authorize.ts";
 
 export type Json = Record<string, unknown>;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export class Call {
   readonly principal: Principal;
@@ -72,7 +71,7 @@ export class Call {
     const metadata = await this.thread(threadId);
     if (metadata)
       return mustContain(metadata, await this.allowed("threads", action, { thread_id: threadId }), "Thread");
-    if (!UUID.test(threadId)) return;
+    if (!isUuid(threadId)) return;
     const value = { thread_id: threadId, metadata: {}, if_exists: "do_nothing" };
     await this.allowed("threads", "create", value);
     const stub = threadStub(this.c.env, this.principal.workspaceId, threadId);

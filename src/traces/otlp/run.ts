@@ -1,4 +1,5 @@
 /** From a span to a run of a trace, as the LangSmith platform maps it (reference: tracing, section 2.7). */
+import { dashed } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { isObject } from "../../http/json.ts";
 import { CONTENT_EVENT, inputsOf, outputsOf, parsed } from "./messages.ts";
@@ -50,7 +51,7 @@ export function runOfSpan(
   const isRoot = parentId === undefined;
   return {
     id: runIdOf(span),
-    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? uuidOf(span.traceId),
+    trace_id: asUuid(attributes["langsmith.trace.id"]) ?? dashed(span.traceId),
     parent_run_id: parentId,
     dotted_order: text(attributes["langsmith.span.dotted_order"]),
     is_root: isRoot && attributes["langsmith.span.dotted_order"] === undefined ? true : undefined,
@@ -93,11 +94,7 @@ function parentOf({ parentSpanId, attributes }: OtlpSpan, runIds: Map<string, st
 
 /** `00000000-0000-0000-XXXX-XXXXXXXXXXXX` from the 8 bytes of a span id. */
 function spanUuid(hex: string): string {
-  return `00000000-0000-0000-${hex.slice(0, 4)}-${hex.slice(4, 16)}`;
-}
-
-function uuidOf(hex: string): string {
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
+  return dashed(hex.padStart(32, "0"));
 }
 
 function nameOf({ attributes, name }: OtlpSpan): string {
