@@ -16,6 +16,7 @@ import {
   type SQL,
   sql,
 } from "drizzle-orm";
+import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { passes } from "./filter.ts";
@@ -240,11 +241,8 @@ async function byMeaning(
     if (page.length < VECTOR_PAGE) break;
   }
   const ranked = best.ranked().slice(offset, offset + limit);
-  const rows = await db
-    .select()
-    .from(storeItems)
-    .where(isOneOf(ranked.map(({ id }) => id)))
-    .all();
+  const ids = ranked.map(({ id }) => id);
+  const rows = await db.select().from(storeItems).where(among(storeItems.id, ids)).all();
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ranked.flatMap(({ id, score }) => {
     const row = byId.get(id);
@@ -254,17 +252,12 @@ async function byMeaning(
 
 /** A read puts the end of an item's time off by its whole TTL. */
 async function refresh(db: Database, rows: Row[]): Promise<void> {
-  const timed = rows.filter(({ ttlMinutes }) => ttlMinutes !== null);
+  const timed = rows.filter(({ ttlMinutes }) => ttlMinutes !== null).map(({ id }) => id);
   if (timed.length === 0) return;
   await db
     .update(storeItems)
     .set({ expiresAt: sql`${Date.now()} + ${storeItems.ttlMinutes} * ${MINUTE}` })
-    .where(isOneOf(timed.map(({ id }) => id)));
-}
-
-/** One bound parameter however many ids: D1 binds at most 100. */
-function isOneOf(ids: number[]): SQL {
-  return sql`${storeItems.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+    .where(among(storeItems.id, timed));
 }
 
 function alive(): SQL | undefined {

@@ -1,5 +1,6 @@
 /** D1: projects and the projection of which days hold runs. */
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, max, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, isNotNull, isNull, lte, max, type SQL, sql } from "drizzle-orm";
+import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { projects, tracePartitions } from "../db/schema.ts";
 
@@ -46,12 +47,7 @@ export async function listWorkspacePartitions(
   return db
     .select()
     .from(tracePartitions)
-    .where(
-      and(
-        ofProject(workspaceId, where.projectId),
-        where.days === undefined ? undefined : inArray(tracePartitions.day, where.days),
-      ),
-    )
+    .where(and(ofProject(workspaceId, where.projectId), where.days && among(tracePartitions.day, where.days)))
     .orderBy(desc(tracePartitions.day), desc(tracePartitions.lastRunStartTime))
     .limit(limit)
     .all();
@@ -133,10 +129,10 @@ export async function listProjects(db: Database, workspaceId: string, wanted: Pr
     .where(
       and(
         eq(projects.workspaceId, workspaceId),
-        id && inArray(projects.id, id),
+        id && among(projects.id, id),
         name === undefined ? undefined : eq(projects.name, name),
         name_contains === undefined ? undefined : sql`instr(lower(${projects.name}), lower(${name_contains})) > 0`,
-        reference_dataset && inArray(projects.referenceDatasetId, reference_dataset),
+        reference_dataset && among(projects.referenceDatasetId, reference_dataset),
         reference_free === undefined
           ? undefined
           : reference_free

@@ -176,6 +176,18 @@ describe("feedback", () => {
     expect(await keys("&min_created_at=2026-11-20T16:00:01Z&max_created_at=2026-11-20T17:59:59Z")).toEqual([]);
     expect((await own.fetch("/feedback?min_created_at=yesterday")).status).toBe(422);
   });
+
+  it("is found among as many runs as are named", async () => {
+    const others = Array.from({ length: 90 }, () => `run=${crypto.randomUUID()}`).join("&");
+    const listed = await caller.fetch(`/feedback?${others}&run=${root.id}`);
+    expect(await listed.json()).toMatchObject([{ id: feedbackId }]);
+  });
+});
+
+it("projects are found among as many ids and datasets as are named", async () => {
+  const ids = (name: string) => Array.from({ length: 90 }, () => `${name}=${crypto.randomUUID()}`).join("&");
+  const found = await caller.fetch(`/sessions?${ids("id")}&${ids("reference_dataset")}`);
+  expect([found.status, await found.json()]).toEqual([200, []]);
 });
 
 it("a run that ends in the millisecond of its beginning took no less than nothing", async () => {
@@ -189,7 +201,7 @@ it("a run that ends in the millisecond of its beginning took no less than nothin
   expect(await names(own, { session: [project], filter: "lt(latency, 0)" })).toEqual([]);
   expect(await names(own, { session: [project], filter: "eq(latency, 0)" })).toEqual(["step"]);
   const groups = await own.fetch("/api/v2/runs/query", {
-    body: { project_ids: [project], selects: ["LATENCY_SECONDS"] },
+    body: { project_ids: [project], selects: ["LATENCY_SECONDS"], min_start_time: "2026-11-20T00:00:00Z" },
   });
   expect(await groups.json()).toMatchObject({ items: [{ latency_seconds: 0 }] });
 });

@@ -1,5 +1,6 @@
 /** D1: where each feedback lies. */
-import { and, desc, eq, gte, inArray, isNotNull, isNull, lte } from "drizzle-orm";
+import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
+import { among } from "../../db/among.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
 
@@ -52,10 +53,10 @@ export async function listPlaces(db: Database, workspaceId: string, wanted: Feed
     .where(
       and(
         eq(feedbackPlaces.workspaceId, workspaceId),
-        run && inArray(feedbackPlaces.runId, run.slice(0, 40)),
-        session && inArray(feedbackPlaces.projectId, session.slice(0, 20)),
-        key && inArray(feedbackPlaces.key, key.slice(0, 15)),
-        source && inArray(feedbackPlaces.source, source.slice(0, 10)),
+        run && among(feedbackPlaces.runId, run),
+        session && among(feedbackPlaces.projectId, session),
+        key && among(feedbackPlaces.key, key),
+        source && among(feedbackPlaces.source, source),
         has_comment === undefined ? undefined : eq(feedbackPlaces.hasComment, has_comment),
         has_score === undefined ? undefined : eq(feedbackPlaces.hasScore, has_score),
         min_created_at === undefined ? undefined : gte(feedbackPlaces.createdAt, min_created_at),

@@ -1,5 +1,6 @@
 /** D1: the links for feedback without a key, and what feedback of a key may be. */
-import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
+import { among } from "../../db/among.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackConfigs, feedbackTokens } from "../../db/schema.ts";
 
@@ -96,7 +97,7 @@ export async function listConfigs(
     .where(
       and(
         eq(feedbackConfigs.workspaceId, workspaceId),
-        keys && inArray(feedbackConfigs.key, sql`(SELECT value FROM json_each(${JSON.stringify(keys)}))` as never),
+        keys && among(feedbackConfigs.key, keys),
         nameContains === undefined
           ? undefined
           : sql`instr(lower(${feedbackConfigs.key}), ${nameContains.toLowerCase()}) > 0`,
