@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import { deleteCronsOf } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { page } from "../http/paging.ts";
+import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -79,12 +79,7 @@ export const assistants = new Hono<App>()
       sortOrder: sort_order ?? "desc",
     });
     const { items, headers } = page(rows, limit, offset);
-    if (!select) return c.json(items, 200, headers);
-    return c.json(
-      items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]]))),
-      200,
-      headers,
-    );
+    return c.json(selected(items, select), 200, headers);
   })
   .post("/count", describeRoute({ tags, summary: "Count assistants" }), body(CountAssistants), async (c) => {
     const { graph_id, ...filter } = c.req.valid("json");

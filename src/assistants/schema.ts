@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonFilter, JsonObject } from "../http/json.ts";
-import { Flag, optional } from "../http/fields.ts";
+import { Flag, optional, paging } from "../http/fields.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const name = v.pipe(v.string(), v.maxLength(1000));
@@ -14,10 +14,6 @@ const Config = v.pipe(
   }),
   v.metadata({ description: "LangGraph run configuration" }),
 );
-
-/** A page of results: 1 to 1,000 of them. */
-const limit = optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)));
-const offset = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
 
 export const CreateAssistant = v.object({
   graph_id: graphId,
@@ -56,8 +52,7 @@ const FIELDS = [
 
 export const SearchAssistants = v.object({
   ...filter,
-  limit,
-  offset,
+  ...paging,
   sort_by: optional(v.picklist(["assistant_id", "created_at", "updated_at", "name", "graph_id"])),
   sort_order: optional(
     v.pipe(
@@ -71,7 +66,7 @@ export const SearchAssistants = v.object({
 
 export const CountAssistants = v.object(filter);
 
-export const ListVersions = v.object({ metadata: optional(JsonFilter), limit, offset });
+export const ListVersions = v.object({ metadata: optional(JsonFilter), ...paging });
 
 export const ActivateVersion = v.object({ version: v.pipe(v.number(), v.integer(), v.minValue(1)) });
 

@@ -3,17 +3,14 @@ import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
+import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import { type AuditRow, listAudit } from "./store.ts";
 
-const count = (max: number) =>
-  v.pipe(v.string(), v.digits(), v.transform(Number), v.number(), v.integer(), v.maxValue(max));
-
 const AuditLogQuery = v.object({
-  limit: v.optional(v.pipe(count(1000), v.minValue(1)), "100"),
-  offset: v.optional(count(1_000_000), "0"),
+  ...pagingQuery(1000),
   action: v.optional(v.pipe(v.string(), v.maxLength(100))),
 });
 

@@ -5,7 +5,7 @@ import type * as v from "valibot";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { page } from "../http/paging.ts";
+import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -72,12 +72,7 @@ export const crons = new Hono<App>()
       sortOrder: sort_order ?? "desc",
     });
     const { items, headers } = page(rows.map(shown), limit, offset);
-    if (!select) return c.json(items, 200, headers);
-    return c.json(
-      items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]]))),
-      200,
-      headers,
-    );
+    return c.json(selected(items, select), 200, headers);
   })
   .post("/count", describeRoute({ tags, summary: "Count crons" }), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");

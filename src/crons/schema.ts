@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { optional } from "../http/fields.ts";
+import { optional, paging } from "../http/fields.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { RunCreate } from "../threads/schema.ts";
 import { nextDue } from "./schedule.ts";
@@ -58,7 +58,7 @@ const filter = {
   metadata: optional(JsonFilter),
 };
 
-export const FIELDS = [
+const FIELDS = [
   "cron_id",
   "assistant_id",
   "thread_id",
@@ -78,8 +78,7 @@ export const FIELDS = [
 export const SearchCrons = v.object({
   ...filter,
   enabled: optional(v.boolean()),
-  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
-  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  ...paging,
   sort_by: optional(
     v.picklist(["cron_id", "assistant_id", "thread_id", "next_run_date", "end_time", "created_at", "updated_at"]),
   ),

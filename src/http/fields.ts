@@ -10,6 +10,39 @@ export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S)
     ),
   );
 
+/** `limit` and `offset` of a list, in a body. */
+export const paging = {
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+};
+
+/** A whole number in the query string. */
+export const whole = (least: number, most = 999_999_999) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, "expected a whole number"),
+    v.transform(Number),
+    v.minValue(least),
+    v.maxValue(most),
+  );
+
+/** `limit` and `offset` of a list, in the query string. */
+export const pagingQuery = (most: number) => ({
+  limit: v.optional(whole(1, most), "100"),
+  offset: v.optional(whole(0), "0"),
+});
+
+/** A parameter of the query string that may be repeated. */
+export const many = <S extends v.GenericSchema>(item: S) =>
+  v.optional(
+    v.pipe(
+      v.unknown(),
+      v.transform((given) => (Array.isArray(given) ? given : [given])),
+      v.array(item),
+      v.maxLength(100),
+    ),
+  );
+
 /** A yes or no in the query string, in any spelling that the JavaScript and Python clients send. */
 export const Flag = v.pipe(
   v.string(),

@@ -1,5 +1,11 @@
 /** Offset paging as the Agent Server's clients read it: `X-Pagination-Total` and `X-Pagination-Next`. */
 
+/** The items with the fields that are asked for; with all of them when none are named. */
+export function selected<T extends object>(items: T[], select: (keyof T)[] | undefined): Partial<T>[] {
+  if (!select) return items;
+  return items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]])) as Partial<T>);
+}
+
 /** Ask the store for `limit + 1` rows; this cuts the page and tells the client whether more exist. */
 export function page<T>(rows: T[], limit: number, offset: number): { items: T[]; headers: Record<string, string> } {
   const items = rows.slice(0, limit);

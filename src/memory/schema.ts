@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonObject, JsonFilter } from "../http/json.ts";
-import { Flag, optional } from "../http/fields.ts";
+import { Flag, optional, paging } from "../http/fields.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
 
 const label = v.pipe(
@@ -58,14 +58,10 @@ function isKnown([operator, operand]: [string, unknown]): boolean {
   return /^\$[gl]te?$/.test(operator) ? ["number", "string"].includes(typeof operand) : true;
 }
 
-const limit = (most: number) => optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most)));
-const offset = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
-
 export const SearchItemsBody = v.object({
   namespace_prefix: namespace,
   filter: optional(filter),
-  limit: limit(1000),
-  offset,
+  ...paging,
   query: optional(v.pipe(v.string(), v.maxLength(10_000))),
   refresh_ttl: optional(v.boolean()),
 });
@@ -74,6 +70,5 @@ export const ListNamespacesBody = v.object({
   prefix: optional(namespace),
   suffix: optional(namespace),
   max_depth: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-  limit: limit(1000),
-  offset,
+  ...paging,
 });

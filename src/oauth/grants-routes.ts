@@ -4,6 +4,7 @@ import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -11,18 +12,12 @@ import { query } from "../http/validate.ts";
 import { findGrant, listGrants, revokeGrant } from "./store.ts";
 
 const tags = ["OAuth"];
-const whole = v.pipe(v.string(), v.digits(), v.transform(Number), v.maxValue(1_000_000));
-
-const GrantsQuery = v.object({
-  limit: v.optional(v.pipe(whole, v.minValue(1), v.maxValue(1000)), "100"),
-  offset: v.optional(whole, "0"),
-});
 
 export const grants = new Hono<App>()
   .get(
     "/grants",
     describeRoute({ tags, summary: "Applications that people gave access to this workspace" }),
-    query(GrantsQuery),
+    query(v.object(pagingQuery(1000))),
     async (c) => {
       const { limit, offset } = c.req.valid("query");
       const rows = await listGrants(database(c.env.DB), c.get("principal").workspaceId, limit + 1, offset);

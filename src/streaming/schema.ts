@@ -1,5 +1,6 @@
 /** Shapes of the streaming protocol. Members that are not known are let through: clients of many ages call. */
 import * as v from "valibot";
+import { pagingQuery } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
@@ -97,9 +98,4 @@ export const Bootstrap = v.object({
   assistant_id: v.nullish(name),
 });
 
-const digits = (most: number) =>
-  v.pipe(v.string(), v.regex(/^\d{1,9}$/, "must be a number"), v.transform(Number), v.maxValue(most));
-export const ThreadsQuery = v.object({
-  limit: v.optional(v.pipe(digits(1_000), v.minValue(1)), "100"),
-  offset: v.optional(digits(1_000_000_000), "0"),
-});
+export const ThreadsQuery = v.object(pagingQuery(1_000));

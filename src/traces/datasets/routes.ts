@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
-import { optional } from "../../http/fields.ts";
+import { optional, pagingQuery } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -20,14 +20,11 @@ const CreateDataset = v.looseObject({
   data_type: optional(v.picklist(["kv", "llm", "chat"])),
   metadata: optional(v.record(v.string(), v.unknown())),
 });
-const number = (max: number, fallback: number) =>
-  v.optional(v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number), v.maxValue(max)), String(fallback));
 const ListDatasets = v.object({
   id: v.optional(Uuid),
   name: v.optional(v.string()),
   name_contains: v.optional(v.string()),
-  limit: number(100, 100),
-  offset: number(1_000_000, 0),
+  ...pagingQuery(100),
 });
 const DatasetId = v.object({ dataset_id: Uuid });
 

@@ -1,10 +1,7 @@
 import * as v from "valibot";
-import { microsFromIso } from "../time.ts";
+import { Flag, many, pagingQuery } from "../../http/fields.ts";
+import { Time, Uuid } from "../query/schema.ts";
 
-/** Python leaves the zone out, and means UTC. */
-const isTime = (text: string) => microsFromIso(text) !== undefined;
-
-const uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 const scalar = v.union([v.number(), v.boolean()]);
 const value = v.union([
   v.number(),
@@ -32,67 +29,44 @@ const key = v.pipe(v.string(), v.minLength(1), v.maxLength(180));
 
 export const CreateFeedback = v.looseObject({
   ...body,
-  id: v.optional(uuid),
+  id: v.optional(Uuid),
   key,
-  run_id: v.nullish(uuid),
-  trace_id: v.nullish(uuid),
-  session_id: v.nullish(uuid),
+  run_id: v.nullish(Uuid),
+  trace_id: v.nullish(Uuid),
+  session_id: v.nullish(Uuid),
   /** The run's start time, which tells its partition. */
   start_time: v.nullish(time),
   created_at: v.nullish(time),
   feedback_source: v.nullish(source),
-  feedback_group_id: v.nullish(uuid),
-  comparative_experiment_id: v.nullish(uuid),
+  feedback_group_id: v.nullish(Uuid),
+  comparative_experiment_id: v.nullish(Uuid),
   extra: v.nullish(v.record(v.string(), v.unknown())),
 });
 
 export const UpdateFeedback = v.looseObject(body);
 
-const many = <S extends v.GenericSchema>(item: S) =>
-  v.optional(
-    v.pipe(
-      v.unknown(),
-      v.transform((given) => (Array.isArray(given) ? given : [given])),
-      v.array(item),
-      v.maxLength(100),
-    ),
-  );
-const flag = v.optional(
-  v.pipe(
-    v.picklist(["true", "false"]),
-    v.transform((text) => text === "true"),
-  ),
-);
-const integer = (min: number, max: number, fallback: number) =>
-  v.optional(
-    v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number), v.minValue(min), v.maxValue(max)),
-    String(fallback),
-  );
-
 /** Milliseconds. */
 const moment = v.optional(
   v.pipe(
-    v.string(),
-    v.check(isTime, "must be a time in ISO 8601"),
-    v.transform((text) => (microsFromIso(text) ?? 0) / 1000),
+    Time,
+    v.transform((micros) => micros / 1000),
   ),
 );
 
 export const ListFeedback = v.object({
-  run: many(uuid),
-  session: many(uuid),
+  run: many(Uuid),
+  session: many(Uuid),
   key: many(v.string()),
   source: many(v.string()),
-  has_comment: flag,
-  has_score: flag,
+  has_comment: v.optional(Flag),
+  has_score: v.optional(Flag),
   level: v.optional(v.picklist(["run", "session"])),
   min_created_at: moment,
   max_created_at: moment,
-  limit: integer(1, 100, 100),
-  offset: integer(0, 1_000_000, 0),
+  ...pagingQuery(100),
 });
 
-export const FeedbackId = v.object({ feedback_id: uuid });
+export const FeedbackId = v.object({ feedback_id: Uuid });
 
 const label = v.pipe(v.string(), v.maxLength(200));
 export const Config = v.pipe(
@@ -123,18 +97,17 @@ export const ConfigKey = v.object({ feedback_key: key });
 export const ListConfigs = v.object({
   key: many(v.string()),
   name_contains: v.optional(v.pipe(v.string(), v.maxLength(180))),
-  limit: integer(1, 100, 100),
-  offset: integer(0, 1_000_000, 0),
+  ...pagingQuery(100),
 });
 
 const count = v.optional(v.pipe(v.number(), v.minValue(0)), 0);
 const CreateToken = v.pipe(
   v.object({
-    run_id: uuid,
+    run_id: Uuid,
     feedback_key: key,
     feedback_config: v.nullish(Config),
     expires_in: v.nullish(v.object({ days: count, hours: count, minutes: count })),
-    expires_at: v.nullish(v.pipe(v.string(), v.check(isTime, "must be a time in ISO 8601"))),
+    expires_at: v.nullish(Time),
   }),
   v.check(
     ({ expires_in, expires_at }) => expires_in == null || expires_at == null,
@@ -144,8 +117,8 @@ const CreateToken = v.pipe(
 export type CreateToken = v.InferOutput<typeof CreateToken>;
 /** One, or a list of them. */
 export const CreateTokens = v.union([CreateToken, v.pipe(v.array(CreateToken), v.minLength(1), v.maxLength(50))]);
-export const ListTokens = v.object({ run_id: uuid, limit: integer(1, 100, 100), offset: integer(0, 1_000_000, 0) });
-export const TokenParam = v.object({ token: uuid });
+export const ListTokens = v.object({ run_id: Uuid, ...pagingQuery(100) });
+export const TokenParam = v.object({ token: Uuid });
 
 /** What the holder of a link gives. */
 export const Given = v.object({

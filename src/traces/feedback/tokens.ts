@@ -7,7 +7,6 @@ import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
 import { Problem } from "../../http/problem.ts";
-import { microsFromIso } from "../time.ts";
 import { createFeedback } from "./create.ts";
 import { type CreateToken, type Given } from "./schema.ts";
 import { findConfig, findToken, saveTokens, type TokenRow, tokensOfRun } from "./token-store.ts";
@@ -71,10 +70,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
 /** When a link asked for in this way expires. 422 when that is not ahead, or more than a year off. */
 export function expiryOf({ expires_in, expires_at }: CreateToken, now: number): number {
   const { days, hours, minutes } = expires_in ?? { days: 0, hours: 0, minutes: VALID_MINUTES };
-  const end =
-    expires_at == null
-      ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS
-      : (microsFromIso(expires_at) ?? 0) / 1000;
+  const end = expires_at == null ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS : expires_at / 1000;
   if (end > now && end <= now + MOST_MINUTES * MINUTE_MS) return Math.floor(end);
   throw new Problem(422, "A link must expire after now, and within 366 days.");
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { optional } from "../../http/fields.ts";
+import { optional, paging, whole } from "../../http/fields.ts";
 import { microsFromIso } from "../time.ts";
 
 export const Uuid = v.pipe(v.string(), v.uuid("expected a UUID"), v.toLowerCase());
@@ -78,8 +78,7 @@ export const GroupRuns = v.looseObject({
   filter: optional(Filter),
   start_time: optional(Time),
   end_time: optional(Time),
-  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
-  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  ...paging,
 });
 
 export const QueryThreads = v.looseObject({
@@ -99,7 +98,7 @@ export const QueryThreadTraces = v.object({
   selects: v.optional(list),
   "selects[]": v.optional(list),
   cursor: v.optional(v.string()),
-  page_size: v.optional(v.pipe(v.string(), v.regex(/^\d{1,4}$/), v.transform(Number), v.minValue(1), v.maxValue(1000))),
+  page_size: v.optional(whole(1, 1000)),
 });
 
 export const ThreadId = v.object({ thread_id: v.pipe(v.string(), v.maxLength(500)) });
