@@ -71,6 +71,8 @@ export const feedbackPlaces = sqliteTable(
     runId: text("run_id"),
     key: text("key").notNull(),
     source: text("source").notNull(),
+    /** Who gave it, as its source says. */
+    userId: text("user_id"),
     hasScore: integer("has_score", { mode: "boolean" }).notNull(),
     hasComment: integer("has_comment", { mode: "boolean" }).notNull(),
     createdAt: integer("created_at").notNull(),

@@ -177,6 +177,24 @@ describe("feedback", () => {
     expect((await own.fetch("/feedback?min_created_at=yesterday")).status).toBe(422);
   });
 
+  it("is listed by who gave it", async () => {
+    const own = await newCaller();
+    const run = sentRun(NOON);
+    await sendMultipart(own, runParts("post", run));
+    for (const user_id of ["ann", "bob", undefined]) {
+      const feedback_source = { type: "app", user_id };
+      await own.fetch("/feedback", { body: { run_id: run.id, key: user_id ?? "nobody", feedback_source } });
+    }
+    const keys = async (query: string) => {
+      const listed = await (await own.fetch(`/feedback?${query}`)).json<{ key: string }[]>();
+      return listed.map(({ key }) => key).sort();
+    };
+    expect(await keys("source=app")).toEqual(["ann", "bob", "nobody"]);
+    expect(await keys("user=ann")).toEqual(["ann"]);
+    expect(await keys("user=ann&user=bob&user=eve")).toEqual(["ann", "bob"]);
+    expect(await keys("user=eve")).toEqual([]);
+  });
+
   it("is found among as many runs as are named", async () => {
     const others = Array.from({ length: 90 }, () => `run=${crypto.randomUUID()}`).join("&");
     const listed = await caller.fetch(`/feedback?${others}&run=${root.id}`);

@@ -39,6 +39,7 @@ export function listed(feedback: StoredFeedback) {
     runId: feedback.run_id,
     key: feedback.key,
     source: feedback.feedback_source.type,
+    userId: feedback.feedback_source.user_id ?? null,
     hasScore: feedback.score !== null,
     hasComment: feedback.comment !== null,
     createdAt: Date.parse(feedback.created_at),

@@ -58,6 +58,7 @@ export const ListFeedback = v.object({
   session: many(Uuid),
   key: many(v.string()),
   source: many(v.string()),
+  user: many(v.string()),
   has_comment: v.optional(Flag),
   has_score: v.optional(Flag),
   level: v.optional(v.picklist(["run", "session"])),

@@ -11,6 +11,7 @@ export interface FeedbackWanted {
   session?: string[];
   key?: string[];
   source?: string[];
+  user?: string[];
   has_comment?: boolean;
   has_score?: boolean;
   level?: "run" | "session";
@@ -22,13 +23,13 @@ export interface FeedbackWanted {
 }
 
 export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
-  const { key, source, hasScore, hasComment } = row;
+  const { key, source, userId, hasScore, hasComment } = row;
   await db
     .insert(feedbackPlaces)
     .values(row)
     .onConflictDoUpdate({
       target: [feedbackPlaces.workspaceId, feedbackPlaces.id],
-      set: { key, source, hasScore, hasComment },
+      set: { key, source, userId, hasScore, hasComment },
     });
 }
 
@@ -46,7 +47,7 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
 
 /** Newest first. */
 export async function listPlaces(db: Database, workspaceId: string, wanted: FeedbackWanted): Promise<FeedbackPlace[]> {
-  const { run, session, key, source, has_comment, has_score, level, min_created_at, max_created_at } = wanted;
+  const { run, session, key, source, user, has_comment, has_score, level, min_created_at, max_created_at } = wanted;
   return db
     .select()
     .from(feedbackPlaces)
@@ -57,6 +58,7 @@ export async function listPlaces(db: Database, workspaceId: string, wanted: Feed
         session && among(feedbackPlaces.projectId, session),
         key && among(feedbackPlaces.key, key),
         source && among(feedbackPlaces.source, source),
+        user && among(feedbackPlaces.userId, user),
         has_comment === undefined ? undefined : eq(feedbackPlaces.hasComment, has_comment),
         has_score === undefined ? undefined : eq(feedbackPlaces.hasScore, has_score),
         min_created_at === undefined ? undefined : gte(feedbackPlaces.createdAt, min_created_at),

@@ -1,0 +1,1 @@
+ALTER TABLE `feedback_places` ADD `user_id` text;
