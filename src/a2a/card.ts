@@ -1,12 +1,15 @@
 /** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
 import { SCOPES } from "../auth/principal.ts";
 import type { Assistant } from "../assistants/store.ts";
-import { DEFAULT_MODES, settingsOf } from "./modes.ts";
+import { type Modes, settingsOf } from "./modes.ts";
 
 type Json = Record<string, unknown>;
 
 /** What a card tells of an assistant. */
-export type Described = Pick<Assistant, "assistant_id" | "graph_id" | "name" | "description" | "metadata" | "version">;
+export type Described = Pick<
+  Assistant,
+  "assistant_id" | "graph_id" | "name" | "description" | "metadata" | "version"
+> & { modes: Modes };
 
 /** How callers prove who they are, in 1.0's words. */
 function securityOf1(origin: string) {
@@ -52,15 +55,15 @@ const flow = (origin: string) => ({
 
 /** What both generations have in common. */
 function common(assistant: Described): Json {
-  const { name, graph_id, version } = assistant;
-  const { input_modes, output_modes, skills } = settingsOf(assistant);
+  const { name, graph_id, version, modes } = assistant;
+  const { skills } = settingsOf(assistant);
   const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
   return {
     name,
     description,
     version: `${version}.0.0`,
-    defaultInputModes: input_modes ?? DEFAULT_MODES,
-    defaultOutputModes: output_modes ?? DEFAULT_MODES,
+    defaultInputModes: modes.input,
+    defaultOutputModes: modes.output,
     skills: skills ?? [{ id: graph_id, name, description, tags: [graph_id] }],
   };
 }

@@ -11,6 +11,7 @@ import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import type { Call } from "./call.ts";
 import { card1, type Described, hybridCard } from "./card.ts";
+import { modesOf } from "./modes.ts";
 import { publicKeys, signed } from "./sign.ts";
 
 /** Seconds that a card may be kept. */
@@ -18,18 +19,19 @@ const MAX_AGE = 300;
 
 const speaks1 = (c: Context<App>) => /^1(\.|$)/.test(c.req.header("a2a-version")?.trim() ?? "");
 
+/** An assistant as anybody may read it, and when it last changed. */
 async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
   const id = assistantIdOf(idOrGraphId);
   // Each workspace has its own default assistant; what anybody may read of it is what the deployment says.
   const standard = defaultAssistants().find((one) => one.id === id);
   if (standard) {
-    const { graphId } = standard;
-    const card = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
-    return { card, changed: 0 };
+    const { graphId, config, context } = standard;
+    const own = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
+    return { card: { ...own, modes: await modesOf({ ...own, config, context }, c.env) }, changed: 0 };
   }
   const found = await findAnywhere(database(c.env.DB), id);
   if (!found) throw new Problem(404, "No agent of this id.");
-  return { card: found, changed: Date.parse(found.updated_at) };
+  return { card: { ...found, modes: await modesOf(found, c.env) }, changed: Date.parse(found.updated_at) };
 }
 
 async function cardResponse(c: Context<App>, id: string): Promise<Response> {
@@ -59,7 +61,8 @@ async function etag(text: string): Promise<string> {
 /** The card for callers with a credential: the assistant as their own workspace has it. */
 export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
   const origin = originOf(c);
-  return signed(generation === "0.3" ? hybridCard(assistant, origin) : card1(assistant, origin), c.env, origin);
+  const card = { ...assistant, modes: await modesOf(assistant, c.env) };
+  return signed(generation === "0.3" ? hybridCard(card, origin) : card1(card, origin), c.env, origin);
 }
 
 const doc = (summary: string) => describeRoute({ tags: ["A2A"], summary });

@@ -1,11 +1,12 @@
 /** Which media types an assistant takes and gives: advertised by its card; where its metadata names them, also kept. */
 import * as v from "valibot";
+import { hasMessages, type OfGraph } from "../assistants/graph.ts";
 import type { Assistant } from "../assistants/store.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
 import type { Part } from "./types.ts";
 
-const Modes = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1));
+const Types = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1));
 const Skill = v.object({
   id: v.string(),
   name: v.string(),
@@ -16,8 +17,8 @@ const Skill = v.object({
 
 /** `metadata.a2a` of an assistant. A member that does not fit is as if it were absent. */
 export const Settings = v.object({
-  input_modes: v.fallback(v.optional(Modes), undefined),
-  output_modes: v.fallback(v.optional(Modes), undefined),
+  input_modes: v.fallback(v.optional(Types), undefined),
+  output_modes: v.fallback(v.optional(Types), undefined),
   skills: v.fallback(v.optional(v.pipe(v.array(Skill), v.minLength(1))), undefined),
 });
 export type Settings = v.InferOutput<typeof Settings>;
@@ -27,7 +28,19 @@ export function settingsOf({ metadata }: Pick<Assistant, "metadata">): Settings 
   return result.success ? result.output : { input_modes: undefined, output_modes: undefined, skills: undefined };
 }
 
-export const DEFAULT_MODES = ["text/plain", "application/json", "application/octet-stream"];
+export interface Modes {
+  input: string[];
+  output: string[];
+}
+
+const ANY = ["text/plain", "application/json", "application/octet-stream"];
+
+/** The media types of an assistant's card: those that its metadata names, else what its graph's state can hold. */
+export async function modesOf(assistant: Pick<Assistant, "metadata"> & OfGraph, env: Env): Promise<Modes> {
+  const { input_modes, output_modes } = settingsOf(assistant);
+  const input = input_modes ?? ((await hasMessages(assistant, env)) ? ANY : ["application/json"]);
+  return { input, output: output_modes ?? ANY };
+}
 
 function typeOf({ text, data, mediaType }: Part): string {
   if (mediaType) return mediaType;

@@ -4,15 +4,18 @@ import type { Graph } from "../graphs/entry.ts";
 import { Problem } from "../http/problem.ts";
 import type { Assistant } from "./store.ts";
 
+/** What of an assistant makes its graph. */
+export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;
+
 /** The assistant's graph, compiled with the assistant's own configuration. */
-export async function graphOf({ graph_id, config, context }: Assistant, env: Env): Promise<Graph> {
+export async function graphOf({ graph_id, config, context }: OfGraph, env: Env): Promise<Graph> {
   const entry = graphs[graph_id];
   if (!entry) throw new Problem(404, "The graph of this assistant is not deployed any more.");
   return typeof entry === "function" ? entry({ ...config, context }, env) : entry;
 }
 
 /** Whether the graph's state has a `messages` key. True also of a graph that cannot be made: its run says why. */
-export async function hasMessages(assistant: Assistant, env: Env): Promise<boolean> {
+export async function hasMessages(assistant: OfGraph, env: Env): Promise<boolean> {
   const graph = await graphOf(assistant, env).catch(() => undefined);
   return graph === undefined || "messages" in graph.channels;
 }

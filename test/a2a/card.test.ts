@@ -58,6 +58,18 @@ describe("an agent card", () => {
     expect(fallback.skills).toMatchObject([{ id: "actor", tags: ["actor"] }]);
   });
 
+  it("offers what the graph's state can hold: without messages there is no place for text", async () => {
+    const own = await newAssistant({ graph_id: "scales" });
+    const named = await newAssistant({ graph_id: "scales", metadata: { a2a: { input_modes: ["application/cbor"] } } });
+    const modes = async (id: string) => (await read(byQuery(id), now)).card.defaultInputModes;
+    expect(await modes("scales")).toEqual(["application/json"]);
+    expect(await modes(own)).toEqual(["application/json"]);
+    expect(await modes(named)).toEqual(["application/cbor"]);
+    expect(await modes("actor")).toContain("text/plain");
+    const extended = await result(caller, "GetExtendedAgentCard", {}, { agent: "scales" });
+    expect(extended.defaultInputModes).toEqual(["application/json"]);
+  });
+
   it("may be kept, and is not sent again unchanged", async () => {
     const id = await newAssistant({ name: "Cached" });
     const { response } = await read(byQuery(id));
