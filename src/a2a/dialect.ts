@@ -25,7 +25,7 @@ function part(given: Part, generation: Generation): Json {
   return present({ kind: "data", data: isObject(data) ? data : { value: data }, metadata });
 }
 
-export function message(given: Message, generation: Generation): Json {
+function message(given: Message, generation: Generation): Json {
   const { role, parts, ...rest } = given;
   const all = { ...rest, role, parts: parts.map((one) => part(one, generation)) };
   return generation === "0.3"

@@ -16,12 +16,12 @@ const Skill = v.object({
 });
 
 /** `metadata.a2a` of an assistant. A member that does not fit is as if it were absent. */
-export const Settings = v.object({
+const Settings = v.object({
   input_modes: v.fallback(v.optional(Types), undefined),
   output_modes: v.fallback(v.optional(Types), undefined),
   skills: v.fallback(v.optional(v.pipe(v.array(Skill), v.minLength(1))), undefined),
 });
-export type Settings = v.InferOutput<typeof Settings>;
+type Settings = v.InferOutput<typeof Settings>;
 
 export function settingsOf({ metadata }: Pick<Assistant, "metadata">): Settings {
   const result = v.safeParse(Settings, metadata.a2a);

@@ -8,7 +8,7 @@ const CONTEXT_LENGTH = 1_000;
 const PARTS = 1_000;
 
 /** Members in camelCase; ProtoJSON lets callers write snake_case, too. Only the object's own members, not what is inside. */
-export function camel(value: unknown): unknown {
+function camel(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).map(
     ([key, member]) => [key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), member] as const,

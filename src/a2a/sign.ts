@@ -4,7 +4,7 @@ import { FlattenedSign, importJWK, type JWK } from "jose";
 type Json = Record<string, unknown>;
 
 /** RFC 8785: members in the order of their names' UTF-16 units, no white space. JSON.stringify writes the rest as it asks. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
@@ -13,7 +13,7 @@ export function canonical(value: unknown): string {
 }
 
 /** What is signed: protobuf leaves out whatever is a default (empty lists and objects, "", false), and so does every verifier. */
-export function signedForm(card: Json): string {
+function signedForm(card: Json): string {
   const { signatures: _, ...rest } = card;
   return canonical(withoutDefaults(rest));
 }

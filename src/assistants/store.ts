@@ -39,7 +39,7 @@ export interface AssistantFilter {
   name?: string;
 }
 
-export const SORTS = {
+const SORTS = {
   assistant_id: assistants.id,
   created_at: assistants.createdAt,
   updated_at: assistants.updatedAt,

@@ -7,7 +7,7 @@ export type CronRow = typeof crons.$inferSelect;
 export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
 type Json = Record<string, unknown>;
 
-export const SORTS = {
+const SORTS = {
   cron_id: crons.id,
   assistant_id: crons.assistantId,
   thread_id: crons.threadId,

@@ -5,7 +5,7 @@ import { idempotencyKeys } from "../db/schema.ts";
 export type KeyRow = typeof idempotencyKeys.$inferSelect;
 
 /** How long a key's answer is kept, milliseconds. */
-export const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = 24 * 3_600_000;
 /** A request without an answer after this long has died; its key may be taken over. */
 const ABANDONED_MS = 120_000;
 

@@ -9,7 +9,7 @@ import { PAYLOAD_FIELDS, payloadKey } from "./rpc.ts";
 export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
 
 /** Fields that are the same in every run of a partition. */
-export const CONSTANT_FIELDS = ["tenant_id", "session_id", "trace_tier"] as const;
+const CONSTANT_FIELDS = ["tenant_id", "session_id", "trace_tier"] as const;
 export type ConstantField = (typeof CONSTANT_FIELDS)[number];
 
 /** Fields whose values are short, or numbers. */
@@ -100,7 +100,7 @@ export function putLength(bytes: Uint8Array, at: number, length: number): number
 }
 
 /** The texts one by one, null where a run has none. */
-export function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
+function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
   let at = 0;
   for (const length of lengths) {
     if (length < 0) {

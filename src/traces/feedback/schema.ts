@@ -70,7 +70,7 @@ export const ListFeedback = v.object({
 export const FeedbackId = v.object({ feedback_id: Uuid });
 
 const label = v.pipe(v.string(), v.maxLength(200));
-export const Config = v.pipe(
+const Config = v.pipe(
   v.object({
     type: v.picklist(["continuous", "categorical", "freeform"]),
     min: v.nullish(v.number()),

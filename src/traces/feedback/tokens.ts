@@ -11,7 +11,7 @@ import { createFeedback } from "./create.ts";
 import { type CreateToken, type Given } from "./schema.ts";
 import { findConfig, findToken, saveTokens, type TokenRow, tokensOfRun } from "./token-store.ts";
 
-export const TOKENS_PATH = "/api/v1/feedback/tokens";
+const TOKENS_PATH = "/api/v1/feedback/tokens";
 
 const PURPOSE = "feedback token";
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 /** The entries of inputs and outputs that filters find by key and value. */
 
 /** The index limits of LangSmith: 100 entries of 250 characters a run and field. */
-export const MAX_PAIRS = 100;
+const MAX_PAIRS = 100;
 export const MAX_VALUE = 250;
 const MAX_NODES = 2_000;
 

@@ -4,7 +4,7 @@ import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 
 /** A payload past this lies in R2: a SQLite row holds 2 MB, and a run has five of them. */
-export const LARGE_BYTES = 256 * 1024;
+const LARGE_BYTES = 256 * 1024;
 
 /** The write with its payloads placed, after everything large is durably in R2. */
 export async function placePayloads(

@@ -103,7 +103,7 @@ function eventMessages(names: string[], key: string): Reading {
 }
 
 /** A list of objects from attributes such as `prefix.3.a.b`. */
-export function unflatten(attributes: Attributes, prefix: string): Record<string, unknown>[] {
+function unflatten(attributes: Attributes, prefix: string): Record<string, unknown>[] {
   const own = Object.entries(attributes).filter(
     ([name]) => name.startsWith(`${prefix}.`) && /^\d{1,5}\./.test(name.slice(prefix.length + 1)),
   );

@@ -11,7 +11,7 @@ import { dayOf } from "../time.ts";
 const PURPOSE = "trace attachment";
 const VALID_MS = 3_600_000;
 
-export const ATTACHMENTS_PATH = "/api/v1/trace-attachments";
+const ATTACHMENTS_PATH = "/api/v1/trace-attachments";
 
 /** The link to each attachment of these runs; `origin` is the server's own. */
 export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[]) {
