@@ -3,8 +3,9 @@ import type { Database } from "../db/client.ts";
 import { uuidTime } from "./dotted.ts";
 import { tracePartition } from "./rpc.ts";
 import { listWorkspacePartitions } from "./store.ts";
-import { dayOf } from "./time.ts";
+import { DAY_MICROS, dayOf } from "./time.ts";
 
+/** Where a run lies: its partition. */
 export interface Place {
   projectId: string;
   day: string;
@@ -16,7 +17,6 @@ export interface LocateHint {
   start?: number;
 }
 
-const DAY_MICROS = 86_400_000_000;
 /** Ids without a time in them are looked for in this many of the newest partitions. */
 const RECENT = 60;
 const AT_ONCE = 6;

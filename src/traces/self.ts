@@ -3,18 +3,15 @@ import { database } from "../db/client.ts";
 import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
 import { take } from "./ingest/take.ts";
-import { projectByName } from "./projects/resolve.ts";
+import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { type RunTimes, tracePartition } from "./rpc.ts";
 import { findProjectByName } from "./store.ts";
 import { dayOf } from "./time.ts";
 
-/** The project of a deployment's own traces, when it names none. */
-const PROJECT = "default";
-
 /** Where a run's trace goes; undefined when the deployment wants none (TRACE_PROJECT set to nothing). */
 export function ownProject(env: Env, perRun: string | undefined): string | undefined {
   if (env.TRACE_PROJECT === "") return undefined;
-  return perRun || env.TRACE_PROJECT || PROJECT;
+  return perRun || env.TRACE_PROJECT || DEFAULT_PROJECT;
 }
 
 /** Stores trace runs of a workspace. Doing it again changes nothing, so an outbox can repeat it. */

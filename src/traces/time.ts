@@ -1,6 +1,6 @@
 /** Times of traces: whole microseconds since the epoch, as a number (exact up to the year 2255). */
 
-const MICROS_PER_DAY = 86_400_000_000;
+export const DAY_MICROS = 86_400_000_000;
 
 /** `2026-11-20T15:49:54.252002Z` from microseconds. */
 export function isoFromMicros(micros: number): string {
@@ -17,7 +17,7 @@ export function dayOf(micros: number): string {
 /** The first microsecond of a day, and the first one after it. */
 export function dayBounds(day: string): { start: number; end: number } {
   const start = Date.parse(`${day}T00:00:00Z`) * 1000;
-  return { start, end: start + MICROS_PER_DAY };
+  return { start, end: start + DAY_MICROS };
 }
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?$/i;

@@ -2,7 +2,7 @@
 import { isObject } from "../../http/json.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import type { RunWrite } from "../rpc.ts";
-import { inRange, microsFromIso } from "../time.ts";
+import { DAY_MICROS, inRange, microsFromIso } from "../time.ts";
 import { HEAVY_FIELDS, type HeavyField, type Operation } from "./operations.ts";
 import { flattenPairs, preview } from "./pairs.ts";
 import { usageOf } from "./usage.ts";
@@ -113,7 +113,7 @@ function contradictionOf(segments: Segment[], id: string, trace?: string, parent
 /** The partition is the day of dotted_order, so a start_time of another day gives way to it. */
 function consistentStart(stated: number | undefined, segmentStart: number | undefined): number | undefined {
   if (stated === undefined || segmentStart === undefined) return stated ?? segmentStart;
-  const day = (micros: number) => Math.floor(micros / 86_400_000_000);
+  const day = (micros: number) => Math.floor(micros / DAY_MICROS);
   return day(stated) === day(segmentStart) ? stated : segmentStart;
 }
 

@@ -38,10 +38,7 @@ export function selectionCondition(identity: PartitionIdentity, selection: RunSe
     selection;
   if (ids) add("r.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   if (traceId !== undefined) add("r.trace_id = ?", traceId);
-  if (parentRunId !== undefined) {
-    // By the parent's trace, which has an index; the parent may lie in another day's partition.
-    add("r.parent_run_id = ?", parentRunId);
-  }
+  if (parentRunId !== undefined) add("r.parent_run_id = ?", parentRunId);
   if (runType !== undefined) add("r.run_type = ?", runType);
   if (referenceExampleIds)
     add("r.reference_example_id IN (SELECT value FROM json_each(?))", JSON.stringify(referenceExampleIds));

@@ -1,13 +1,13 @@
 /** The partition's tables, and the migrations that make them. */
 
-/**
- * `runs` is narrow, for filters and lists read all of it; what is heavy lies in `payloads` under the same number.
- * Times are microseconds, costs US dollars, lists and objects JSON.
- */
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
 export const CROSSING =
   "is_root = 0 AND substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_time / 1000000, 'unixepoch')";
 
+/**
+ * `runs` is narrow, for filters and lists read all of it; what is heavy lies in `payloads` under the same number.
+ * Times are microseconds, costs US dollars, lists and objects JSON.
+ */
 const MIGRATIONS: { id: string; sql: string }[] = [
   {
     id: "0000_runs",

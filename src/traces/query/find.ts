@@ -1,6 +1,7 @@
 /** Finding runs over projects and days, page by page. */
 import { database } from "../../db/client.ts";
 import { parseFilter } from "../filter/filter.ts";
+import type { Place } from "../locate.ts";
 import {
   type PayloadField,
   PAYLOAD_FIELDS,
@@ -11,7 +12,7 @@ import {
   tracePartition,
 } from "../rpc.ts";
 import { acrossMidnight } from "./midnight.ts";
-import { scopeOf, type ScopedPartition } from "./scope.ts";
+import { scopeOf } from "./scope.ts";
 
 export interface Find {
   projectIds: string[];
@@ -63,8 +64,8 @@ function narrowed(selection: RunSelection, order: "asc" | "desc", after: RunPosi
 }
 
 /** Groups of partitions to ask at once; a day is never split, for its runs have to be sorted together. */
-function wholeDays(scope: ScopedPartition[]): ScopedPartition[][] {
-  const groups: ScopedPartition[][] = [];
+function wholeDays(scope: Place[]): Place[][] {
+  const groups: Place[][] = [];
   for (const partition of scope) {
     const group = groups.at(-1);
     if (group && (group.length < AT_ONCE || group.at(-1)?.day === partition.day)) group.push(partition);
@@ -77,7 +78,7 @@ function wholeDays(scope: ScopedPartition[]): ScopedPartition[][] {
 async function askAll(
   env: Env,
   workspaceId: string,
-  partitions: ScopedPartition[],
+  partitions: Place[],
   { selection, order, after, payloads }: Find,
   limit: number,
 ): Promise<{ runs: QueriedRun[]; cut: boolean }> {

@@ -1,9 +1,9 @@
 /** `trace_filter` and `tree_filter` for traces that span midnight. */
 import { database } from "../../db/client.ts";
+import type { Place } from "../locate.ts";
 import { type RunSelection, tracePartition } from "../rpc.ts";
 import { listPartitions } from "../store.ts";
 import { dayBounds, dayOf } from "../time.ts";
-import type { ScopedPartition } from "./scope.ts";
 
 /**
  * The selection for one partition: with filters on the whole trace, it says what the partitions of the day before and the
@@ -12,7 +12,7 @@ import type { ScopedPartition } from "./scope.ts";
 export async function acrossMidnight(
   env: Env,
   workspaceId: string,
-  { projectId, day }: ScopedPartition,
+  { projectId, day }: Place,
   selection: RunSelection,
 ): Promise<RunSelection> {
   const { traceFilter, treeFilter } = selection;

@@ -9,6 +9,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { listProjectsOfDataset } from "../store.ts";
+import { DAY_MICROS } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { checkFilters, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
@@ -17,7 +18,6 @@ import { NAMES_V2, payloadNames, runV2 } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
 
 const tags = ["Traces"];
-const DAY_MICROS = 86_400_000_000;
 
 type Query = InferOutput<typeof QueryV2>;
 

@@ -9,6 +9,7 @@ import { body, param, query } from "../../http/validate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { locateRuns } from "../locate.ts";
 import { PAYLOAD_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
+import { dayBounds } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { checkFilters, findRuns, payloadsOf } from "./find.ts";
@@ -91,10 +92,10 @@ export const runQueries = new Hono<App>()
     const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
     if (!place) throw new Problem(404, "Run not found.");
     const partition = tracePartition(c.env, workspaceId, place.projectId, place.day);
-    const dayStart = Date.parse(`${place.day}T00:00:00Z`) * 1000;
+    const { start: startTime, end: endTime } = dayBounds(place.day);
     const find = {
       projectIds: [place.projectId],
-      selection: { ids: [id], startTime: dayStart, endTime: dayStart + 86_400_000_000 },
+      selection: { ids: [id], startTime, endTime },
       order: "desc" as const,
       after: null,
       limit: 1,

@@ -2,19 +2,13 @@
 import type { Database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import { uuidTime } from "../dotted.ts";
-import { locateRuns } from "../locate.ts";
+import { locateRuns, type Place } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { listPartitions, listWorkspacePartitions } from "../store.ts";
-import { dayOf } from "../time.ts";
-
-export interface ScopedPartition {
-  projectId: string;
-  day: string;
-}
+import { DAY_MICROS, dayOf } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";
 const LAST_DAY = "9999-12-31";
-const DAY_MICROS = 86_400_000_000;
 /** A trace's runs are looked for from the day before its id's time to this many days after. */
 const TRACE_DAYS = 8;
 /** Without a project, only this many of the workspace's newest partitions are searched. */
@@ -29,7 +23,7 @@ export async function scopeOf(
   projectIds: string[],
   selection: RunSelection,
   order: "asc" | "desc",
-): Promise<ScopedPartition[]> {
+): Promise<Place[]> {
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Ask for at most ${MAX_PROJECTS} projects at once.`);
   const { first, last } = daysOf(selection);
   const found =
@@ -47,7 +41,7 @@ async function ofProjects(
   projectIds: string[],
   first: string,
   last: string,
-): Promise<ScopedPartition[]> {
+): Promise<Place[]> {
   const lists = projectIds.map((projectId) => listPartitions(db, workspaceId, projectId, first, last));
   return (await Promise.all(lists)).flat();
 }
@@ -57,7 +51,7 @@ async function withoutProject(
   db: Database,
   workspaceId: string,
   { ids, traceId, parentRunId }: RunSelection,
-): Promise<ScopedPartition[]> {
+): Promise<Place[]> {
   if (ids) return distinct([...(await locateRuns(env, db, workspaceId, ids)).values()]);
   const anchor = traceId ?? parentRunId;
   if (anchor === undefined) return listWorkspacePartitions(db, workspaceId, {}, RECENT);
@@ -67,7 +61,7 @@ async function withoutProject(
   return listPartitions(db, workspaceId, place.projectId, place.day, LAST_DAY);
 }
 
-function distinct(places: ScopedPartition[]): ScopedPartition[] {
+function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((place) => [`${place.projectId}/${place.day}`, place])).values()];
 }
 

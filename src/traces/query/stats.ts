@@ -1,32 +1,14 @@
 /** Statistics over projects and days, merged from what each partition counts. */
-import { database } from "../../db/client.ts";
 import { showSum } from "../partition/feedback.ts";
-import { type FeedbackSum, type PartitionStats, type RunSelection, tracePartition } from "../rpc.ts";
+import type { FeedbackSum, PartitionStats, RunSelection } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
-import { acrossMidnight } from "./midnight.ts";
-import { scopeOf } from "./scope.ts";
-
-const AT_ONCE = 6;
-/** Statistics look at the newest partitions only, for a request has to end. */
-const MAX_PARTITIONS = 120;
+import { askPartitions } from "./ask.ts";
 
 /** Figures as the platform's `/runs/stats` and `/sessions?include_stats=true` give them. */
 export async function projectStats(env: Env, workspaceId: string, projectIds: string[], selection: RunSelection) {
-  const scope = await scopeOf(env, database(env.DB), workspaceId, projectIds, selection, "desc");
-  const parts: PartitionStats[] = [];
-  for (let i = 0; i < Math.min(scope.length, MAX_PARTITIONS); i += AT_ONCE) {
-    const asked = scope.slice(i, i + AT_ONCE);
-    parts.push(
-      ...(await Promise.all(
-        asked.map(async (partition) => {
-          const { projectId, day } = partition;
-          const own = await acrossMidnight(env, workspaceId, partition, selection);
-          return tracePartition(env, workspaceId, projectId, day).stats(own);
-        }),
-      )),
-    );
-  }
-  return summary(parts);
+  return summary(
+    await askPartitions(env, workspaceId, projectIds, selection, (partition, own) => partition.stats(own)),
+  );
 }
 
 function summary(parts: PartitionStats[]) {

@@ -1,32 +1,17 @@
 /** Threads of a project: the root runs that share a thread id, over all days. */
-import { database } from "../../db/client.ts";
-import { type RunSelection, type ThreadSummary, tracePartition } from "../rpc.ts";
+import type { RunSelection, ThreadSummary } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
-import { acrossMidnight } from "./midnight.ts";
-import { scopeOf } from "./scope.ts";
+import { askPartitions } from "./ask.ts";
 import { preview } from "./shape.ts";
 import { percentile } from "./stats.ts";
 
-const AT_ONCE = 6;
-const MAX_PARTITIONS = 120;
-
 /** The threads with a turn in the selection, newest turn first. */
 export async function threadsOf(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
-  const scope = await scopeOf(env, database(env.DB), workspaceId, [projectId], selection, "asc");
-  const days = scope.slice(-MAX_PARTITIONS);
-  const summaries: ThreadSummary[] = [];
-  for (let i = 0; i < days.length; i += AT_ONCE) {
-    const asked = days.slice(i, i + AT_ONCE);
-    const lists = await Promise.all(
-      asked.map(async ({ day }) => {
-        const own = await acrossMidnight(env, workspaceId, { projectId, day }, selection);
-        return tracePartition(env, workspaceId, projectId, day).threads(own);
-      }),
-    );
-    summaries.push(...lists.flat());
-  }
+  const days = await askPartitions(env, workspaceId, [projectId], selection, (partition, own) =>
+    partition.threads(own),
+  );
   // Oldest day first: the first summary of a thread has its first turn, the last one its last.
-  const threads = Map.groupBy(summaries, ({ thread_id }) => thread_id);
+  const threads = Map.groupBy(days.toReversed().flat(), ({ thread_id }) => thread_id);
   return [...threads.values()].map(shown).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
 }
 
