@@ -1,6 +1,7 @@
-import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Caller, newCaller } from "../support/caller.ts";
+import { app } from "../../src/app.ts";
+import { type Caller, newCaller, send } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, type Sent, sentRun } from "../support/traces.ts";
 
 interface Page {
@@ -200,6 +201,20 @@ describe("feedback", () => {
     const listed = await caller.fetch(`/feedback?${others}&run=${root.id}`);
     expect(await listed.json()).toMatchObject([{ id: feedbackId }]);
   });
+});
+
+it("an attachment's link leads to the public address, where there is one", async () => {
+  const own = await newCaller();
+  const run = sentRun(NOON);
+  const file = { name: `attachment.${run.id}.note`, type: "text/plain", data: "hello" };
+  await sendMultipart(own, [...runParts("post", run), file]);
+  const bindings = { ...env, PUBLIC_URL: "https://public.example/" } as Env;
+  const request = new Request(`http://inner:8787/runs/${run.id}`, { headers: { "x-api-key": own.key } });
+  const answer = await app.fetch(request, bindings, createExecutionContext());
+  const { s3_urls } = await answer.json<{ s3_urls: Record<string, { presigned_url: string }> }>();
+  const link = s3_urls["attachment.note"]?.presigned_url ?? "";
+  expect(link).toMatch(/^https:\/\/public\.example\/api\/v1\/trace-attachments\//);
+  expect(await (await send(new URL(link).pathname)).text()).toBe("hello");
 });
 
 it("projects are found among as many ids and datasets as are named", async () => {

@@ -5,10 +5,16 @@ import type { QueriedRun } from "../rpc.ts";
 import { attachmentUrls } from "./attachments.ts";
 import type { ShapeContext } from "./shape.ts";
 
-export async function contextOf(env: Env, url: string, workspaceId: string, runs: QueriedRun[]): Promise<ShapeContext> {
+/** `origin`: the server's own, for the links. */
+export async function contextOf(
+  env: Env,
+  origin: string,
+  workspaceId: string,
+  runs: QueriedRun[],
+): Promise<ShapeContext> {
   const datasets = new Map<string, string | null>();
   for (const id of new Set(runs.map((run) => run.session_id))) {
     datasets.set(id, (await projectById(database(env.DB), workspaceId, id))?.referenceDatasetId ?? null);
   }
-  return { workspaceId, datasets, attachmentUrl: await attachmentUrls(env, new URL(url).origin, runs) };
+  return { workspaceId, datasets, attachmentUrl: await attachmentUrls(env, origin, runs) };
 }

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import type { InferOutput } from "valibot";
 import { database } from "../../db/client.ts";
+import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -23,10 +24,10 @@ type Query = InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", describeRoute({ tags, summary: "Find runs" }), body(QueryV2), async (c) =>
-    c.json(await pageOf(c.env, c.req.url, c.get("principal").workspaceId, c.req.valid("json"), {})),
+    c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), {})),
   )
   .post("/traces/query", describeRoute({ tags, summary: "Find the root runs of traces" }), body(QueryV2), async (c) =>
-    c.json(await pageOf(c.env, c.req.url, c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true })),
+    c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true })),
   )
   .get("/runs/:run_id", describeRoute({ tags, summary: "Read a run" }), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -40,7 +41,7 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return c.json(runV2(run, selects, await contextOf(c.env, c.req.url, workspaceId, [run])));
+    return c.json(runV2(run, selects, await contextOf(c.env, originOf(c), workspaceId, [run])));
   })
   .get(
     "/traces/:run_id/runs",
@@ -63,7 +64,7 @@ export const runQueriesV2 = new Hono<App>()
         runs.push(...page.runs);
         after = page.next;
       } while (after && runs.length < 25_000);
-      const context = await contextOf(c.env, c.req.url, workspaceId, runs);
+      const context = await contextOf(c.env, originOf(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
       return c.json({ items: runs.map((run) => runV2(run, selects, context)) });
     },
@@ -106,13 +107,13 @@ export const runQueriesV2 = new Hono<App>()
       checkFilters(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
-      const context = await contextOf(c.env, c.req.url, workspaceId, found.runs);
+      const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
       return c.json({ items, next_cursor: writeCursor(found.next) });
     },
   );
 
-async function pageOf(env: Env, url: string, workspaceId: string, wanted: Query, more: RunSelection) {
+async function pageOf(env: Env, origin: string, workspaceId: string, wanted: Query, more: RunSelection) {
   const selection: RunSelection = {
     ids: wanted.ids,
     traceId: wanted.trace_id,
@@ -134,7 +135,7 @@ async function pageOf(env: Env, url: string, workspaceId: string, wanted: Query,
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
   const found = await find(env, workspaceId, projectIds, selection, selects, page);
-  const context = await contextOf(env, url, workspaceId, found.runs);
+  const context = await contextOf(env, origin, workspaceId, found.runs);
   const items = found.runs.map((run) => runV2(run, selects, context));
   return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
 }

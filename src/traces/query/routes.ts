@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
+import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -47,7 +48,7 @@ export const runQueries = new Hono<App>()
         limit,
         payloads,
       });
-      const context = await contextOf(c.env, c.req.url, workspaceId, found.runs);
+      const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
       const runs = found.runs.map((run) => runV1(run, select, context));
       return c.json({ runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
     },
@@ -104,7 +105,7 @@ export const runQueries = new Hono<App>()
     const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    const shown = runV1(run, undefined, await contextOf(c.env, c.req.url, workspaceId, found.runs));
+    const shown = runV1(run, undefined, await contextOf(c.env, originOf(c), workspaceId, found.runs));
     return c.json({ ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
   });
 
