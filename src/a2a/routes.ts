@@ -4,6 +4,7 @@ import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
+import { nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -62,17 +63,8 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
   } catch {
     throw parseError();
   }
-  if (!isFlat(value)) throw invalidRequest(`The request nests deeper than ${DEPTH} levels.`);
+  if (nestsDeeper(value, DEPTH)) throw invalidRequest(`The request nests deeper than ${DEPTH} levels.`);
   return value;
-}
-
-function isFlat(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH) return false;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return true;
 }
 
 function envelopeOf(value: unknown): Envelope {

@@ -10,10 +10,13 @@ export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S)
     ),
   );
 
+/** How many of the found are left out before a page. Past this a number is not exact any more, and SQLite takes no larger. */
+export const Offset = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
+
 /** `limit` and `offset` of a list, in a body. */
 export const paging = {
   limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
-  offset: optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  offset: optional(Offset),
 };
 
 /** A whole number in the query string. */

@@ -20,6 +20,19 @@ export const JsonObject = v.pipe(
   v.metadata({ type: "object" }),
 );
 
+/** SQLite reads JSON of up to 1,000 levels, and what is written must be read again. */
+export const NESTING = 500;
+
+/** Whether objects and arrays nest deeper than `levels`. Looks at one level after the other: no value is too deep for it. */
+export function nestsDeeper(value: unknown, levels = NESTING): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > levels) return true;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return false;
+}
+
 /** D1 binds at most 100 parameters a statement, and a filter spends two a value. */
 const FILTER_VALUES = 30;
 const FILTER_DEPTH = 8;

@@ -2,6 +2,7 @@
 import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
+import { NESTING, nestsDeeper } from "./json.ts";
 import { type Fault, Problem } from "./problem.ts";
 
 type Schema = v.GenericSchema<unknown, unknown>;
@@ -16,18 +17,22 @@ type Validated<T extends keyof ValidationTargets, S extends Schema> = Middleware
 export function parse<S extends Schema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const errors: Fault[] = result.issues
-    .slice(0, 20)
-    .map((issue) => ({ path: v.getDotPath(issue) ?? "", message: describe(issue) }));
+  const errors: Fault[] = result.issues.slice(0, 20).map((issue) => ({
+    path: v.getDotPath(issue) ?? "",
+    message: describe(issue),
+  }));
   const first = errors[0];
   const at = first?.path ? `${where}.${first.path}` : where;
   throw new Problem(422, `Invalid ${at}: ${first?.message ?? "does not match the schema"}`, { errors });
 }
 
-/** The schema's own words for its rule. Where it has none, what was expected: valibot's message may quote the value. */
 function describe({ message, expected, type }: v.BaseIssue<unknown>): string {
+  // A schema's own message says the rule; valibot's default one may quote the value.
   if (!message.startsWith("Invalid ")) return message;
-  return expected ? `expected ${expected}` : `fails the rule "${type}"`;
+  if (expected === null) return `fails the rule "${type}"`;
+  if (expected === "never") return "is not known here";
+  // An object's issue about a member that is not there expects its name.
+  return type.endsWith("object") && expected.startsWith('"') ? "is required" : `expected ${expected}`;
 }
 
 /** Reads the body up to `limit` bytes whatever Content-Length claims. 413 past it. */
@@ -61,11 +66,14 @@ export async function readJson(request: Request, limit = BODY_LIMIT): Promise<un
   if (!/^(application\/([\w.-]+\+)?json|text\/plain)\b/i.test(type)) {
     throw new Problem(415, `Send the body as application/json, not as ${type.split(";")[0]}.`);
   }
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
     throw new Problem(400, "Malformed JSON in request body.");
   }
+  if (nestsDeeper(value)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
+  return value;
 }
 
 /** Validates the JSON body; read it with `c.req.valid("json")`. */

@@ -5,6 +5,7 @@ import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } fr
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import { NESTING, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -56,7 +57,19 @@ async function answer(c: Context<App>): Promise<Response> {
   const request = new Request(c.req.url, { method: "POST", headers, body });
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
   await serverFor(c).connect(transport);
-  return transport.handleRequest(request);
+  return transport.handleRequest(request, { parsedBody: read(body) });
+}
+
+/** The message; undefined when it is no JSON, which the transport then says. */
+function read(body: Uint8Array): unknown {
+  let message: unknown;
+  try {
+    message = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+  if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
+  return message;
 }
 
 function refuse(): never {

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
+import { NESTING, nestsDeeper } from "../http/json.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import { type Json, readLines } from "../threads/rpc.ts";
 import { Thread } from "../threads/thread.ts";
@@ -167,6 +168,7 @@ function commandIn(message: string | ArrayBuffer): Command | string {
   } catch {
     return "The frame is not valid JSON.";
   }
+  if (nestsDeeper(value)) return `The command nests deeper than ${NESTING} levels.`;
   const result = v.safeParse(Command, value);
   return result.success ? result.output : "A command is an object with id (a number), method and params.";
 }

@@ -1,5 +1,6 @@
 /** Shapes of requests about threads and runs. Unknown members are let through and ignored: clients of many ages call. */
 import * as v from "valibot";
+import { Offset } from "../http/fields.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { CLASSIC_MODES } from "./classic.ts";
 
@@ -10,7 +11,6 @@ export const StatelessRunParam = v.object({ run_id: Uuid });
 export const CheckpointParam = v.object({ thread_id: Uuid, checkpoint_id: Uuid });
 
 const limit = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
-const offset = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** A number in a query string. */
 const digits = (schema: v.GenericSchema<number, number>) =>
   v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number), schema);
@@ -138,7 +138,7 @@ const path = v.pipe(
 export const ThreadSearch = v.object({
   ...filter,
   limit: v.nullish(limit(1_000), 10),
-  offset: v.nullish(offset, 0),
+  offset: v.nullish(Offset, 0),
   sort_by: v.nullish(v.picklist(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]), "created_at"),
   sort_order: v.nullish(v.picklist(["asc", "desc"]), "desc"),
   select: v.nullish(v.array(v.picklist(THREAD_FIELDS))),
@@ -211,7 +211,7 @@ export const HistoryQuery = v.object({ limit: v.optional(digits(limit(1_000)), "
 
 export const RunsQuery = v.object({
   limit: v.optional(digits(limit(1_000)), "10"),
-  offset: v.optional(digits(offset), "0"),
+  offset: v.optional(digits(Offset), "0"),
   status: v.optional(v.picklist(["pending", "running", "error", "success", "timeout", "interrupted"])),
   select: v.optional(list),
 });

@@ -94,6 +94,22 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["POST", "/assistants", "[]", 422],
   ["POST", "/assistants", "null", 422],
   ["POST", "/assistants", '{"graph_id":"echo","name":"\u0000"}', 400],
+  ["POST", "/assistants", { graph_id: "echo", metadata: deep(600) }, 422],
+  ["POST", "/assistants/search", { metadata: deep(600) }, 422],
+  ["PUT", "/store/items", { namespace: ["a"], key: "k", value: deep(600) }, 422],
+  ["POST", "/threads", { metadata: deep(600) }, 422],
+  ["POST", "/threads/search", { values: deep(600) }, 422],
+  [
+    "POST",
+    "/mcp",
+    { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: deep(600) } },
+    422,
+  ],
+  ["POST", "/assistants/search", { offset: 2 ** 63 }, 422],
+  ["POST", "/assistants/echo/versions", { offset: 2 ** 63 }, 422],
+  ["POST", "/threads/search", { offset: 2 ** 63 }, 422],
+  ["POST", "/runs/crons/search", { offset: 2 ** 63 }, 422],
+  ["POST", "/store/items/search", { namespace_prefix: [], offset: 2 ** 63 }, 422],
   ["POST", "/assistants/search", { limit: 0 }, 422],
   ["POST", "/assistants/search", { limit: 1001 }, 422],
   ["POST", "/assistants/search", { offset: -1 }, 422],
@@ -146,6 +162,15 @@ describe("bad input", () => {
   ])("is told in words: %s %s %j", async (method, path, body, detail) => {
     const refused = await caller.fetch(path, { method, body });
     expect(await refused.json()).toMatchObject({ status: 422, detail });
+  });
+
+  it("is told by the rule that it breaks", async () => {
+    const told = async (path: string, body: unknown) =>
+      (await (await caller.fetch(path, { body })).json<{ detail: string }>()).detail;
+    expect(await told("/assistants", {})).toBe("Invalid body.graph_id: is required");
+    expect(await told("/api/v1/api-keys", { nmae: "x" })).toBe("Invalid body.nmae: is not known here");
+    const abyss = `{"graph_id":"echo","metadata":${'{"d":'.repeat(100_000)}1${"}".repeat(100_001)}`;
+    expect(await told("/assistants", abyss)).toBe("Invalid body: nests deeper than 500 levels.");
   });
 
   it("queries that mean something to SQL or to its full-text search do no harm", async () => {
