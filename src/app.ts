@@ -11,7 +11,8 @@ import { type Config, config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { crossOrigin, hardening } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
-import { Problem, problemResponse, toProblem } from "./http/problem.ts";
+import { noRoute } from "./http/no-route.ts";
+import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
 import { idempotency } from "./idempotency/middleware.ts";
 import { mcp } from "./mcp/routes.ts";
@@ -30,10 +31,11 @@ import { custom } from "./users/registry.ts";
 
 /** The app, without what the deployment has switched off. */
 export function createApp(http: Config["http"]): Hono<App> {
-  const app = new Hono<App>();
+  // Clients join addresses as they like: a slash at the end of a path means nothing.
+  const app = new Hono<App>({ strict: false });
 
   app.onError((error) => problemResponse(toProblem(error)));
-  app.notFound((c) => problemResponse(new Problem(404, `No route ${c.req.method} ${c.req.path}.`)));
+  app.notFound(noRoute(app));
 
   app.use(hardening, crossOrigin(http.cors), authenticate);
   app.use(guardUsers, idempotency);

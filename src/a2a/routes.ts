@@ -131,7 +131,4 @@ const doc = describeRoute({
   responses: { 200: { description: "A JSON-RPC answer, or for streaming methods SSE events that each hold one" } },
 });
 
-/** Some clients join the address and an empty path, which adds a slash. */
-export const a2a = new Hono<App>()
-  .post("/:assistant_id", doc, (c) => answer(c))
-  .post("/:assistant_id/", doc, (c) => answer(c));
+export const a2a = new Hono<App>().post("/:assistant_id", doc, (c) => answer(c));

@@ -15,6 +15,10 @@ type Validated<T extends keyof ValidationTargets, S extends Schema> = Middleware
 
 /** Parses `value` by `schema`, or throws a 422 that names each fault's path and rule, and no value. */
 export function parse<S extends Schema>(schema: S, value: unknown, where: string): v.InferOutput<S> {
+  // valibot takes a list for an object.
+  if (Array.isArray(value) && schema.type.endsWith("object")) {
+    throw new Problem(422, `Invalid ${where}: expected a JSON object, not a list.`);
+  }
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   const errors: Fault[] = result.issues.slice(0, 20).map((issue) => ({

@@ -77,16 +77,16 @@ export type RunCreate = v.InferOutput<typeof RunCreate>;
 
 export const RunBatch = v.pipe(v.array(RunCreate), v.minLength(1), v.maxLength(100));
 
+const minutes = v.pipe(v.number(), v.minValue(0), v.maxValue(52_560_000));
 const ttl = v.object({
   strategy: v.optional(v.picklist(["delete", "keep_latest"]), "delete"),
-  ttl: v.pipe(v.number(), v.minValue(0), v.maxValue(52_560_000)),
+  ttl: minutes,
 });
 const Ttl = v.pipe(
   v.union([
     v.pipe(
-      v.number(),
-      v.minValue(0),
-      v.transform((minutes) => ({ strategy: "delete" as const, ttl: minutes })),
+      minutes,
+      v.transform((ttl) => ({ strategy: "delete" as const, ttl })),
     ),
     ttl,
   ]),
@@ -236,7 +236,8 @@ export const BulkCancel = v.object({
   thread_id: v.nullish(Uuid),
   run_ids: v.nullish(v.array(Uuid)),
 });
-export const ThreadStreamQuery = v.object({ stream_modes: v.optional(list), stream_mode: v.optional(list) });
+const threadModes = v.optional(v.pipe(list, v.array(v.picklist(["lifecycle", "run_modes", "state_update"]))));
+export const ThreadStreamQuery = v.object({ stream_modes: threadModes, stream_mode: threadModes });
 export const ThreadQuery = v.object({ include: v.optional(list) });
 
 function jsonList(text: string): string[] | undefined {

@@ -82,7 +82,7 @@ describe("a bad export job", () => {
     ["GET", "/runs", undefined, 422],
     ["GET", "/not-an-id", undefined, 422],
     ["GET", "/not-an-id/runs", undefined, 422],
-    ["DELETE", `/${UUID}`, undefined, 404],
+    ["DELETE", `/${UUID}`, undefined, 405],
   ] as const)("%s %s %o", async ([method, rest, body, status]) => {
     const path = method === "PATCH" ? `${PATH}/${UUID}` : PATH + rest;
     expect((await caller.fetch(path, { method, body })).status).toBe(status);

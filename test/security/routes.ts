@@ -14,7 +14,6 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /.well-known/oauth-authorization-server": "public",
   "GET /.well-known/oauth-protected-resource/:path{.*}?": "public",
   "POST /a2a/:assistant_id": "write",
-  "POST /a2a/:assistant_id/": "write",
   "GET /a2a/:assistant_id/.well-known/agent-card.json": "public",
   "GET /a2a/:assistant_id/.well-known/agent.json": "public",
   "GET /api/threads": "read",

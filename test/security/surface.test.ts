@@ -64,6 +64,35 @@ describe("other sites' pages", () => {
   });
 });
 
+describe("a path", () => {
+  it("that takes other methods is a 405 that names them", async () => {
+    const caller = await newCaller();
+    for (const [method, path, allow] of [
+      ["PUT", "/assistants", "POST"],
+      ["GET", "/a2a/echo", "POST"],
+      ["POST", `/assistants/${crypto.randomUUID()}`, "GET, PATCH, DELETE"],
+      ["PATCH", "/api/v1/bulk-exports", "GET, POST"],
+      ["PUT", "/oauth/authorize", "GET, POST"],
+    ] as const) {
+      const answer = await caller.fetch(path, { method });
+      expect([path, answer.status, answer.headers.get("allow")]).toEqual([path, 405, allow]);
+      expect(await answer.json()).toMatchObject({ status: 405, detail: expect.stringContaining(allow) });
+    }
+    const nothing = await caller.fetch("/assistants/a/b/c");
+    expect([nothing.status, nothing.headers.get("allow")]).toEqual([404, null]);
+    expect((await send("/.well-known/oauth-protected-resource/nothing")).status).toBe(404);
+  });
+
+  it("may end with a slash", async () => {
+    const caller = await newCaller();
+    expect((await caller.fetch("/assistants/search/", { body: {} })).status).toBe(200);
+    expect((await caller.fetch("/api/v1/bulk-exports/")).status).toBe(200);
+    const client = { redirect_uris: ["http://127.0.0.1/cb"] };
+    expect((await send("/oauth/register/", { body: client })).status).toBe(201);
+    expect((await send("/assistants/search/", { body: {} })).status).toBe(401);
+  });
+});
+
 it("every answer tells browsers not to guess, frame or embed it", async () => {
   for (const path of ["/ok", "/nothing", "/assistants/search", "/.well-known/oauth-authorization-server"]) {
     const { headers } = await send(path);
