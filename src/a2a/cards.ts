@@ -70,7 +70,7 @@ const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLe
 
 const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof CardQuery> } }>) => {
   const { assistant_id } = c.req.valid("query");
-  if (!assistant_id) throw new Problem(404, "Name the agent: /.well-known/agent-card.json?assistant_id=<id>.");
+  if (!assistant_id) throw new Problem(400, "Name the agent: /.well-known/agent-card.json?assistant_id=<id>.");
   return cardResponse(c, assistant_id);
 };
 const byPath = (c: Context<App>) => cardResponse(c, c.req.param("assistant_id") ?? "");

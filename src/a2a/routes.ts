@@ -21,7 +21,7 @@ import {
 } from "./errors.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, success } from "./respond.ts";
-import { Envelope } from "./schema.ts";
+import { CONTEXT_LENGTH, Envelope } from "./schema.ts";
 import { send, stream, subscribe } from "./send.ts";
 import { cancel, get, list } from "./tasks.ts";
 import type { Generation } from "./types.ts";
@@ -76,8 +76,10 @@ function envelopeOf(value: unknown): Envelope {
     jsonrpc: 'jsonrpc must be "2.0".',
     id: "id must be a string or an integer.",
     method: "method must be a string.",
+    metadata: "metadata must be an object.",
+    "metadata.thread_id": `metadata.thread_id must be a string of at most ${CONTEXT_LENGTH} characters.`,
   };
-  throw invalidRequest(rules[path] ?? (path ? `${path} is not as it must be.` : "The request must be a JSON object."));
+  throw invalidRequest(rules[path] ?? "The request must be a JSON object.");
 }
 
 /** The id to echo, also of a request that is refused. */

@@ -4,7 +4,7 @@ import { optional } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
 import { type Message, type Part, STATES } from "./types.ts";
 
-const CONTEXT_LENGTH = 1_000;
+export const CONTEXT_LENGTH = 1_000;
 const PARTS = 1_000;
 
 /** Members in camelCase; ProtoJSON lets callers write snake_case, too. Only the object's own members, not what is inside. */
@@ -63,7 +63,9 @@ const AnyPart = v.pipe(
   v.transform(({ kind: _kind, file, ...part }): Part => {
     const given = file ? { raw: file.bytes, url: file.uri, filename: file.name, mediaType: file.mimeType } : part;
     const all = { ...given, metadata: part.metadata };
-    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== ""));
+    // An empty text or file is one; an empty name is none.
+    const isSet = (name: string, value: unknown) => value !== "" || name === "text" || name === "raw";
+    return Object.fromEntries(Object.entries(all).filter(([name, value]) => value !== undefined && isSet(name, value)));
   }),
 );
 

@@ -133,6 +133,23 @@ describe("an envelope", () => {
     for (const version of ["1.1", "2.0", "99.0", "1.0, 0.3", "x", "1"]) expect(await code(version)).toBe(-32009);
   });
 
+  it("says what its metadata must be", async () => {
+    const told = async (metadata: unknown) =>
+      (await (await raw(caller, { ...send(message1("hi")), metadata })).json<Reply>()).error?.message;
+    expect(await told("x")).toBe("metadata must be an object.");
+    expect(await told({ thread_id: 5 })).toBe("metadata.thread_id must be a string of at most 1000 characters.");
+    expect(await told({ thread_id: "x".repeat(2_000) })).toMatch(/at most 1000/);
+  });
+
+  it("may bring an empty text, or an empty file", async () => {
+    const empty = [{ text: "" }, { raw: "", filename: "", mediaType: "image/png" }];
+    const reply = await rpc(caller, "SendMessage", { message: message1("", { parts: empty }) });
+    expect(reply.result.task.history[0].parts).toEqual([{ text: "" }, { raw: "", mediaType: "image/png" }]);
+    const old = { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "" }] };
+    const [said] = (await rpc(caller, "message/send", { message: old })).result.history;
+    expect(said.parts).toEqual([{ kind: "text", text: "" }]);
+  });
+
   it("may have its members in snake case", async () => {
     const { role, parts } = message1("hi");
     const message = { message_id: "m", role, parts, context_id: "snake" };
