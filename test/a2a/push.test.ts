@@ -170,6 +170,8 @@ describe("push configuration", () => {
       "https://169.254.169.254/",
       "https://localhost",
       "https://10.0.0.1",
+      "https://wiki.corp",
+      "https://printer.lan.",
       "ftp://x.example",
       "nonsense",
     ]) {
