@@ -21,16 +21,8 @@ import {
   SearchAssistants,
   UpdateAssistant,
 } from "./schema.ts";
-import {
-  activateVersion,
-  countAssistants,
-  createAssistant,
-  deleteAssistant,
-  listVersions,
-  resolveAssistant,
-  searchAssistants,
-  updateAssistant,
-} from "./store.ts";
+import { countAssistants, createAssistant, deleteAssistant, resolveAssistant, searchAssistants } from "./store.ts";
+import { activateVersion, listVersions, updateAssistant } from "./version-store.ts";
 
 const tags = ["Assistants"];
 const notFound = () => new Problem(404, "Assistant not found.");

@@ -1,0 +1,58 @@
+/** The default assistants of each workspace in D1. */
+import { sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistantIdOf, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
+import { firstVersion, isRow, type Row, versionOf } from "./row.ts";
+
+/** Workspaces whose default assistants this isolate has made sure of, and as what. */
+const ensured = new Map<string, string>();
+
+/** The assistant with this id, or of this graph the default one, which is there whenever somebody asks. */
+export async function findRow(db: Database, workspaceId: string, idOrGraphId: string): Promise<Row | undefined> {
+  const id = assistantIdOf(idOrGraphId);
+  const find = () => db.select().from(assistants).where(isRow({ workspaceId, id })).get();
+  if (!isDefaultAssistant(id)) return find();
+  await ensureDefaults(db, workspaceId);
+  const row = await find();
+  if (row) return row;
+  // It was deleted since.
+  forgetDefaults(workspaceId);
+  await ensureDefaults(db, workspaceId);
+  return find();
+}
+
+/** Writes the default assistants that the workspace lacks, and brings those up to date that nobody has changed; once an isolate. */
+export async function ensureDefaults(db: Database, workspaceId: string): Promise<void> {
+  const stamp = defaultsStamp();
+  if (ensured.get(workspaceId) === stamp) return;
+  const rows = defaultAssistants().map(({ id, graphId, config, context }) =>
+    firstVersion(workspaceId, id, { graphId, name: graphId, config, context, metadata: { created_by: "system" } }),
+  );
+  const [first, ...rest] = rows.flatMap((row) => defaultStatements(db, row));
+  if (first) await db.batch([first, ...rest]);
+  ensured.set(workspaceId, stamp);
+}
+
+/** To be called when they were deleted: they come back when next used. */
+export function forgetDefaults(workspaceId: string): void {
+  ensured.delete(workspaceId);
+}
+
+function defaultStatements(db: Database, row: Row) {
+  const { config, context } = row;
+  const unchanged = sql`(SELECT max(v.version) FROM assistant_versions v
+    WHERE v.workspace_id = ${row.workspaceId} AND v.assistant_id = ${row.id}) = 1`;
+  const set = { config, context };
+  const ofVersion = [assistantVersions.workspaceId, assistantVersions.assistantId, assistantVersions.version];
+  return [
+    db
+      .insert(assistants)
+      .values(row)
+      .onConflictDoUpdate({ target: [assistants.workspaceId, assistants.id], set, setWhere: unchanged }),
+    db
+      .insert(assistantVersions)
+      .values(versionOf(row))
+      .onConflictDoUpdate({ target: ofVersion, set, setWhere: unchanged }),
+  ];
+}

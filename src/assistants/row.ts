@@ -1,0 +1,82 @@
+/** An assistant and its versions: as rows of D1, and on the wire. */
+import { and, eq, type SQL } from "drizzle-orm";
+import { assistants, assistantVersions } from "../db/schema.ts";
+
+export type Row = typeof assistants.$inferSelect;
+export type VersionRow = typeof assistantVersions.$inferSelect;
+type Json = Record<string, unknown>;
+
+/** An assistant as it stands on the wire. */
+export interface Assistant {
+  assistant_id: string;
+  graph_id: string;
+  version: number;
+  name: string;
+  description: string | null;
+  config: Json;
+  context: Json;
+  metadata: Json;
+  created_at: string;
+  updated_at: string;
+}
+export type AssistantVersion = Omit<Assistant, "updated_at">;
+
+/** What the caller supplies; what is absent is left to the default, or to the version before. */
+export interface AssistantInput {
+  graphId?: string;
+  name?: string;
+  description?: string | null;
+  config?: Json;
+  context?: Json;
+  metadata?: Json;
+}
+
+export function firstVersion(workspaceId: string, id: string, input: AssistantInput & { graphId: string }): Row {
+  const now = Date.now();
+  const { graphId, name = "Untitled", description = null, config = {}, context = {}, metadata = {} } = input;
+  return {
+    workspaceId,
+    id,
+    version: 1,
+    graphId,
+    name,
+    description,
+    config,
+    context,
+    metadata,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+export function versionOf(row: Row): VersionRow {
+  const { id, updatedAt: _, ...version } = row;
+  return { ...version, assistantId: id };
+}
+
+export function isRow({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+  return and(eq(assistants.workspaceId, workspaceId), eq(assistants.id, id));
+}
+
+export function isVersionOf({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+  return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
+}
+
+export function shown(row: Row): Assistant {
+  return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
+}
+
+export function shownVersion(row: VersionRow): AssistantVersion {
+  const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
+  return {
+    assistant_id: assistantId,
+    graph_id: graphId,
+    version,
+    name,
+    description,
+    config,
+    context,
+    metadata,
+    created_at: new Date(createdAt).toISOString(),
+  };
+}
