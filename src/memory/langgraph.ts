@@ -12,7 +12,9 @@ import {
 import { type Database, database } from "../db/client.ts";
 import { embeddingsOf } from "./embeddings.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
-import { deleteItem, getItem, type Item, namespacesUnder, type PutItem, putItems, searchItems } from "./store.ts";
+import type { Item } from "./row.ts";
+import { searchItems } from "./search-store.ts";
+import { deleteItem, getItem, namespacesUnder, type PutItem, putItems } from "./store.ts";
 import type { Embed } from "./vectors.ts";
 
 /** The store of one workspace. */

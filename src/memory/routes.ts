@@ -7,7 +7,8 @@ import { body, query } from "../http/validate.ts";
 import { embeddingsOf } from "./embeddings.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
-import { deleteItem, getItem, namespacesUnder, putItems, searchItems } from "./store.ts";
+import { searchItems } from "./search-store.ts";
+import { deleteItem, getItem, namespacesUnder, putItems } from "./store.ts";
 
 const tags = ["Store"];
 

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { deleteItem, putItems, searchItems } from "../../src/memory/store.ts";
+import { searchItems } from "../../src/memory/search-store.ts";
+import { deleteItem, putItems } from "../../src/memory/store.ts";
 
 /** Texts as points: how much each is about animals, food and cars. */
 const SUBJECTS = [/dog|cat|pet/, /bread|cake|pet food/, /car|wheel/];

@@ -1,0 +1,59 @@
+/** An item of the Store: as a row of D1, and on the wire. */
+import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
+import { storeItems } from "../db/schema.ts";
+
+export type Row = typeof storeItems.$inferSelect;
+
+/** An item as it stands on the wire. */
+export interface Item {
+  namespace: string[];
+  key: string;
+  value: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+}
+
+/** A condition: the item's time is not over. */
+export function alive(): SQL | undefined {
+  return or(isNull(storeItems.expiresAt), gt(storeItems.expiresAt, Date.now()));
+}
+
+/** A condition: the item with this namespace and key. */
+export function isItem(workspaceId: string, namespace: string[], key: string): SQL | undefined {
+  return and(
+    eq(storeItems.workspaceId, workspaceId),
+    eq(storeItems.namespace, joined(namespace)),
+    eq(storeItems.key, key),
+  );
+}
+
+/** A condition: the namespace begins with these labels. */
+export function isUnder(workspaceId: string, prefix: string[]): SQL | undefined {
+  const from = joined(prefix);
+  return and(
+    eq(storeItems.workspaceId, workspaceId),
+    // "/" is the character after ".": the range holds what starts with the prefix.
+    prefix.length === 0
+      ? undefined
+      : and(gte(storeItems.namespace, from), lt(storeItems.namespace, `${from.slice(0, -1)}/`)),
+  );
+}
+
+/** The labels as the column has them: each followed by a dot. */
+export function joined(namespace: string[]): string {
+  return namespace.map((label) => `${label}.`).join("");
+}
+
+export function labels(namespace: string): string[] {
+  return namespace === "" ? [] : namespace.slice(0, -1).split(".");
+}
+
+export function shown({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+  return {
+    namespace: labels(namespace),
+    key,
+    value,
+    created_at: new Date(createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+  };
+}

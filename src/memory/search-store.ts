@@ -1,0 +1,112 @@
+/** Searching the Store: by namespace and value, by words, by meaning. */
+import { and, desc, eq, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
+import { among } from "../db/among.ts";
+import type { Database } from "../db/client.ts";
+import { storeItems, storeVectors } from "../db/schema.ts";
+import { passes } from "./filter.ts";
+import { alive, isUnder, type Item, type Row, shown } from "./row.ts";
+import { refresh } from "./store.ts";
+import { matchAny } from "./text.ts";
+import { decodeVector, type Embed, nearest } from "./vectors.ts";
+
+export interface ItemSearch {
+  prefix: string[];
+  filter?: Record<string, unknown>;
+  query?: string;
+  limit: number;
+  offset: number;
+  refreshTtl: boolean;
+}
+
+/** Vectors read in one query: about 4 MB at 1,536 dimensions. */
+const VECTOR_PAGE = 500;
+/** Most vectors that one semantic search compares with. */
+const VECTORS = 20_000;
+
+/**
+ * Items under a namespace prefix: newest change first, or, with a `query`, best match first, with a score. The query is
+ * matched by meaning when `embed` is given, by words (FTS5, bm25) otherwise.
+ */
+export async function searchItems(
+  db: Database,
+  workspaceId: string,
+  search: ItemSearch,
+  embed?: Embed,
+): Promise<(Item & { score?: number })[]> {
+  const where = and(isUnder(workspaceId, search.prefix), alive(), passes(storeItems.value, search.filter ?? {}));
+  const rows = await found(db, workspaceId, where, search, embed);
+  if (search.refreshTtl) await refresh(db, rows);
+  return rows.map(({ score, ...row }) => ({ ...shown(row), ...(score === undefined ? {} : { score }) }));
+}
+
+type Found = Row & { score?: number };
+
+async function found(
+  db: Database,
+  workspaceId: string,
+  where: SQL | undefined,
+  { query, limit, offset }: ItemSearch,
+  embed?: Embed,
+): Promise<Found[]> {
+  const match = query && matchAny(query);
+  if (query && embed) return byMeaning(db, where, { query, limit, offset }, embed);
+  if (match) return byWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
+  return db
+    .select()
+    .from(storeItems)
+    .where(where)
+    .orderBy(desc(storeItems.updatedAt), desc(storeItems.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+async function byWords(
+  db: Database,
+  where: SQL | undefined,
+  match: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<Found[]> {
+  const score = sql<number>`-bm25(store_text, 0.0, 1.0)`;
+  return db
+    .select({ ...getTableColumns(storeItems), score })
+    .from(storeItems)
+    .innerJoin(sql`store_text`, sql`store_text.rowid = ${storeItems.id}`)
+    .where(and(sql`store_text MATCH ${match}`, where))
+    .orderBy(desc(score), desc(storeItems.updatedAt))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+async function byMeaning(
+  db: Database,
+  where: SQL | undefined,
+  { query, limit, offset }: { query: string; limit: number; offset: number },
+  embed: Embed,
+): Promise<Found[]> {
+  const [target] = await embed([query]);
+  const best = nearest(target ?? []);
+  let after = 0;
+  for (let read = 0; read < VECTORS; read += VECTOR_PAGE) {
+    const page = await db
+      .select({ rowid: sql<number>`${storeVectors}.rowid`, id: storeVectors.itemId, vector: storeVectors.vector })
+      .from(storeVectors)
+      .innerJoin(storeItems, eq(storeItems.id, storeVectors.itemId))
+      .where(and(gt(sql`${storeVectors}.rowid`, after), where))
+      .orderBy(sql`${storeVectors}.rowid`)
+      .limit(VECTOR_PAGE)
+      .all();
+    for (const { id, vector } of page) best.add(id, decodeVector(vector));
+    after = page.at(-1)?.rowid ?? after;
+    if (page.length < VECTOR_PAGE) break;
+  }
+  const ranked = best.ranked().slice(offset, offset + limit);
+  const ids = ranked.map(({ id }) => id);
+  const rows = await db.select().from(storeItems).where(among(storeItems.id, ids)).all();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ranked.flatMap(({ id, score }) => {
+    const row = byId.get(id);
+    return row ? [{ ...row, score }] : [];
+  });
+}
