@@ -1,6 +1,17 @@
 /** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
 import { isObject } from "../http/json.ts";
-import type { Artifact, Generation, Message, Part, PushConfig, State, Status, Task, Update } from "./types.ts";
+import {
+  type Artifact,
+  type Generation,
+  type Message,
+  type Part,
+  type PushConfig,
+  type State,
+  type Status,
+  type Task,
+  type Update,
+  isSettled,
+} from "./types.ts";
 
 type Json = Record<string, unknown>;
 
@@ -83,18 +94,14 @@ export function wrappedMessage(given: Message, generation: Generation): Json {
 }
 
 /** An event of a stream. `final` says in 0.3 what 1.0 says by ending the stream. */
-export function update(
-  given: Update,
-  ids: { taskId: string; contextId: string },
-  generation: Generation,
-  final: boolean,
-): Json {
+export function update(given: Update, ids: { taskId: string; contextId: string }, generation: Generation): Json {
   switch (given.kind) {
     case "message":
       return wrappedMessage(given.message, generation);
     case "status": {
       const body = { ...ids, status: status(given.status, generation) };
-      return generation === "0.3" ? { kind: "status-update", ...body, final } : { statusUpdate: body };
+      if (generation === "1.0") return { statusUpdate: body };
+      return { kind: "status-update", ...body, final: isSettled(given.status.state) };
     }
     case "artifact": {
       const { append, lastChunk } = given;

@@ -1,0 +1,138 @@
+/** A message becomes a run: of a task that is there, or of a new one. */
+import { hasMessages } from "../assistants/graph.ts";
+import { uuidv7 } from "../http/uuid.ts";
+import { configurableOf, runRequest } from "../threads/request.ts";
+import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
+import { mayRun, userOf } from "./allowed.ts";
+import { type Call, databaseOf, project } from "./call.ts";
+import { contentOf, stateOf } from "./content.ts";
+import { readTaskId, taskIdOf, threadIdOf } from "./context.ts";
+import { contentNotSupported, invalidParams, unsupported } from "./errors.ts";
+import { taskOf } from "./find.ts";
+import { follow, METHODS, read, type TaskRef } from "./follow.ts";
+import { Fold } from "./fold.ts";
+import { acceptParts } from "./modes.ts";
+import { resumeOf } from "./prompt.ts";
+import { hookOf } from "./push.ts";
+import type { Send } from "./schema.ts";
+import { isTerminal, type PushConfig, type Update } from "./types.ts";
+
+/** What a message goes to: a task that is there, or a new one. */
+interface Target {
+  ref: TaskRef;
+  /** Undefined for a new task. */
+  known?: { view: TaskView; fold: Fold; ended: number };
+}
+
+async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
+  const { taskId, contextId } = message;
+  if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call)), runId);
+  const { ref, view } = await taskOf(call, taskId);
+  if (contextId !== undefined && contextId !== ref.ids.contextId) {
+    throw invalidParams("message.contextId is not the context of message.taskId.");
+  }
+  const { fold, ended } = await read(ref, view);
+  if (!isTerminal(fold.state)) return { ref, known: { view, fold, ended } };
+  // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
+  if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
+  throw unsupported(
+    `The task is ${fold.state}: it takes no more messages. Send without taskId to go on in the context.`,
+  );
+}
+
+/**
+ * A context for a conversation that begins. The caller's `thread_id`, under which it groups the traces of several agents,
+ * becomes the context while it is free: so the `contextId` that it sends on groups the same turns.
+ */
+async function newContext(call: Call): Promise<string> {
+  const { c, workspaceId, envelope } = call;
+  const wanted = envelope.metadata?.thread_id;
+  const taken = wanted ? await threadStub(c.env, workspaceId, threadIdOf(wanted, userOf(call))).get() : undefined;
+  return wanted && !taken ? wanted : uuidv7();
+}
+
+function newTask(call: Call, contextId: string, runId: string): Target {
+  const { c, workspaceId } = call;
+  const threadId = threadIdOf(contextId, userOf(call));
+  const thread = threadStub(c.env, workspaceId, threadId);
+  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } } };
+}
+
+/** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
+async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
+  const { message, configuration } = sent;
+  const { taskId, contextId } = ref.ids;
+  const waiting = known?.view.waiting ?? [];
+  const told: Json = {
+    message,
+    task_id: taskId,
+    context_id: contextId,
+    metadata: sent.metadata ?? {},
+    accepted_output_modes: configuration.acceptedOutputModes,
+  };
+  const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
+  const given =
+    waiting.length > 0
+      ? { command: { resume: resumeOf(message.parts, waiting) } }
+      : { input: await inputOf(call, sent, runId) };
+  // The tracing groups by the session before the thread's own id.
+  const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
+  const metadata = await mayRun(call, readTaskId(taskId)?.threadId ?? "", given, own);
+  const body = { assistant_id: call.assistant.assistant_id, ...given, metadata, if_not_exists: "create" as const };
+  const { c } = call;
+  return {
+    ...runRequest(body, call.assistant, { ...configurableOf(c.req.raw.headers, c.get("principal")), a2a: told }, runId),
+    task: { task_id: ref.runId, ...hooks(call, configuration.push) },
+  };
+}
+
+async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
+  const { messageId, parts, metadata: own, extensions, referenceTaskIds } = message;
+  if (!(await hasMessages(assistant, c.env))) {
+    // Specification, section 2.8.
+    if (parts.some(({ data }) => data === undefined)) {
+      throw contentNotSupported("The state of this agent's graph has no messages: send it data parts only.");
+    }
+    return stateOf(parts);
+  }
+  const a2a = {
+    message_id: messageId,
+    metadata: { ...metadata, ...own },
+    extensions,
+    reference_task_ids: referenceTaskIds,
+  };
+  // The run's id, not the caller's: a message id that comes twice must not replace what was said before.
+  const human = { type: "human", id: runId, content: contentOf(parts), additional_kwargs: { a2a } };
+  return { ...stateOf(parts), messages: [human] };
+}
+
+function hooks(call: Call, push: PushConfig | undefined): { hooks?: Record<string, Json> } {
+  if (!push) return {};
+  const { id, hook } = hookOf(call, push);
+  return { hooks: { [id]: hook } };
+}
+
+interface Started {
+  ref: TaskRef;
+  fold: Fold;
+  updates: AsyncGenerator<Update, void, void>;
+}
+
+/** Starts the message's run. `updates` are what becomes of the task from then on. */
+export async function start(call: Call, sent: Send): Promise<Started> {
+  acceptParts(call.assistant, sent);
+  const runId = uuidv7();
+  const target = await targetOf(call, sent, runId);
+  const { ref, known } = target;
+  const request = await requestOf(call, sent, target, runId);
+  const created_at = new Date().toISOString();
+  const events = await ref.thread.startAndFollow(request, { methods: METHODS });
+  const fold = known?.fold ?? new Fold(ref.ids);
+  const behind = known && known.ended < known.view.runs.length;
+  if (!behind) fold.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
+  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, fold.task());
+  // A task that still works is followed from where it is; the new run comes after.
+  if (behind) await events.cancel();
+  const updates = behind ? follow(ref, fold, known.ended) : follow(ref, fold, known?.ended ?? 0, events);
+  return { ref, fold, updates };
+}
