@@ -23,14 +23,11 @@ export const JsonObject = v.pipe(
 /** SQLite reads JSON of up to 1,000 levels, and what is written must be read again. */
 export const NESTING = 500;
 
-/** Whether objects and arrays nest deeper than `levels`. Looks at one level after the other: no value is too deep for it. */
+/** Whether objects and arrays nest deeper than `levels`. Looks no deeper itself: no value is too deep for it. */
 export function nestsDeeper(value: unknown, levels = NESTING): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > levels) return true;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return false;
+  if (levels < 0) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((member) => nestsDeeper(member, levels - 1));
 }
 
 /** D1 binds at most 100 parameters a statement, and a filter spends two a value. */
@@ -41,15 +38,10 @@ const FILTER_DEPTH = 8;
 export const JsonFilter = v.pipe(
   JsonObject,
   v.check((filter) => leaves(filter) <= FILTER_VALUES, `holds more than ${FILTER_VALUES} values`),
-  v.check((filter) => depth(filter) <= FILTER_DEPTH, `nests deeper than ${FILTER_DEPTH} levels`),
+  v.check((filter) => !nestsDeeper(filter, FILTER_DEPTH), `nests deeper than ${FILTER_DEPTH} levels`),
 );
 
 function leaves(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce<number>((sum, member) => sum + leaves(member), 1);
-}
-
-function depth(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  return 1 + Object.values(value).reduce<number>((most, member) => Math.max(most, depth(member)), 0);
 }

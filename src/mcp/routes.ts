@@ -5,7 +5,7 @@ import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } fr
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
-import { NESTING, nestsDeeper } from "../http/json.ts";
+import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -62,12 +62,7 @@ async function answer(c: Context<App>): Promise<Response> {
 
 /** The message; undefined when it is no JSON, which the transport then says. */
 function read(body: Uint8Array): unknown {
-  let message: unknown;
-  try {
-    message = JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
+  const message = parseJson(new TextDecoder().decode(body));
   if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   return message;
 }

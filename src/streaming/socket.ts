@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
-import { NESTING, nestsDeeper } from "../http/json.ts";
+import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import { type Json, readLines } from "../threads/rpc.ts";
 import { Thread } from "../threads/thread.ts";
@@ -162,12 +162,8 @@ export class StreamingThread extends Thread {
 function commandIn(message: string | ArrayBuffer): Command | string {
   if (typeof message !== "string") return "Send text frames, each with one command as JSON.";
   if (message.length > BODY_LIMIT) return `A command is larger than ${BODY_LIMIT} characters.`;
-  let value: unknown;
-  try {
-    value = JSON.parse(message);
-  } catch {
-    return "The frame is not valid JSON.";
-  }
+  const value = parseJson(message);
+  if (value === undefined) return "The frame is not valid JSON.";
   if (nestsDeeper(value)) return `The command nests deeper than ${NESTING} levels.`;
   const result = v.safeParse(Command, value);
   return result.success ? result.output : "A command is an object with id (a number), method and params.";

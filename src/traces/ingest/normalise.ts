@@ -1,5 +1,5 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
-import { isObject } from "../../http/json.ts";
+import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import type { RunWrite } from "../rpc.ts";
 import { DAY_MICROS, inRange, microsFromIso } from "../time.ts";
@@ -22,7 +22,6 @@ export interface Draft {
 }
 
 const MAX_METADATA = 64 * 1024;
-const MAX_JSON_DEPTH = 500;
 
 export function draftOf(operation: Operation): Draft {
   const { run, kind, id } = operation;
@@ -144,7 +143,7 @@ function textsOf(operation: Operation, warnings: string[]): Draft["texts"] {
 function unfit(field: HeavyField, value: unknown): string | undefined {
   if (field === "events" && !Array.isArray(value)) return "expected a list";
   if (field === "extra" && !isObject(value)) return "expected an object";
-  return deeperThan(value, MAX_JSON_DEPTH) ? `nested deeper than ${MAX_JSON_DEPTH} levels` : undefined;
+  return nestsDeeper(value) ? `nested deeper than ${NESTING} levels` : undefined;
 }
 
 /** What the SDKs send without meaning anything by it. */
@@ -157,12 +156,6 @@ function serialise(field: HeavyField, value: unknown, sent: string | undefined):
   if (field === "error") return typeof value === "string" ? value : JSON.stringify(value);
   // Text that came as a part is kept as it is, unless it has escapes that would hide it from search.
   return sent !== undefined && !sent.includes("\\u") ? sent : JSON.stringify(value);
-}
-
-function deeperThan(value: unknown, limit: number): boolean {
-  if (typeof value !== "object" || value === null) return limit < 0;
-  if (limit < 0) return true;
-  return Object.values(value).some((item) => deeperThan(item, limit - 1));
 }
 
 function text(value: unknown, limit: number): string | undefined {
