@@ -4,6 +4,7 @@ import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
+import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { originOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
@@ -38,7 +39,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
   const { card, changed } = await describe(c, id);
   const origin = originOf(c);
   const body = JSON.stringify(await signed(speaks1(c) ? card1(card, origin) : hybridCard(card, origin), c.env, origin));
-  const tag = await etag(JSON.stringify([card, origin, speaks1(c)]));
+  const tag = `"${sha256(JSON.stringify([card, origin, speaks1(c)]))}"`;
   const headers = {
     "content-type": "application/json",
     "cache-control": `public, max-age=${MAX_AGE}`,
@@ -51,11 +52,6 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
     return c.body(null, 304, headers);
   }
   return c.body(body, 200, headers);
-}
-
-async function etag(text: string): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return `"${Buffer.from(hash.subarray(0, 16)).toString("hex")}"`;
 }
 
 /** The card for callers with a credential: the assistant as their own workspace has it. */

@@ -24,7 +24,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (isPublic(c.req.path)) return next();
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
-    await checkAdminKey(c);
+    checkAdminKey(c);
     return next();
   }
   const principal = await principalOf(c, rule);
@@ -35,10 +35,10 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
 };
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */
-async function checkAdminKey(c: Context<App>): Promise<void> {
+function checkAdminKey(c: Context<App>): void {
   const key = c.req.header("x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
-  if (!(await isAdminKey(await sha256(key), c.env))) {
+  if (!isAdminKey(sha256(key), c.env)) {
     throw new Problem(403, "This call needs the deployment's admin key.");
   }
 }
@@ -70,8 +70,8 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
 }
 
 async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
-  const hash = await sha256(key);
-  if (await isAdminKey(hash, c.env)) return adminPrincipal(c, rule);
+  const hash = sha256(key);
+  if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule);
   const credential = await credentialOf(`key ${hash}`, () => findKey(c.env, hash));
   if (!credential) {
     throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
@@ -102,7 +102,7 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
     new Problem(401, detail, { headers: challenge(c, { error: "invalid_token", error_description: detail }) });
   const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
   if (!token) throw refused("Authorization must be: Bearer and an access token.");
-  const hash = await sha256(token);
+  const hash = sha256(token);
   const credential = await credentialOf(`token ${hash}`, () => findToken(c.env, hash));
   if (!credential) throw refused("The access token is not known. It may have been revoked.");
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
@@ -166,10 +166,10 @@ const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind:
 /** The admin key's hash, made once. */
 const admin = { key: "", hash: "" };
 
-async function isAdminKey(hash: string, env: Env): Promise<boolean> {
+function isAdminKey(hash: string, env: Env): boolean {
   if (!env.WEIR_ADMIN_KEY) return false;
   if (admin.key !== env.WEIR_ADMIN_KEY) {
-    Object.assign(admin, { key: env.WEIR_ADMIN_KEY, hash: await sha256(env.WEIR_ADMIN_KEY) });
+    Object.assign(admin, { key: env.WEIR_ADMIN_KEY, hash: sha256(env.WEIR_ADMIN_KEY) });
   }
   return equalHashes(hash, admin.hash);
 }

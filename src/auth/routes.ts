@@ -77,7 +77,7 @@ export const auth = new Hono<App>()
         id: crypto.randomUUID(),
         workspaceId,
         name,
-        hash: await sha256(key),
+        hash: sha256(key),
         hint: key.slice(0, 9),
         scopes,
         createdAt: Date.now(),

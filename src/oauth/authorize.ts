@@ -87,7 +87,7 @@ function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: strin
 
 async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key: string): Promise<Response> {
   await limitAddress(c, "sign-in");
-  const row = await findKeyByHash(database(c.env.DB), await sha256(key.trim()));
+  const row = await findKeyByHash(database(c.env.DB), sha256(key.trim()));
   if (!row) return askSignIn(c, request, "This is not an API key of a workspace on this server.");
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
   return continueToConsent(c, request);
@@ -110,7 +110,7 @@ async function askConsent(
   return consentPage(request, {
     workspace: workspace?.name ?? person.workspaceId,
     scopes,
-    proof: await proofOf(secret, request.parameters),
+    proof: proofOf(secret, request.parameters),
   });
 }
 
@@ -121,7 +121,7 @@ function grantable(request: AuthorizationRequest, person: SignInRow): Scope[] {
 async function decide(c: Context<App>, request: AuthorizationRequest, form: URLSearchParams): Promise<Response> {
   const signIn = await currentSignIn(c);
   if (!signIn) return askSignIn(c, request, "Your sign-in has expired. Sign in again.");
-  if (!(await sameSecret(form.get("proof") ?? "", await proofOf(signIn.secret, request.parameters)))) {
+  if (!sameSecret(form.get("proof") ?? "", proofOf(signIn.secret, request.parameters))) {
     return errorPage("The answer does not belong to the page that was shown.");
   }
   const ticked = form.getAll("grant");
@@ -149,7 +149,7 @@ async function grant(c: Context<App>, request: AuthorizationRequest, person: Sig
     db,
     { id, clientId: client.id, workspaceId, credentialId, scopes, resource, createdAt: now, revokedAt: null },
     {
-      hash: await sha256(code),
+      hash: sha256(code),
       grantId: id,
       clientId: client.id,
       redirectUri,

@@ -1,7 +1,8 @@
 /** Between signing in and the answer on the consent page: one cookie, one row, one use. */
+import { createHmac } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
-import { hex, newSecret, sha256 } from "../auth/secret.ts";
+import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
@@ -17,7 +18,7 @@ type Person = Pick<SignInRow, "workspaceId" | "credentialId" | "scopes">;
 export async function startSignIn(c: Context<App>, person: Person): Promise<void> {
   const secret = newSecret("");
   const expiresAt = Date.now() + MINUTES * 60_000;
-  await insertSignIn(database(c.env.DB), { ...person, hash: await sha256(secret), expiresAt });
+  await insertSignIn(database(c.env.DB), { ...person, hash: sha256(secret), expiresAt });
   setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
 }
 
@@ -25,23 +26,19 @@ export async function startSignIn(c: Context<App>, person: Person): Promise<void
 export async function currentSignIn(c: Context<App>): Promise<{ person: SignInRow; secret: string } | undefined> {
   const secret = getCookie(c, cookieName(c, COOKIE));
   if (!secret) return undefined;
-  const person = await findSignIn(database(c.env.DB), await sha256(secret), Date.now());
+  const person = await findSignIn(database(c.env.DB), sha256(secret), Date.now());
   return person && { person, secret };
 }
 
 /** Ends the sign-in; only one caller gets it. */
 export async function endSignIn(c: Context<App>, secret: string): Promise<SignInRow | undefined> {
   setCookie(c, cookieName(c, COOKIE), "", { ...cookieAttributes(c), maxAge: 0 });
-  return takeSignIn(database(c.env.DB), await sha256(secret), Date.now());
+  return takeSignIn(database(c.env.DB), sha256(secret), Date.now());
 }
 
 /** An HMAC over the whole request under the sign-in's secret, which no other site and no page can read. */
-export async function proofOf(secret: string, parameters: Parameters): Promise<string> {
-  const encoder = new TextEncoder();
-  const hmac = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hmac, false, ["sign"]);
-  const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(JSON.stringify(parameters)));
-  return hex(mac);
+export function proofOf(secret: string, parameters: Parameters): string {
+  return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
 }
 
 const isHttps = (c: Context<App>) => originOf(c).startsWith("https:");

@@ -1,7 +1,8 @@
 /** `/oauth/token` and `/oauth/revoke`: codes and refresh tokens become tokens; tokens end. */
+import { createHash } from "node:crypto";
 import { audit } from "../audit/store.ts";
 import { type Scope, SCOPES } from "../auth/principal.ts";
-import { base64url, newSecret, sameSecret, sha256 } from "../auth/secret.ts";
+import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import type { Database } from "../db/client.ts";
 import { oauthCodes, oauthTokens } from "../db/schema.ts";
 import { field, requiredField } from "./form.ts";
@@ -39,7 +40,7 @@ export async function issueTokens(db: Database, form: URLSearchParams, origin: s
 }
 
 async function redeemCode(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
-  const hash = await sha256(requiredField(form, "code"));
+  const hash = sha256(requiredField(form, "code"));
   const verifier = requiredField(form, "code_verifier");
   const redirectUri = requiredField(form, "redirect_uri");
   const found = await findCode(db, hash);
@@ -48,16 +49,16 @@ async function redeemCode(db: Database, client: ClientRow, form: URLSearchParams
   if (code.successor !== null) throw await reuse(db, grant, "The code was used before.");
   if (code.expiresAt <= Date.now() || grant.revokedAt !== null) throw invalidGrant("The code has expired.");
   if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
-  if (!(await isVerified(verifier, code.challenge))) throw invalidGrant("code_verifier does not match the challenge.");
+  if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
   checkResource(form, code.resource, origin);
-  const { rows, answer } = await newTokens(client, grant, grant.scopes as Scope[]);
+  const { rows, answer } = newTokens(client, grant, grant.scopes as Scope[]);
   if (!(await exchange(db, { table: oauthCodes, hash }, rows)))
     throw await reuse(db, grant, "The code was used before.");
   return answer;
 }
 
 async function refresh(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
-  const hash = await sha256(requiredField(form, "refresh_token"));
+  const hash = sha256(requiredField(form, "refresh_token"));
   const found = await findToken(db, hash);
   if (!found || found.token.kind !== "refresh" || found.grant.clientId !== client.id) {
     throw invalidGrant("The refresh token is not known.");
@@ -67,7 +68,7 @@ async function refresh(db: Database, client: ClientRow, form: URLSearchParams, o
   if (token.successor !== null) throw await reuse(db, grant, "The refresh token was used before.");
   if (token.expiresAt <= Date.now()) throw invalidGrant("The refresh token has expired.");
   checkResource(form, grant.resource, origin);
-  const { rows, answer } = await newTokens(client, grant, narrowed(field(form, "scope"), grant));
+  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant));
   if (!(await exchange(db, { table: oauthTokens, hash }, rows))) {
     throw await reuse(db, grant, "The refresh token was used before.");
   }
@@ -83,10 +84,9 @@ function narrowed(scope: string | undefined, grant: GrantRow): Scope[] {
   return SCOPES.filter((name) => asked.includes(name));
 }
 
-async function isVerified(verifier: string, challenge: string): Promise<boolean> {
+function isVerified(verifier: string, challenge: string): boolean {
   if (!/^[\w.~-]{43,128}$/.test(verifier)) return false;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
-  return sameSecret(base64url(digest), challenge);
+  return sameSecret(createHash("sha256").update(verifier).digest("base64url"), challenge);
 }
 
 function checkResource(form: URLSearchParams, granted: string | null, origin: string): void {
@@ -95,10 +95,10 @@ function checkResource(form: URLSearchParams, granted: string | null, origin: st
   throw new OAuthError("invalid_target", "resource is not that of the authorization request.");
 }
 
-async function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
+function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
   const now = Date.now();
-  const row = async (kind: TokenRow["kind"], secret: string, seconds: number, of: string[]): Promise<TokenRow> => ({
-    hash: await sha256(secret),
+  const row = (kind: TokenRow["kind"], secret: string, seconds: number, of: string[]): TokenRow => ({
+    hash: sha256(secret),
     kind,
     grantId: grant.id,
     scopes: of,
@@ -106,11 +106,11 @@ async function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
     successor: null,
   });
   const access = newSecret("weir_at_");
-  const rows: [TokenRow, ...TokenRow[]] = [await row("access", access, ACCESS_SECONDS, scopes)];
+  const rows: [TokenRow, ...TokenRow[]] = [row("access", access, ACCESS_SECONDS, scopes)];
   const refreshes = client.grantTypes.includes("refresh_token");
   const refreshToken = refreshes ? newSecret("weir_rt_") : undefined;
   // The refresh token keeps the whole grant, whatever this access token was narrowed to.
-  if (refreshToken) rows.push(await row("refresh", refreshToken, REFRESH_SECONDS, grant.scopes));
+  if (refreshToken) rows.push(row("refresh", refreshToken, REFRESH_SECONDS, grant.scopes));
   const answer = {
     access_token: access,
     token_type: "Bearer",
@@ -140,7 +140,7 @@ async function reuse(db: Database, grant: GrantRow, description: string): Promis
 export async function revokeToken(db: Database, form: URLSearchParams): Promise<void> {
   const token = requiredField(form, "token");
   const clientId = requiredField(form, "client_id");
-  const found = await findToken(db, await sha256(token));
+  const found = await findToken(db, sha256(token));
   if (!found || found.grant.clientId !== clientId) return;
   if (!(await revokeGrant(db, found.grant.id, Date.now()))) return;
   await audit(db, {

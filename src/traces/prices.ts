@@ -1,16 +1,19 @@
 /** What a model call costs: prices by provider and model name, which a deployment can extend. */
+import * as v from "valibot";
+import { parseJson } from "../http/json.ts";
 import type { Usage } from "./ingest/usage.ts";
 
-export interface Price {
+const Price = v.object({
   /** `ls_provider`; absent matches any. */
-  provider?: string;
+  provider: v.optional(v.string()),
   /** Matches the whole of `ls_model_name`, a regular expression. */
-  model: string;
+  model: v.string(),
   /** US dollars for a million tokens. */
-  input: number;
-  output: number;
-  cached_input?: number;
-}
+  input: v.number(),
+  output: v.number(),
+  cached_input: v.optional(v.number()),
+});
+type Price = v.InferOutput<typeof Price>;
 
 export type PriceTable = { price: Price; pattern: RegExp }[];
 
@@ -60,18 +63,10 @@ export function priceTable(variable: string | undefined): PriceTable {
 
 function ownPrices(source: string): Price[] {
   if (source === "") return [];
-  try {
-    const list: unknown = JSON.parse(source);
-    return Array.isArray(list) ? list.filter(isPrice) : [];
-  } catch {
-    console.error(JSON.stringify({ level: "error", message: "TRACE_PRICES is not valid JSON; it is left out." }));
-    return [];
-  }
-}
-
-function isPrice(value: unknown): value is Price {
-  const price = value as Partial<Price> | null;
-  return typeof price?.model === "string" && typeof price.input === "number" && typeof price.output === "number";
+  const list = parseJson(source);
+  if (Array.isArray(list)) return list.filter((one) => v.is(Price, one));
+  console.error(JSON.stringify({ level: "error", message: "TRACE_PRICES is not a JSON list; it is left out." }));
+  return [];
 }
 
 /** The usage with its costs: as reported, else by the table, else without. */

@@ -35,7 +35,7 @@ beforeAll(async () => {
   token = (await newTokens(caller, { scope: SCOPES.join(" ") })).access_token;
   expired = (await newTokens(caller, { scope: SCOPES.join(" ") })).access_token;
   await env.DB.prepare("update oauth_tokens set expires_at = ? where hash = ?")
-    .bind(Date.now() - 1, await sha256(expired))
+    .bind(Date.now() - 1, sha256(expired))
     .run();
   for (const scope of SCOPES) {
     const body = { name: "lacking", scopes: SCOPES.filter((one) => one !== scope) };

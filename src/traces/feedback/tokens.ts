@@ -54,7 +54,7 @@ export async function issueTokens(
 async function tokenRow(env: Env, workspaceId: string, { runId, key, config, expiresAt, place }: TokenWanted) {
   const token = crypto.randomUUID();
   const row: TokenRow = {
-    hash: await sha256(token),
+    hash: sha256(token),
     sealed: await seal(env, token, PURPOSE),
     workspaceId,
     runId,
@@ -94,7 +94,7 @@ export async function listTokens(
 /** What a link is for; the config is the link's own, or else its key's. 404 when it is not known, or has expired. */
 export async function heldToken(env: Env, token: string): Promise<TokenRow> {
   const db = database(env.DB);
-  const row = await findToken(db, await sha256(token), Date.now());
+  const row = await findToken(db, sha256(token), Date.now());
   if (!row) throw new Problem(404, "This link for feedback is not valid, or has expired.");
   return { ...row, config: row.config ?? (await findConfig(db, row.workspaceId, row.key))?.config ?? null };
 }

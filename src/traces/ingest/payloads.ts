@@ -1,4 +1,5 @@
 /** Large payloads and attachments go to R2; what stays in the write is small. */
+import { createHash } from "node:crypto";
 import { blobPrefix, PAYLOAD_FIELDS, type PartitionIdentity, type PayloadWrite, type RunWrite } from "../rpc.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
@@ -44,8 +45,7 @@ function previewText(draft: Draft, field: (typeof PAYLOAD_FIELDS)[number]): stri
 
 async function putLarge(blobs: R2Bucket, prefix: string, text: string, preview: string): Promise<PayloadWrite> {
   const bytes = new TextEncoder().encode(text);
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  const hash = Buffer.from(digest).toString("hex");
+  const hash = createHash("sha256").update(bytes).digest("hex");
   await blobs.put(`${prefix}payloads/${hash}`, bytes);
   return { hash, bytes: bytes.byteLength, preview };
 }
