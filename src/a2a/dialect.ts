@@ -89,6 +89,7 @@ export function wrappedTask(given: Task, generation: Generation): Json {
   return generation === "0.3" ? task(given, generation) : { task: task(given, generation) };
 }
 
+/** An answer that is a message and no task. */
 export function wrappedMessage(given: Message, generation: Generation): Json {
   return generation === "0.3" ? message(given, generation) : { message: message(given, generation) };
 }
@@ -111,6 +112,7 @@ export function update(given: Update, ids: { taskId: string; contextId: string }
   }
 }
 
+/** A push notification's configuration: 1.0 has it flat, 0.3 inside its task's. */
 export function pushConfig(given: PushConfig, taskId: string, generation: Generation): Json {
   const { id, url, token, authentication } = given;
   if (generation === "1.0") {

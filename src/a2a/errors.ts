@@ -15,6 +15,7 @@ const REASONS: Record<number, string> = {
   [-32009]: "VERSION_NOT_SUPPORTED",
 };
 
+/** What a JSON-RPC answer's `error` is made from; `faults` name each wrong parameter. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,

@@ -18,6 +18,7 @@ interface Open {
   begun: boolean;
 }
 
+/** One task on its way through the log. */
 export class Fold {
   /** The last event taken in. */
   seq = 0;

@@ -23,6 +23,7 @@ const Settings = v.object({
 });
 type Settings = v.InferOutput<typeof Settings>;
 
+/** What an assistant's own metadata says to A2A callers. */
 export function settingsOf({ metadata }: Pick<Assistant, "metadata">): Settings {
   const result = v.safeParse(Settings, metadata.a2a);
   return result.success ? result.output : { input_modes: undefined, output_modes: undefined, skills: undefined };

@@ -34,6 +34,7 @@ export function hookOf({ c, generation }: Call, push: PushConfig): { id: string;
   return { id, hook: { ...hook } };
 }
 
+/** One more receiver of a task, or a new configuration for one of the same id. */
 export async function setPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
   const { ref } = await taskOf(call, taskId, "update");
@@ -63,6 +64,7 @@ export async function getPush(call: Call, given: unknown): Promise<unknown> {
   return shownHook(hook, ref.ids.taskId, call.generation);
 }
 
+/** All receivers of a task. 0.3 has a bare list, 1.0 a page. */
 export async function listPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId } = params(PushQuery, given);
   const { ref, view } = await taskOf(call, taskId);
@@ -70,6 +72,7 @@ export async function listPush(call: Call, given: unknown): Promise<unknown> {
   return call.generation === "0.3" ? configs : { configs, nextPageToken: "" };
 }
 
+/** Ends a receiver's notifications; safe to repeat. */
 export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   if (!id) throw invalidParams("Name the configuration to delete.");

@@ -31,6 +31,7 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
   return wrappedTask(shorten(task, configuration.historyLength), generation);
 }
 
+/** The answer to a stream: SSE, until the task has ended or waits. */
 export async function stream(call: Call, given: unknown): Promise<Response> {
   const sent = params(Send, given);
   const { ref, fold, updates } = await start(call, sent);

@@ -12,6 +12,7 @@ import { isTerminal, type Task } from "./types.ts";
 
 const PAGE = 50;
 
+/** The task as it stands. */
 export async function get(call: Call, given: unknown): Promise<unknown> {
   const { id, contextId, historyLength } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);
@@ -20,6 +21,7 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
   return shownTask(shorten(fold.task(), historyLength), call.generation);
 }
 
+/** Stops the task; refused when it has ended. */
 export async function cancel(call: Call, given: unknown): Promise<unknown> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id, "update");
@@ -33,6 +35,7 @@ export async function cancel(call: Call, given: unknown): Promise<unknown> {
   return shownTask(task, call.generation);
 }
 
+/** A page of the assistant's tasks, newest status first, each read from its thread. */
 export async function list(call: Call, given: unknown): Promise<unknown> {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } = params(
     List,

@@ -49,6 +49,7 @@ export function defaultsStamp(): string {
   return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""}`;
 }
 
+/** Whether the id is that of a deployed graph's default assistant, in whatever workspace. */
 export function isDefaultAssistant(id: string): boolean {
   return [...idOfGraph().values()].includes(id);
 }

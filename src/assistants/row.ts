@@ -31,6 +31,7 @@ export interface AssistantInput {
   metadata?: Json;
 }
 
+/** A new assistant's row. */
 export function firstVersion(workspaceId: string, id: string, input: AssistantInput & { graphId: string }): Row {
   const now = Date.now();
   const { graphId, name = "Untitled", description = null, config = {}, context = {}, metadata = {} } = input;
@@ -49,6 +50,7 @@ export function firstVersion(workspaceId: string, id: string, input: AssistantIn
   };
 }
 
+/** The row's active version, as a row of the versions' table. */
 export function versionOf(row: Row): VersionRow {
   const { id, updatedAt: _, ...version } = row;
   return { ...version, assistantId: id };
@@ -62,6 +64,7 @@ export function isVersionOf({ workspaceId, id }: Pick<Row, "workspaceId" | "id">
   return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
 }
 
+/** The assistant on the wire. */
 export function shown(row: Row): Assistant {
   return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }

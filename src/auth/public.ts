@@ -13,6 +13,7 @@ const PUBLIC: RegExp[] = [
   /^\/\.well-known\/jwks\.json$/,
 ];
 
+/** Whether a path needs no Principal. */
 export function isPublic(path: string): boolean {
   return PUBLIC.some((pattern) => pattern.test(path));
 }

@@ -4,6 +4,7 @@ import { work } from "./fire.ts";
 import { threadsOf } from "./start.ts";
 import type { Firing } from "./store.ts";
 
+/** Each message by itself: one that fails comes again, and holds up no other. */
 export async function workCrons(batch: MessageBatch, env: Env): Promise<void> {
   const db = database(env.DB);
   const threads = threadsOf(env);

@@ -8,6 +8,7 @@ import type { RunCreate } from "../threads/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
 
+/** What a firing does to the deployment's threads. */
 export function threadsOf(env: Env): Threads {
   return {
     start: (cron, ids) => start(env, cron, ids),

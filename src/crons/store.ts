@@ -39,6 +39,7 @@ export async function findCron(db: Database, workspaceId: string, id: string): P
   return db.select().from(crons).where(isCron(workspaceId, id)).get();
 }
 
+/** The cron after the change; undefined when there is none. */
 export async function updateCron(
   db: Database,
   workspaceId: string,
@@ -153,6 +154,7 @@ export async function findFiring(
     .get();
 }
 
+/** Records how far a firing has come. */
 export async function setFiring(
   db: Database,
   firing: Firing,

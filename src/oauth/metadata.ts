@@ -5,6 +5,7 @@ import { SCOPES } from "../auth/principal.ts";
 /** "" is the whole server. */
 const PATHS = ["", ...RESOURCES];
 
+/** RFC 8414: where the endpoints are, and what they take. */
 export function serverMetadata(origin: string) {
   return {
     issuer: origin,

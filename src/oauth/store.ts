@@ -21,6 +21,7 @@ export async function insertSignIn(db: Database, row: SignInRow): Promise<void> 
   await db.insert(oauthSignIns).values(row);
 }
 
+/** A sign-in that has not expired and was not used. */
 export async function findSignIn(db: Database, hash: string, now: number): Promise<SignInRow | undefined> {
   return db
     .select()
@@ -47,6 +48,7 @@ export async function insertGrant(db: Database, grant: GrantRow, code: CodeRow):
   ]);
 }
 
+/** An authorization code with the grant it stands for, also one that was used or has expired. */
 export async function findCode(db: Database, hash: string): Promise<{ code: CodeRow; grant: GrantRow } | undefined> {
   return db
     .select({ code: oauthCodes, grant: oauthGrants })
@@ -56,6 +58,7 @@ export async function findCode(db: Database, hash: string): Promise<{ code: Code
     .get();
 }
 
+/** An access or refresh token with its grant, also one that was replaced or has expired. */
 export async function findToken(db: Database, hash: string): Promise<{ token: TokenRow; grant: GrantRow } | undefined> {
   return db
     .select({ token: oauthTokens, grant: oauthGrants })

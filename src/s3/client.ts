@@ -44,6 +44,7 @@ interface S3Request {
   expects?: string;
 }
 
+/** A bucket behind an S3 API. Every refusal is a StoreError with the store's own reason. */
 export class S3Store implements ObjectStore {
   private readonly base: string;
   private readonly region: string;

@@ -5,6 +5,7 @@ import type { ObjectStore, Part } from "./object-store.ts";
 /** R2's codes for an upload that is gone and for a part it does not have. */
 const GONE = /\(100(24|25)\)/;
 
+/** A bucket bound to the Worker; `name` is what people call it. */
 export class R2Store implements ObjectStore {
   constructor(
     private readonly bucket: R2Bucket,

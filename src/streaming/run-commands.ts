@@ -19,6 +19,7 @@ const ANY_ASSISTANT = "_";
 /** What a reader of the classic streams gets of these runs when it does not say. */
 const STREAM_MODE = ["values", "updates", "messages-tuple", "custom"];
 
+/** `run.start`: a run with this input; on a thread that waits for an answer, the answer. */
 export async function runStart(
   by: Commander,
   { assistant_id, input, multitask_strategy, multitaskStrategy, ...options }: Given<typeof schema.RunStart>,
@@ -40,6 +41,7 @@ export async function runStart(
   return { result: { run_id }, meta };
 }
 
+/** `input.respond`: the answers to one or several interrupts. */
 export async function respond(
   by: Commander,
   { interrupt_id, response, responses, update, goto, ...options }: Given<typeof schema.Respond>,
@@ -59,6 +61,7 @@ export async function respond(
   }
 }
 
+/** `state.fork`: a run from a checkpoint of the past. */
 export async function fork(
   by: Commander,
   { checkpoint_id, input, ...options }: Given<typeof schema.Fork>,

@@ -6,6 +6,7 @@ import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
 import type * as schema from "./schema.ts";
 
+/** `state.get`: the newest values of the thread or of one of its namespaces. */
 export async function getState(
   { thread }: Commander,
   { namespace, keys }: v.InferOutput<typeof schema.StateGet>,
@@ -23,6 +24,7 @@ export async function getState(
   };
 }
 
+/** `state.listCheckpoints`: newest first. */
 export async function listCheckpoints(
   { thread }: Commander,
   { namespace, limit, before }: v.InferOutput<typeof schema.ListCheckpoints>,

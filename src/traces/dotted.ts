@@ -45,6 +45,7 @@ export function segment(start: number, id: string): string {
   return `${stamp}${micros}Z${id}`;
 }
 
+/** The UUID in lower case; undefined when the value is none. */
 export function asUuid(value: unknown): string | undefined {
   return typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined;
 }

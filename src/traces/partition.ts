@@ -26,6 +26,7 @@ import type {
 } from "./rpc.ts";
 import { dayBounds } from "./time.ts";
 
+/** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   private alarmIsSet = false;
 

@@ -178,6 +178,7 @@ export async function lastRunTime(db: Database, workspaceId: string, projectId: 
   return row?.last ?? null;
 }
 
+/** The experiments on a dataset, at most a hundred. */
 export async function listProjectsOfDataset(
   db: Database,
   workspaceId: string,

@@ -14,6 +14,7 @@ import { authorize, containsJson, type Filter } from "./authorize.ts";
 
 export type Json = Record<string, unknown>;
 
+/** A call of a user, with what its rule needs to look at and to change. */
 export class Call {
   readonly principal: Principal;
 

@@ -22,6 +22,7 @@ export interface FeedbackWanted {
   offset: number;
 }
 
+/** Writes where a feedback lies; its place, once written, stays. */
 export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
   const { key, source, userId, hasScore, hasComment } = row;
   await db

@@ -62,6 +62,7 @@ function timeOf(value: Literal, at: number): number {
 /** A pattern's pieces: literal text and wildcards (`%` any text, `_` any character; a backslash makes them literal). */
 export type PatternPiece = "%" | "_" | { text: string };
 
+/** A `like` pattern in pieces: `%` and `_` with a backslash are text. */
 export function patternPieces(pattern: string): PatternPiece[] {
   const pieces: PatternPiece[] = [];
   for (const [part] of pattern.matchAll(/\\[%_]|[\s\S]/gu)) {
@@ -79,12 +80,14 @@ export function isPlainPattern(pieces: PatternPiece[]): boolean {
   return !pieces.some((piece, i) => piece === "_" || (piece === "%" && i > 0 && i < pieces.length - 1));
 }
 
+/** The pattern as SQLite's GLOB has it, which heeds case. */
 export function globOf(pieces: PatternPiece[]): string {
   return pieces
     .map((piece) => (piece === "%" ? "*" : piece === "_" ? "?" : piece.text.replaceAll(/[*?[]/g, "[$&]")))
     .join("");
 }
 
+/** Throws when SQLite would not take the pattern. */
 export function checkPattern({ value, at }: Placed): void {
   const pieces = patternPieces(String(value));
   if (isPlainPattern(pieces) || new TextEncoder().encode(globOf(pieces)).byteLength <= MAX_PATTERN_BYTES) return;

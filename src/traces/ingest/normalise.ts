@@ -23,6 +23,7 @@ export interface Draft {
 
 const MAX_METADATA = 64 * 1024;
 
+/** Reads one operation: what cannot be understood is left out and named in `warnings`. */
 export function draftOf(operation: Operation): Draft {
   const { run, kind, id } = operation;
   const warnings: string[] = [];

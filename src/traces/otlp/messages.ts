@@ -35,10 +35,12 @@ const OUTPUTS: Reading[] = [
   eventMessages(["gen_ai.choice", "gen_ai.assistant.message", "gen_ai.tool.message"], "messages"),
 ];
 
+/** What went into the span; undefined when no convention that is known says so. */
 export function inputsOf(span: OtlpSpan): object | undefined {
   return first(INPUTS, span);
 }
 
+/** What came out of the span, likewise. */
 export function outputsOf(span: OtlpSpan): object | undefined {
   return first(OUTPUTS, span);
 }

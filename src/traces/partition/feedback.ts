@@ -104,6 +104,7 @@ function statsOf(rows: FeedbackRow[]): Record<string, object> {
   );
 }
 
+/** Feedback summed by key, so that sums of several partitions can be added. */
 export function sumFeedback(
   rows: Pick<FeedbackRow, "key" | "score" | "value" | "rest">[],
 ): Record<string, FeedbackSum> {

@@ -14,6 +14,7 @@ import type { PayloadRow, RunRow } from "./tables.ts";
 
 type Row = RunRow & Partial<PayloadRow>;
 
+/** The runs of one answer; `done` when nothing more matches. */
 export function queryRuns(
   sql: SqlStorage,
   identity: PartitionIdentity,

@@ -16,6 +16,7 @@ interface Facts {
   took_ms?: unknown;
 }
 
+/** The day's histograms, with what has come since somebody last asked. */
 export function runTimes(sql: SqlStorage): RunTimes {
   const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: none() };
   const fresh = sql

@@ -6,6 +6,7 @@ import { selectionCondition } from "./read.ts";
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
 
+/** Sums over the selected runs, and a sample of their times for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
   const { sql: where, values } = selectionCondition(identity, selection);
   const sums = sql

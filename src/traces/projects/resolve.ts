@@ -29,6 +29,7 @@ export async function projectByName(db: Database, workspaceId: string, name: str
   return project;
 }
 
+/** The row of a project that is about to be made. */
 export function newProject(workspaceId: string, name: string, given: Partial<ProjectRow> = {}): ProjectRow {
   return {
     id: crypto.randomUUID(),

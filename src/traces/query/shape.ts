@@ -86,6 +86,7 @@ const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
 /** Selected where they cost nothing extra, for the first generation shows them whatever is selected. */
 const ALWAYS_V1 = ["id", "name", "run_type", "trace_id", "dotted_order", "status", "session_id", "app_path"];
 
+/** The run with the selected fields, or with all; what identifies it is always there. */
 export function runV1(run: QueriedRun, select: Set<string> | undefined, context: ShapeContext): object {
   const names = select ? [...new Set([...ALWAYS_V1, ...select])] : Object.keys(V1);
   return Object.fromEntries(names.flatMap((name) => (V1[name] ? [[name, V1[name](run, context)]] : [])));
