@@ -1,6 +1,7 @@
 /** What a chat application needs besides the protocol: its list of threads, their state and their past. */
 import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
+import type * as v from "valibot";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { database } from "../db/client.ts";
 import { jsonArray } from "../http/array.ts";
@@ -10,7 +11,7 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { assistantOf, threadOf } from "../threads/access.ts";
 import { titleIn } from "../threads/naming.ts";
-import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
+import { type CheckpointAddress, readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
 import { searchThreads } from "../threads/store.ts";
 import { authorize } from "../users/authorize.ts";
@@ -26,6 +27,13 @@ async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadStat
   const state = await thread.state({ subgraphs });
   if (!state || (!state.checkpoint && state.next.length === 0)) throw new Problem(404, "This thread has no state yet.");
   return state;
+}
+
+type Given = Pick<NonNullable<v.InferOutput<typeof Bootstrap>["checkpoint"]>, "checkpoint_id" | "checkpoint_ns">;
+
+/** The checkpoint that a body names, of the thread's own graph unless it says otherwise. */
+function addressOf(given: Given | null | undefined): CheckpointAddress | undefined {
+  return given ? { checkpoint_id: given.checkpoint_id, checkpoint_ns: given.checkpoint_ns ?? "" } : undefined;
 }
 
 export const application = new Hono<App>()
@@ -71,28 +79,18 @@ export const application = new Hono<App>()
       }
       const fresh = !(await thread.state({}))?.checkpoint;
       if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
-      else if (values) {
-        const at = checkpoint && {
-          checkpoint_id: checkpoint.checkpoint_id,
-          checkpoint_ns: checkpoint.checkpoint_ns ?? "",
-        };
-        await thread.updateState({ values, as_node: as_node ?? undefined }, at ?? undefined);
-      }
+      else if (values) await thread.updateState({ values, as_node: as_node ?? undefined }, addressOf(checkpoint));
       return c.json(await stateOf(thread));
     },
   )
   .post("/:thread_id/history", doc("Past states, newest first"), param(ThreadParam), body(HistoryBody), async (c) => {
     const { limit, before, metadata, checkpoint } = c.req.valid("json");
     const thread = threadOf(c, c.req.valid("param").thread_id);
-    const at = checkpoint && {
-      checkpoint_id: checkpoint.checkpoint_id,
-      checkpoint_ns: checkpoint.checkpoint_ns ?? "",
-    };
     const states = await thread.history({
       limit: limit ?? 10,
       before: before ?? undefined,
       metadata: metadata ?? undefined,
-      checkpoint: at ?? undefined,
+      checkpoint: addressOf(checkpoint),
     });
     return jsonArray(readStates(states));
   });
