@@ -1,6 +1,5 @@
 /** The HTTP surface: middleware order, one `route` per noun, one place for errors. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
 import { assistants } from "./assistants/routes.ts";
@@ -9,6 +8,7 @@ import { authenticate } from "./auth/authenticate.ts";
 import { auth } from "./auth/routes.ts";
 import { type Config, config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
+import { documented } from "./http/documented.ts";
 import { crossOrigin, hardening } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
 import { noRoute } from "./http/no-route.ts";
@@ -64,7 +64,7 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
-  app.get("/openapi.json", describeRoute({ tags: ["System"], summary: "This description" }), openapi(app));
+  app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }
 

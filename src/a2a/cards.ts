@@ -1,11 +1,11 @@
 /** Where agent cards are found. They are public: a client reads one before it knows what credential to send. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { originOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -61,7 +61,7 @@ export async function extendedCard({ c, assistant, generation }: Call): Promise<
   return signed(generation === "0.3" ? hybridCard(card, origin) : card1(card, origin), c.env, origin);
 }
 
-const doc = (summary: string) => describeRoute({ tags: ["A2A"], summary });
+const doc = documented("A2A");
 const CardQuery = v.object({ assistant_id: v.optional(v.pipe(v.string(), v.maxLength(200))) });
 
 const byQuery = (c: Context<App, string, { out: { query: v.InferOutput<typeof CardQuery> } }>) => {

@@ -1,8 +1,8 @@
 /** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: what an assistant's graph looks like from outside. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../db/client.ts";
 import type { Graph } from "../graphs/entry.ts";
+import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
@@ -11,7 +11,7 @@ import { graphOf } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
 
-const tags = ["Assistants"];
+const doc = documented("Assistants");
 
 async function found(c: Context<App>, id: string): Promise<{ assistant: Assistant; graph: Graph }> {
   const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
@@ -22,7 +22,7 @@ async function found(c: Context<App>, id: string): Promise<{ assistant: Assistan
 export const assistantGraphs = new Hono<App>()
   .get(
     "/:assistant_id/graph",
-    describeRoute({ tags, summary: "The graph's nodes and edges" }),
+    doc("The graph's nodes and edges"),
     param(AssistantPath),
     query(GraphQuery),
     async (c) => {
@@ -32,7 +32,7 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/schemas",
-    describeRoute({ tags, summary: "The graph's input, output, state and context as JSON Schema" }),
+    doc("The graph's input, output, state and context as JSON Schema"),
     param(AssistantPath),
     async (c) => {
       const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
@@ -41,7 +41,7 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/subgraphs",
-    describeRoute({ tags, summary: "The schemas of the graph's subgraphs" }),
+    doc("The schemas of the graph's subgraphs"),
     param(AssistantPath),
     query(SubgraphsQuery),
     async (c) => {
@@ -51,7 +51,7 @@ export const assistantGraphs = new Hono<App>()
   )
   .get(
     "/:assistant_id/subgraphs/:namespace",
-    describeRoute({ tags, summary: "The schemas of one subgraph, or of those under a namespace" }),
+    doc("The schemas of one subgraph, or of those under a namespace"),
     param(SubgraphPath),
     query(SubgraphsQuery),
     async (c) => {

@@ -1,8 +1,8 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { deleteCronsOf } from "../crons/store.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -24,7 +24,7 @@ import {
 import { countAssistants, createAssistant, deleteAssistant, resolveAssistant, searchAssistants } from "./store.ts";
 import { activateVersion, listVersions, updateAssistant } from "./version-store.ts";
 
-const tags = ["Assistants"];
+const doc = documented("Assistants");
 const notFound = () => new Problem(404, "Assistant not found.");
 
 /** Deletes the threads whose last run was the assistant's. */
@@ -50,7 +50,7 @@ function requireGraph(graphId: string | undefined): void {
 }
 
 export const assistants = new Hono<App>()
-  .post("/", describeRoute({ tags, summary: "Create an assistant" }), body(CreateAssistant), async (c) => {
+  .post("/", doc("Create an assistant"), body(CreateAssistant), async (c) => {
     const { graph_id, assistant_id = crypto.randomUUID(), if_exists, ...input } = c.req.valid("json");
     requireGraph(graph_id);
     const db = database(c.env.DB);
@@ -60,7 +60,7 @@ export const assistants = new Hono<App>()
     if (if_exists !== "do_nothing") throw new Problem(409, "An assistant with this assistant_id exists.");
     return c.json((await resolveAssistant(db, workspaceId, assistant_id)) ?? null);
   })
-  .post("/search", describeRoute({ tags, summary: "Search assistants" }), body(SearchAssistants), async (c) => {
+  .post("/search", doc("Search assistants"), body(SearchAssistants), async (c) => {
     const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
     const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
       ...filter,
@@ -73,12 +73,12 @@ export const assistants = new Hono<App>()
     const { items, headers } = page(rows, limit, offset);
     return c.json(selected(items, select), 200, headers);
   })
-  .post("/count", describeRoute({ tags, summary: "Count assistants" }), body(CountAssistants), async (c) => {
+  .post("/count", doc("Count assistants"), body(CountAssistants), async (c) => {
     const { graph_id, ...filter } = c.req.valid("json");
     const { workspaceId } = c.get("principal");
     return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
   })
-  .get("/:assistant_id", describeRoute({ tags, summary: "Get an assistant" }), param(AssistantPath), async (c) => {
+  .get("/:assistant_id", doc("Get an assistant"), param(AssistantPath), async (c) => {
     const { assistant_id } = c.req.valid("param");
     const found = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, assistant_id);
     if (!found) throw notFound();
@@ -86,7 +86,7 @@ export const assistants = new Hono<App>()
   })
   .patch(
     "/:assistant_id",
-    describeRoute({ tags, summary: "Update an assistant: makes and activates a new version" }),
+    doc("Update an assistant: makes and activates a new version"),
     param(AssistantPath),
     body(UpdateAssistant),
     async (c) => {
@@ -104,7 +104,7 @@ export const assistants = new Hono<App>()
   )
   .delete(
     "/:assistant_id",
-    describeRoute({ tags, summary: "Delete an assistant and all its versions" }),
+    doc("Delete an assistant and all its versions"),
     param(AssistantPath),
     query(DeleteQuery),
     async (c) => {
@@ -118,7 +118,7 @@ export const assistants = new Hono<App>()
   )
   .post(
     "/:assistant_id/versions",
-    describeRoute({ tags, summary: "List an assistant's versions, newest first" }),
+    doc("List an assistant's versions, newest first"),
     param(AssistantPath),
     body(ListVersions),
     async (c) => {
@@ -133,7 +133,7 @@ export const assistants = new Hono<App>()
   )
   .post(
     "/:assistant_id/latest",
-    describeRoute({ tags, summary: "Make a version of an assistant the active one" }),
+    doc("Make a version of an assistant the active one"),
     param(AssistantPath),
     body(ActivateVersion),
     async (c) => {

@@ -1,8 +1,8 @@
 /** The audit trail: `GET /api/v1/audit-log`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
@@ -25,10 +25,7 @@ const shown = ({ id, at, actorKind, actorId, action, targetId, detail }: AuditRo
 
 export const auditTrail = new Hono<App>().get(
   "/audit-log",
-  describeRoute({
-    tags: ["Workspaces and keys"],
-    summary: "Changes of keys, clients, grants and destinations, newest first",
-  }),
+  documented("Workspaces and keys")("Changes of keys, clients, grants and destinations, newest first"),
   query(AuditLogQuery),
   async (c) => {
     const { limit, offset, action } = c.req.valid("query");

@@ -3,7 +3,7 @@
 const PUBLIC: RegExp[] = [
   /^\/(ok|info|api\/v1\/info|docs|openapi\.json)$/,
   // The link itself is the credential: sealed, and valid for a while.
-  /^\/api\/v1\/trace-attachments\/[\w-]+$/,
+  /^\/api\/v1\/trace-attachments\/[^/]+$/,
   // So is this one; it lets its holder give feedback on one run.
   /^(\/api\/v1)?\/feedback\/tokens\/[^/]+$/,
   // Clients read and call these before they have a credential.

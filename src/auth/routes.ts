@@ -1,8 +1,8 @@
 /** Workspaces and API keys: `/api/v1/workspaces`, `/api/v1/api-keys`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
@@ -20,7 +20,7 @@ import {
   type WorkspaceRow,
 } from "./store.ts";
 
-const tags = ["Workspaces and keys"];
+const doc = documented("Workspaces and keys");
 const shown = ({ id, workspaceId, name, hint, scopes, createdAt }: ApiKeyRow) => ({
   id,
   workspace_id: workspaceId,
@@ -39,32 +39,23 @@ const shownWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
 });
 
 export const auth = new Hono<App>()
-  .post(
-    "/workspaces",
-    describeRoute({ tags, summary: "Create a workspace (admin key)" }),
-    body(CreateWorkspace),
-    async (c) => {
-      const { id = crypto.randomUUID(), name } = c.req.valid("json");
-      const db = database(c.env.DB);
-      const row = await insertWorkspace(db, { id, name, settings: {}, createdAt: Date.now() });
-      if (!row) throw new Problem(409, "A workspace with this id exists.");
-      const actor = { kind: "admin", credentialId: "admin" };
-      await audit(db, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
-      return c.json(shownWorkspace(row), 201);
-    },
-  )
-  .get(
-    "/workspaces",
-    describeRoute({ tags, summary: "List the workspaces that the credential may act in" }),
-    async (c) => {
-      // The admin key without X-Tenant-Id acts in no single workspace: it sees them all.
-      const { workspaceId } = c.get("principal");
-      return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(shownWorkspace));
-    },
-  )
+  .post("/workspaces", doc("Create a workspace (admin key)"), body(CreateWorkspace), async (c) => {
+    const { id = crypto.randomUUID(), name } = c.req.valid("json");
+    const db = database(c.env.DB);
+    const row = await insertWorkspace(db, { id, name, settings: {}, createdAt: Date.now() });
+    if (!row) throw new Problem(409, "A workspace with this id exists.");
+    const actor = { kind: "admin", credentialId: "admin" };
+    await audit(db, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
+    return c.json(shownWorkspace(row), 201);
+  })
+  .get("/workspaces", doc("List the workspaces that the credential may act in"), async (c) => {
+    // The admin key without X-Tenant-Id acts in no single workspace: it sees them all.
+    const { workspaceId } = c.get("principal");
+    return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(shownWorkspace));
+  })
   .post(
     "/api-keys",
-    describeRoute({ tags, summary: "Create an API key; the answer is the only place that shows it" }),
+    doc("Create an API key; the answer is the only place that shows it"),
     body(CreateKey),
     async (c) => {
       const principal = c.get("principal");
@@ -94,10 +85,10 @@ export const auth = new Hono<App>()
       return c.json({ ...shown(row), key }, 201);
     },
   )
-  .get("/api-keys", describeRoute({ tags, summary: "List the workspace's API keys" }), async (c) =>
+  .get("/api-keys", doc("List the workspace's API keys"), async (c) =>
     c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
   )
-  .delete("/api-keys/:id", describeRoute({ tags, summary: "Delete an API key" }), async (c) => {
+  .delete("/api-keys/:id", doc("Delete an API key"), async (c) => {
     const actor = c.get("principal");
     const { workspaceId } = actor;
     const db = database(c.env.DB);

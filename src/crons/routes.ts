@@ -1,10 +1,10 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import type * as v from "valibot";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -15,7 +15,7 @@ import { changed, made, shown } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { countCrons, deleteCron, findCron, insertCron, searchCrons, updateCron } from "./store.ts";
 
-const tags = ["Crons"];
+const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
 
 async function create(
@@ -38,20 +38,17 @@ async function create(
 
 export const threadCrons = new Hono<App>().post(
   "/:thread_id/runs/crons",
-  describeRoute({ tags, summary: "Create a cron on a thread" }),
+  doc("Create a cron on a thread"),
   param(ThreadPath),
   body(CreateCron),
   (c) => create(c, c.req.valid("json"), c.req.valid("param").thread_id),
 );
 
 export const crons = new Hono<App>()
-  .post(
-    "/",
-    describeRoute({ tags, summary: "Create a cron whose firings each get a thread of their own" }),
-    body(CreateCron),
-    (c) => create(c, c.req.valid("json"), null),
+  .post("/", doc("Create a cron whose firings each get a thread of their own"), body(CreateCron), (c) =>
+    create(c, c.req.valid("json"), null),
   )
-  .post("/search", describeRoute({ tags, summary: "Search crons" }), body(SearchCrons), async (c) => {
+  .post("/search", doc("Search crons"), body(SearchCrons), async (c) => {
     const {
       limit = 10,
       offset = 0,
@@ -74,34 +71,28 @@ export const crons = new Hono<App>()
     const { items, headers } = page(rows.map(shown), limit, offset);
     return c.json(selected(items, select), 200, headers);
   })
-  .post("/count", describeRoute({ tags, summary: "Count crons" }), body(CountCrons), async (c) => {
+  .post("/count", doc("Count crons"), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
     const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
   })
-  .get("/:cron_id", describeRoute({ tags, summary: "Get a cron" }), param(CronPath), async (c) => {
+  .get("/:cron_id", doc("Get a cron"), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!row) throw notFound();
     return c.json(shown(row));
   })
-  .patch(
-    "/:cron_id",
-    describeRoute({ tags, summary: "Change a cron; what is left out stays" }),
-    param(CronPath),
-    body(UpdateCron),
-    async (c) => {
-      const { cron_id } = c.req.valid("param");
-      const { workspaceId } = c.get("principal");
-      const db = database(c.env.DB);
-      if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
-      const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
-      const row = await findCron(db, workspaceId, cron_id);
-      const after = row && (await updateCron(db, workspaceId, cron_id, changed(row, change)));
-      if (!after) throw notFound();
-      return c.json(shown(after));
-    },
-  )
-  .delete("/:cron_id", describeRoute({ tags, summary: "Delete a cron" }), param(CronPath), async (c) => {
+  .patch("/:cron_id", doc("Change a cron; what is left out stays"), param(CronPath), body(UpdateCron), async (c) => {
+    const { cron_id } = c.req.valid("param");
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
+    const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
+    const row = await findCron(db, workspaceId, cron_id);
+    const after = row && (await updateCron(db, workspaceId, cron_id, changed(row, change)));
+    if (!after) throw notFound();
+    return c.json(shown(after));
+  })
+  .delete("/:cron_id", doc("Delete a cron"), param(CronPath), async (c) => {
     const gone = await deleteCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!gone) throw notFound();
     return c.body(null, 204);

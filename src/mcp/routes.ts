@@ -4,7 +4,7 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
+import { documented } from "../http/documented.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -15,7 +15,7 @@ import { authorize } from "../users/authorize.ts";
 import { callAssistant } from "./call.ts";
 import { assistantOfTool, listTools, PAGE } from "./tools.ts";
 
-const tags = ["MCP"];
+const doc = documented("MCP");
 
 /** A server for one request: nothing is kept between two. */
 function serverFor(c: Context<App>): Server {
@@ -72,10 +72,8 @@ function refuse(): never {
 }
 
 export const mcp = new Hono<App>()
-  .post("/", describeRoute({ tags, summary: "Model Context Protocol: initialize, tools/list, tools/call" }), (c) =>
-    answer(c),
-  )
-  .get("/", describeRoute({ tags, summary: "No server-sent stream: 405" }), refuse)
-  .delete("/", describeRoute({ tags, summary: "No session to end: 404" }), () => {
+  .post("/", doc("Model Context Protocol: initialize, tools/list, tools/call"), (c) => answer(c))
+  .get("/", doc("No server-sent stream: 405"), refuse)
+  .delete("/", doc("No session to end: 404"), () => {
     throw new Problem(404, "There is no session: this endpoint is stateless.");
   });

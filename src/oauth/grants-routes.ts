@@ -1,9 +1,9 @@
 /** What people allowed: `/api/v1/grants`, to see and take back. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -11,12 +11,12 @@ import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
 import { findGrant, listGrants, revokeGrant } from "./store.ts";
 
-const tags = ["OAuth"];
+const doc = documented("OAuth");
 
 export const grants = new Hono<App>()
   .get(
     "/grants",
-    describeRoute({ tags, summary: "Applications that people gave access to this workspace" }),
+    doc("Applications that people gave access to this workspace"),
     query(v.object(pagingQuery(1000))),
     async (c) => {
       const { limit, offset } = c.req.valid("query");
@@ -34,15 +34,11 @@ export const grants = new Hono<App>()
       return c.json(shown, 200, headers);
     },
   )
-  .delete(
-    "/grants/:id",
-    describeRoute({ tags, summary: "Take access back: every token of the grant ends at once" }),
-    async (c) => {
-      const actor = c.get("principal");
-      const db = database(c.env.DB);
-      const grant = await findGrant(db, actor.workspaceId, c.req.param("id"));
-      if (!grant || !(await revokeGrant(db, grant.id, Date.now()))) throw new Problem(404, "Grant not found.");
-      await audit(db, { workspaceId: actor.workspaceId, actor, action: "grant.revoked", targetId: grant.id });
-      return c.body(null, 204);
-    },
-  );
+  .delete("/grants/:id", doc("Take access back: every token of the grant ends at once"), async (c) => {
+    const actor = c.get("principal");
+    const db = database(c.env.DB);
+    const grant = await findGrant(db, actor.workspaceId, c.req.param("id"));
+    if (!grant || !(await revokeGrant(db, grant.id, Date.now()))) throw new Problem(404, "Grant not found.");
+    await audit(db, { workspaceId: actor.workspaceId, actor, action: "grant.revoked", targetId: grant.id });
+    return c.body(null, 204);
+  });

@@ -1,9 +1,9 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
@@ -16,73 +16,43 @@ import { newClient, REGISTRATION_LIMIT, shownClient } from "./register.ts";
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
 
-const tags = ["OAuth"];
+const doc = documented("OAuth");
 const RESOURCE = "/.well-known/oauth-protected-resource";
 
 export const oauth = new Hono<App>()
   .onError(answerError)
-  .get(
-    "/.well-known/oauth-authorization-server",
-    describeRoute({ tags, summary: "Authorization server metadata (RFC 8414)", security: [] }),
-    (c) => c.json(serverMetadata(originOf(c)), 200, { "cache-control": "max-age=300" }),
+  .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), (c) =>
+    c.json(serverMetadata(originOf(c)), 200, { "cache-control": "max-age=300" }),
   )
-  .get(
-    `${RESOURCE}/:path{.*}?`,
-    describeRoute({ tags, summary: "Protected resource metadata (RFC 9728)", security: [] }),
-    (c) => {
-      const { pathname } = new URL(c.req.url);
-      const metadata = resourceMetadata(originOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
-      return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
-    },
-  )
-  .post(
-    "/oauth/register",
-    describeRoute({ tags, summary: "Register a public client (RFC 7591)", security: [] }),
-    async (c) => {
-      await limitAddress(c, "register");
-      const client = newClient(await readRegistration(c.req.raw), Date.now());
-      const db = database(c.env.DB);
-      await insertClient(db, client);
-      await audit(db, {
-        workspaceId: null,
-        actor: { kind: "anonymous", credentialId: "" },
-        action: "client.registered",
-        targetId: client.id,
-        detail: { name: client.name, redirect_uris: client.redirectUris },
-      });
-      return c.json(shownClient(client), 201, NO_STORE);
-    },
-  )
-  .get(
-    "/oauth/authorize",
-    describeRoute({ tags, summary: "The sign-in and consent pages (RFC 6749; PKCE S256)", security: [] }),
-    showAuthorize,
-  )
-  .post(
-    "/oauth/authorize",
-    describeRoute({ tags, summary: "A person's answer on those pages", security: [] }),
-    answerAuthorize,
-  )
-  .get(
-    "/oauth/openid/start",
-    describeRoute({ tags, summary: "Sign in through the configured OpenID provider", security: [] }),
-    startOpenId,
-  )
-  .get(
-    "/oauth/openid/callback",
-    describeRoute({ tags, summary: "Where the OpenID provider returns to", security: [] }),
-    finishOpenId,
-  )
-  .post(
-    "/oauth/token",
-    describeRoute({ tags, summary: "Exchange a code or refresh token", security: [] }),
-    async (c) => {
-      await limitAddress(c, "token");
-      const form = await readForm(c.req.raw);
-      return c.json(await issueTokens(database(c.env.DB), form, originOf(c)), 200, NO_STORE);
-    },
-  )
-  .post("/oauth/revoke", describeRoute({ tags, summary: "Revoke a token (RFC 7009)", security: [] }), async (c) => {
+  .get(`${RESOURCE}/:path{.*}?`, doc("Protected resource metadata (RFC 9728)"), (c) => {
+    const { pathname } = new URL(c.req.url);
+    const metadata = resourceMetadata(originOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+    return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
+  })
+  .post("/oauth/register", doc("Register a public client (RFC 7591)"), async (c) => {
+    await limitAddress(c, "register");
+    const client = newClient(await readRegistration(c.req.raw), Date.now());
+    const db = database(c.env.DB);
+    await insertClient(db, client);
+    await audit(db, {
+      workspaceId: null,
+      actor: { kind: "anonymous", credentialId: "" },
+      action: "client.registered",
+      targetId: client.id,
+      detail: { name: client.name, redirect_uris: client.redirectUris },
+    });
+    return c.json(shownClient(client), 201, NO_STORE);
+  })
+  .get("/oauth/authorize", doc("The sign-in and consent pages (RFC 6749; PKCE S256)"), showAuthorize)
+  .post("/oauth/authorize", doc("A person's answer on those pages"), answerAuthorize)
+  .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider"), startOpenId)
+  .get("/oauth/openid/callback", doc("Where the OpenID provider returns to"), finishOpenId)
+  .post("/oauth/token", doc("Exchange a code or refresh token"), async (c) => {
+    await limitAddress(c, "token");
+    const form = await readForm(c.req.raw);
+    return c.json(await issueTokens(database(c.env.DB), form, originOf(c)), 200, NO_STORE);
+  })
+  .post("/oauth/revoke", doc("Revoke a token (RFC 7009)"), async (c) => {
     await limitAddress(c, "revoke");
     await revokeToken(database(c.env.DB), await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);

@@ -1,9 +1,9 @@
 /** What a chat application needs besides the protocol: its list of threads, their state and their past. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import type * as v from "valibot";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { jsonArray } from "../http/array.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -17,8 +17,7 @@ import { searchThreads } from "../threads/store.ts";
 import { authorize } from "../users/authorize.ts";
 import { Bootstrap, ThreadsQuery } from "./schema.ts";
 
-const tags = ["Application"];
-const doc = (summary: string) => describeRoute({ tags, summary });
+const doc = documented("Application");
 
 const UNTITLED = "New conversation";
 

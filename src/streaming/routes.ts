@@ -1,6 +1,6 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
+import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -12,8 +12,7 @@ import { Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
 import { eventStream } from "./stream.ts";
 
-const tags = ["Streaming"];
-const doc = (summary: string) => describeRoute({ tags, summary });
+const doc = documented("Streaming");
 
 /** Served under `/threads`, where the SDK's clients look, and under `/api/threads`, where applications do. */
 export const streaming = new Hono<App>()

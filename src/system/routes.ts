@@ -1,8 +1,8 @@
 /** What a deployment says of itself: `/ok`, `/info` and `/docs` to anybody, `/metrics` to a workspace. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { isOpen } from "../auth/authenticate.ts";
+import { documented } from "../http/documented.ts";
 import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
@@ -13,24 +13,24 @@ import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
 
-const tags = ["System"];
+const doc = documented("System");
 
 export const system = new Hono<App>()
   .get(
     "/ok",
-    describeRoute({ tags, summary: "Whether the server answers; with check_db=1, whether its database does" }),
+    doc("Whether the server answers; with check_db=1, whether its database does"),
     query(v.object({ check_db: v.optional(Flag, "false") })),
     async (c) => {
       if (c.req.valid("query").check_db) await c.env.DB.prepare("SELECT 1").run();
       return c.json({ ok: true });
     },
   )
-  .on("GET", ["/info", "/api/v1/info"], describeRoute({ tags, summary: "Versions, flags and limits" }), (c) =>
+  .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits"), (c) =>
     c.json(info(embeddingsOf(c.env) ? "semantic" : "text")),
   )
   .get(
     "/metrics",
-    describeRoute({ tags, summary: "The workspace's figures, for Prometheus or as JSON" }),
+    doc("The workspace's figures, for Prometheus or as JSON"),
     query(v.object({ format: v.optional(v.picklist(["prometheus", "json"]), "prometheus") })),
     async (c) => {
       const metrics = await measure(c.env, c.get("principal").workspaceId, Date.now());
@@ -40,10 +40,7 @@ export const system = new Hono<App>()
   )
   .post(
     "/internal/truncate",
-    describeRoute({
-      tags,
-      summary: "Empty the workspace of what is named (only on one's own machine, with AUTH=open)",
-    }),
+    doc("Empty the workspace of what is named (only on one's own machine, with AUTH=open)"),
     body(Truncate),
     async (c) => {
       if (!isOpen(c.req.raw, c.env)) throw new Problem(404, `No route ${c.req.method} ${c.req.path}.`);
@@ -51,4 +48,4 @@ export const system = new Hono<App>()
       return c.json({ ok: true });
     },
   )
-  .get("/docs", describeRoute({ tags, summary: "This reference, as a page" }), (c) => c.html(docsPage));
+  .get("/docs", doc("This reference, as a page"), (c) => c.html(docsPage));

@@ -1,8 +1,8 @@
 /** Datasets, as far as experiments refer to them: created, found and deleted; examples are kept elsewhere. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { optional, pagingQuery } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -11,7 +11,7 @@ import { Uuid } from "../query/schema.ts";
 import { countExperiments } from "../store.ts";
 import { type DatasetRow, deleteDataset, findDataset, insertDataset, listDatasets } from "./store.ts";
 
-const tags = ["Datasets"];
+const doc = documented("Datasets");
 
 const CreateDataset = v.looseObject({
   id: optional(Uuid),
@@ -29,7 +29,7 @@ const ListDatasets = v.object({
 const DatasetId = v.object({ dataset_id: Uuid });
 
 export const datasets = new Hono<App>()
-  .post("/datasets", describeRoute({ tags, summary: "Create a dataset" }), body(CreateDataset), async (c) => {
+  .post("/datasets", doc("Create a dataset"), body(CreateDataset), async (c) => {
     const { id = crypto.randomUUID(), name, description = null, data_type = "kv", metadata = {} } = c.req.valid("json");
     const { workspaceId } = c.get("principal");
     const now = Date.now();
@@ -38,26 +38,21 @@ export const datasets = new Hono<App>()
     if (!made) throw new Problem(409, "A dataset with this name or id exists.");
     return c.json(await shown(c, made));
   })
-  .get("/datasets", describeRoute({ tags, summary: "List datasets" }), query(ListDatasets), async (c) => {
+  .get("/datasets", doc("List datasets"), query(ListDatasets), async (c) => {
     const rows = await listDatasets(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("query"));
     return c.json(await Promise.all(rows.map((row) => shown(c, row))));
   })
-  .get("/datasets/:dataset_id", describeRoute({ tags, summary: "Read a dataset" }), param(DatasetId), async (c) => {
+  .get("/datasets/:dataset_id", doc("Read a dataset"), param(DatasetId), async (c) => {
     const row = await findDataset(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").dataset_id);
     if (!row) throw new Problem(404, "Dataset not found.");
     return c.json(await shown(c, row));
   })
-  .delete(
-    "/datasets/:dataset_id",
-    describeRoute({ tags, summary: "Delete a dataset" }),
-    param(DatasetId),
-    async (c) => {
-      const { workspaceId } = c.get("principal");
-      const gone = await deleteDataset(database(c.env.DB), workspaceId, c.req.valid("param").dataset_id);
-      if (!gone) throw new Problem(404, "Dataset not found.");
-      return c.json({ message: "Dataset deleted" });
-    },
-  );
+  .delete("/datasets/:dataset_id", doc("Delete a dataset"), param(DatasetId), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const gone = await deleteDataset(database(c.env.DB), workspaceId, c.req.valid("param").dataset_id);
+    if (!gone) throw new Problem(404, "Dataset not found.");
+    return c.json({ message: "Dataset deleted" });
+  });
 
 async function shown(c: Context<App>, row: DatasetRow) {
   return {

@@ -1,64 +1,49 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
 import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
 import { addConfig, changeConfig, type ConfigRow, deleteConfig, listConfigs } from "./token-store.ts";
 
-const tags = ["Feedback"];
+const doc = documented("Feedback");
 
 export const feedbackConfigs = new Hono<App>()
-  .post(
-    "/feedback-configs",
-    describeRoute({ tags, summary: "Say what feedback of a key may be" }),
-    body(CreateConfig),
-    async (c) => {
-      const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
-      const row: ConfigRow = {
-        workspaceId: c.get("principal").workspaceId,
-        key,
-        config,
-        isLowerScoreBetter: is_lower_score_better ?? false,
-        modifiedAt: Date.now(),
-      };
-      const held = await addConfig(database(c.env.DB), row);
-      if (!same(held, row)) throw new Problem(400, "The key has another config. Change that one with PATCH.");
-      return c.json(shown(held));
-    },
-  )
-  .get("/feedback-configs", describeRoute({ tags, summary: "List configs, by key" }), query(ListConfigs), async (c) => {
+  .post("/feedback-configs", doc("Say what feedback of a key may be"), body(CreateConfig), async (c) => {
+    const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
+    const row: ConfigRow = {
+      workspaceId: c.get("principal").workspaceId,
+      key,
+      config,
+      isLowerScoreBetter: is_lower_score_better ?? false,
+      modifiedAt: Date.now(),
+    };
+    const held = await addConfig(database(c.env.DB), row);
+    if (!same(held, row)) throw new Problem(400, "The key has another config. Change that one with PATCH.");
+    return c.json(shown(held));
+  })
+  .get("/feedback-configs", doc("List configs, by key"), query(ListConfigs), async (c) => {
     const { key: keys, name_contains: nameContains, limit, offset } = c.req.valid("query");
     const wanted = { keys, nameContains, limit, offset };
     return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(shown));
   })
-  .patch(
-    "/feedback-configs",
-    describeRoute({ tags, summary: "Change a key's config" }),
-    body(UpdateConfig),
-    async (c) => {
-      const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
-      const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, {
-        ...(config && { config }),
-        ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
-      });
-      if (!changed) throw new Problem(404, "There is no config of this key.");
-      return c.json(shown(changed));
-    },
-  )
-  .delete(
-    "/feedback-configs",
-    describeRoute({ tags, summary: "Delete a key's config" }),
-    query(ConfigKey),
-    async (c) => {
-      const { workspaceId } = c.get("principal");
-      const gone = await deleteConfig(database(c.env.DB), workspaceId, c.req.valid("query").feedback_key);
-      if (!gone) throw new Problem(404, "There is no config of this key.");
-      return c.body(null, 204);
-    },
-  );
+  .patch("/feedback-configs", doc("Change a key's config"), body(UpdateConfig), async (c) => {
+    const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
+    const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, {
+      ...(config && { config }),
+      ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
+    });
+    if (!changed) throw new Problem(404, "There is no config of this key.");
+    return c.json(shown(changed));
+  })
+  .delete("/feedback-configs", doc("Delete a key's config"), query(ConfigKey), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const gone = await deleteConfig(database(c.env.DB), workspaceId, c.req.valid("query").feedback_key);
+    if (!gone) throw new Problem(404, "There is no config of this key.");
+    return c.body(null, 204);
+  });
 
 function same(a: ConfigRow, b: ConfigRow): boolean {
   const words = ({ config: { type, min, max, categories }, isLowerScoreBetter }: ConfigRow) => {

@@ -1,7 +1,7 @@
 /** Feedback: create, list, read, change, delete. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
@@ -11,60 +11,43 @@ import { createFeedback, listed } from "./create.ts";
 import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
 import { deletePlace, type FeedbackPlace, findPlace, listPlaces, savePlace } from "./store.ts";
 
-const tags = ["Feedback"];
+const doc = documented("Feedback");
 
 export const feedback = new Hono<App>()
-  .on(
-    "POST",
-    ["/feedback", "/feedback/eager"],
-    describeRoute({ tags, summary: "Give feedback on a run or a project" }),
-    async (c) => c.json(await createFeedback(c.env, c.get("principal"), await readJson(c.req.raw))),
+  .on("POST", ["/feedback", "/feedback/eager"], doc("Give feedback on a run or a project"), async (c) =>
+    c.json(await createFeedback(c.env, c.get("principal"), await readJson(c.req.raw))),
   )
-  .get("/feedback", describeRoute({ tags, summary: "List feedback, newest first" }), query(ListFeedback), async (c) => {
+  .get("/feedback", doc("List feedback, newest first"), query(ListFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
     const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
     return c.json(await load(c.env, workspaceId, places));
   })
-  .get("/feedback/:feedback_id", describeRoute({ tags, summary: "Read feedback" }), param(FeedbackId), async (c) => {
+  .get("/feedback/:feedback_id", doc("Read feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     return c.json((await existing(c.env, workspaceId, c.req.valid("param").feedback_id)).feedback);
   })
-  .patch(
-    "/feedback/:feedback_id",
-    describeRoute({ tags, summary: "Change feedback" }),
-    param(FeedbackId),
-    body(UpdateFeedback),
-    async (c) => {
-      const { workspaceId } = c.get("principal");
-      const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-      const db = database(c.env.DB);
-      const project = await projectById(db, workspaceId, place.projectId);
-      if (!project) throw new Problem(404, "Feedback not found.");
-      const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
-      const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
-      const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
-      const changed: StoredFeedback = { ...feedback, ...given, modified_at: new Date().toISOString() };
-      const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
-      const stored = await tracePartition(c.env, workspaceId, place.projectId, place.day).putFeedback(
-        identity,
-        changed,
-      );
-      await savePlace(db, { ...place, ...listed(stored) });
-      return c.json(stored);
-    },
-  )
-  .delete(
-    "/feedback/:feedback_id",
-    describeRoute({ tags, summary: "Delete feedback" }),
-    param(FeedbackId),
-    async (c) => {
-      const { workspaceId } = c.get("principal");
-      const { place } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-      await tracePartition(c.env, workspaceId, place.projectId, place.day).deleteFeedback(place.id);
-      await deletePlace(database(c.env.DB), workspaceId, place.id);
-      return c.json({ message: "Feedback deleted" });
-    },
-  );
+  .patch("/feedback/:feedback_id", doc("Change feedback"), param(FeedbackId), body(UpdateFeedback), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+    const db = database(c.env.DB);
+    const project = await projectById(db, workspaceId, place.projectId);
+    if (!project) throw new Problem(404, "Feedback not found.");
+    const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
+    const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
+    const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
+    const changed: StoredFeedback = { ...feedback, ...given, modified_at: new Date().toISOString() };
+    const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
+    const stored = await tracePartition(c.env, workspaceId, place.projectId, place.day).putFeedback(identity, changed);
+    await savePlace(db, { ...place, ...listed(stored) });
+    return c.json(stored);
+  })
+  .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { place } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+    await tracePartition(c.env, workspaceId, place.projectId, place.day).deleteFeedback(place.id);
+    await deletePlace(database(c.env.DB), workspaceId, place.id);
+    return c.json({ message: "Feedback deleted" });
+  });
 
 async function existing(env: Env, workspaceId: string, id: string) {
   const place = await findPlace(database(env.DB), workspaceId, id);

@@ -1,7 +1,7 @@
 /** Presigned links for feedback: made and listed with a key, used without one. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { limitAddress } from "../../auth/limits.ts";
+import { documented } from "../../http/documented.ts";
 import { originOf } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -10,13 +10,13 @@ import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./sch
 import { askPage, failedPage, thanksPage } from "./token-page.ts";
 import { expiryOf, giveByToken, heldToken, issueTokens, listTokens } from "./tokens.ts";
 
-const tags = ["Feedback"];
+const doc = documented("Feedback");
 const THANKS = { message: "Feedback received" };
 
 export const feedbackTokens = new Hono<App>()
   .post(
     "/feedback/tokens",
-    describeRoute({ tags, summary: "Make links by which feedback is given without a key" }),
+    doc("Make links by which feedback is given without a key"),
     body(CreateTokens),
     async (c) => {
       const asked = c.req.valid("json");
@@ -31,15 +31,12 @@ export const feedbackTokens = new Hono<App>()
       return c.json(Array.isArray(asked) ? made : made[0]);
     },
   )
-  .get(
-    "/feedback/tokens",
-    describeRoute({ tags, summary: "List a run's links for feedback that have not expired" }),
-    query(ListTokens),
-    async (c) => c.json(await listTokens(c.env, c.get("principal").workspaceId, originOf(c), c.req.valid("query"))),
+  .get("/feedback/tokens", doc("List a run's links for feedback that have not expired"), query(ListTokens), async (c) =>
+    c.json(await listTokens(c.env, c.get("principal").workspaceId, originOf(c), c.req.valid("query"))),
   )
   .get(
     "/feedback/tokens/:token",
-    describeRoute({ tags, summary: "Give feedback by a link; a browser that gives none yet gets a form" }),
+    doc("Give feedback by a link; a browser that gives none yet gets a form"),
     param(TokenParam),
     query(GivenInQuery),
     async (c) => {
@@ -57,7 +54,7 @@ export const feedbackTokens = new Hono<App>()
   )
   .post(
     "/feedback/tokens/:token",
-    describeRoute({ tags, summary: "Give feedback by a link" }),
+    doc("Give feedback by a link"),
     param(TokenParam),
     body(Given, { limit: 200_000 }),
     async (c) => give(c, c.req.valid("param").token, c.req.valid("json")),

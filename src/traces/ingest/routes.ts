@@ -1,7 +1,7 @@
 /** Where the tracing SDKs send runs. */
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
+import { documented } from "../../http/documented.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -10,9 +10,9 @@ import { boundaryOf, readParts } from "./multipart.ts";
 import { Gathering } from "./operations.ts";
 import { take } from "./take.ts";
 
-const tags = ["Traces"];
-const batchRoute = describeRoute({ tags, summary: "Take a batch of runs as JSON: {post, patch}" });
-const runRoute = describeRoute({ tags, summary: "Take one run" });
+const doc = documented("Traces");
+const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");
+const runRoute = doc("Take one run");
 
 /** Ingest under a prefix of its own, such as /api/v1. */
 export function ingestRoutes(): Hono<App> {
@@ -33,13 +33,13 @@ export function rootIngestRoutes(): Hono<App> {
 
 function commonRoutes(): Hono<App> {
   return new Hono<App>()
-    .post("/runs/multipart", describeRoute({ tags, summary: "Take runs as multipart/form-data" }), async (c) => {
+    .post("/runs/multipart", doc("Take runs as multipart/form-data"), async (c) => {
       const boundary = boundaryOf(c.req.header("content-type") ?? null);
       const gathering = new Gathering();
       await readParts(decodedBody(c.req.raw), boundary, (part) => gathering.addPart(part));
       return answer(c, gathering);
     })
-    .patch("/runs/:run_id", describeRoute({ tags, summary: "Update one run" }), async (c) => {
+    .patch("/runs/:run_id", doc("Update one run"), async (c) => {
       const gathering = new Gathering();
       gathering.addRun("patch", await jsonBody(c.req.raw), c.req.param("run_id"));
       return answerOne(c, gathering);

@@ -1,6 +1,6 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
+import { documented } from "../../http/documented.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -17,7 +17,7 @@ const MAX_SPANS = 10_000;
 
 export const otlp = new Hono<App>().post(
   "/otel/v1/traces",
-  describeRoute({ tags: ["Traces"], summary: "Take spans over OTLP/HTTP (protobuf or JSON)" }),
+  documented("Traces")("Take spans over OTLP/HTTP (protobuf or JSON)"),
   async (c) => {
     const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
     const bytes = await wholeBody(c.req.raw);

@@ -1,7 +1,7 @@
 /** Tracing projects: `/sessions`. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -21,11 +21,11 @@ import {
 import { forgetProjects, newProject } from "./resolve.ts";
 import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
 
-const tags = ["Projects"];
+const doc = documented("Projects");
 const AT_ONCE = 10;
 
 export const projects = new Hono<App>()
-  .post("/sessions", describeRoute({ tags, summary: "Create a project" }), body(CreateProject), async (c) => {
+  .post("/sessions", doc("Create a project"), body(CreateProject), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const given = c.req.valid("json");
@@ -48,65 +48,43 @@ export const projects = new Hono<App>()
     const changes = { description: description ?? existing.description, extra: { ...existing.extra, ...changed } };
     return c.json(await shown(c, (await updateProject(db, workspaceId, existing.id, changes)) ?? existing));
   })
-  .get("/sessions", describeRoute({ tags, summary: "List projects" }), query(ListProjects), async (c) => {
+  .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
     const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
     const items = await Promise.all(rows.map((row) => shown(c, row, wanted.include_stats, wanted.stats_start_time)));
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
   })
-  .get(
-    "/sessions/:session_id",
-    describeRoute({ tags, summary: "Read a project" }),
-    param(ProjectId),
-    query(ReadProject),
-    async (c) => {
-      const { include_stats, stats_start_time } = c.req.valid("query");
-      return c.json(
-        await shown(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
-      );
-    },
-  )
-  .patch(
-    "/sessions/:session_id",
-    describeRoute({ tags, summary: "Change a project" }),
-    param(ProjectId),
-    body(UpdateProject),
-    async (c) => {
-      const row = await existingProject(c, c.req.valid("param").session_id);
-      const db = database(c.env.DB);
-      const { name, description, extra, default_dataset_id, trace_tier, end_time } = c.req.valid("json");
-      const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
-      if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
-      const changed = await updateProject(db, row.workspaceId, row.id, {
-        name,
-        description,
-        extra: extra && { ...row.extra, ...extra },
-        defaultDatasetId: default_dataset_id,
-        traceTier: trace_tier,
-        endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
-      });
-      forgetProjects();
-      return c.json(await shown(c, changed ?? row));
-    },
-  )
-  .delete(
-    "/sessions/:session_id",
-    describeRoute({ tags, summary: "Delete a project with its traces" }),
-    param(ProjectId),
-    async (c) => {
-      await destroy(c, await existingProject(c, c.req.valid("param").session_id));
-      return c.json({ message: "Project deleted" });
-    },
-  )
-  .delete(
-    "/sessions",
-    describeRoute({ tags, summary: "Delete projects with their traces" }),
-    query(DeleteProjects),
-    async (c) => {
-      for (const id of c.req.valid("query").session_ids ?? []) await destroy(c, await existingProject(c, id));
-      return c.json({ message: "Projects deleted" });
-    },
-  );
+  .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
+    const { include_stats, stats_start_time } = c.req.valid("query");
+    return c.json(
+      await shown(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
+    );
+  })
+  .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
+    const row = await existingProject(c, c.req.valid("param").session_id);
+    const db = database(c.env.DB);
+    const { name, description, extra, default_dataset_id, trace_tier, end_time } = c.req.valid("json");
+    const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
+    if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
+    const changed = await updateProject(db, row.workspaceId, row.id, {
+      name,
+      description,
+      extra: extra && { ...row.extra, ...extra },
+      defaultDatasetId: default_dataset_id,
+      traceTier: trace_tier,
+      endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
+    });
+    forgetProjects();
+    return c.json(await shown(c, changed ?? row));
+  })
+  .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
+    await destroy(c, await existingProject(c, c.req.valid("param").session_id));
+    return c.json({ message: "Project deleted" });
+  })
+  .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
+    for (const id of c.req.valid("query").session_ids ?? []) await destroy(c, await existingProject(c, id));
+    return c.json({ message: "Projects deleted" });
+  });
 
 async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {
   const row = await findProject(database(c.env.DB), c.get("principal").workspaceId, id);

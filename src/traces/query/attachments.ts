@@ -1,7 +1,7 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { seal, unseal } from "../../auth/seal.ts";
+import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
@@ -29,7 +29,7 @@ export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[
 
 export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
-  describeRoute({ tags: ["Traces"], summary: "An attachment of a run, by the link that the run shows", security: [] }),
+  documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
     const object = await c.env.BLOBS.get(await keyOf(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment is gone.");

@@ -1,8 +1,8 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import type { InferOutput } from "valibot";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -18,18 +18,18 @@ import { QueryThreads, QueryThreadTraces, QueryV2, ReadV2, RunId, ThreadId } fro
 import { NAMES_V2, payloadNames, runV2 } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
 
-const tags = ["Traces"];
+const doc = documented("Traces");
 
 type Query = InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
-  .post("/runs/query", describeRoute({ tags, summary: "Find runs" }), body(QueryV2), async (c) =>
+  .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
     c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), {})),
   )
-  .post("/traces/query", describeRoute({ tags, summary: "Find the root runs of traces" }), body(QueryV2), async (c) =>
+  .post("/traces/query", doc("Find the root runs of traces"), body(QueryV2), async (c) =>
     c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true })),
   )
-  .get("/runs/:run_id", describeRoute({ tags, summary: "Read a run" }), param(RunId), query(ReadV2), async (c) => {
+  .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
@@ -43,33 +43,27 @@ export const runQueriesV2 = new Hono<App>()
     if (!run) throw new Problem(404, "Run not found.");
     return c.json(runV2(run, selects, await contextOf(c.env, originOf(c), workspaceId, [run])));
   })
-  .get(
-    "/traces/:run_id/runs",
-    describeRoute({ tags, summary: "The runs of a trace" }),
-    param(RunId),
-    query(ReadV2),
-    async (c) => {
-      const { workspaceId } = c.get("principal");
-      const { project_id, ...given } = c.req.valid("query");
-      const selects = selectsOf(given.selects ?? given["selects[]"]);
-      const selection = { traceId: c.req.valid("param").run_id };
-      const runs: Found["runs"] = [];
-      let after: Find["after"] = null;
-      do {
-        const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
-          limit: 1000,
-          order: "asc",
-          after,
-        });
-        runs.push(...page.runs);
-        after = page.next;
-      } while (after && runs.length < 25_000);
-      const context = await contextOf(c.env, originOf(c), workspaceId, runs);
-      runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-      return c.json({ items: runs.map((run) => runV2(run, selects, context)) });
-    },
-  )
-  .post("/threads/query", describeRoute({ tags, summary: "Threads of a project" }), body(QueryThreads), async (c) => {
+  .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadV2), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const { project_id, ...given } = c.req.valid("query");
+    const selects = selectsOf(given.selects ?? given["selects[]"]);
+    const selection = { traceId: c.req.valid("param").run_id };
+    const runs: Found["runs"] = [];
+    let after: Find["after"] = null;
+    do {
+      const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
+        limit: 1000,
+        order: "asc",
+        after,
+      });
+      runs.push(...page.runs);
+      after = page.next;
+    } while (after && runs.length < 25_000);
+    const context = await contextOf(c.env, originOf(c), workspaceId, runs);
+    runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
+    return c.json({ items: runs.map((run) => runV2(run, selects, context)) });
+  })
+  .post("/threads/query", doc("Threads of a project"), body(QueryThreads), async (c) => {
     const {
       project_id,
       filter,
@@ -96,7 +90,7 @@ export const runQueriesV2 = new Hono<App>()
   })
   .get(
     "/threads/:thread_id/traces",
-    describeRoute({ tags, summary: "The turns of a thread, oldest first" }),
+    doc("The turns of a thread, oldest first"),
     param(ThreadId),
     query(QueryThreadTraces),
     async (c) => {

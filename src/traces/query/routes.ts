@@ -1,8 +1,8 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
 import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -19,53 +19,43 @@ import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats } from "./stats.ts";
 import { threadsOf } from "./threads.ts";
 
-const tags = ["Traces"];
+const doc = documented("Traces");
 const MAX_LIMIT = 100;
 
 type Query = v.InferOutput<typeof QueryV1>;
 
 export const runQueries = new Hono<App>()
-  .post(
-    "/runs/query",
-    describeRoute({ tags, summary: "Find runs by project, time, filter" }),
-    body(QueryV1),
-    async (c) => {
-      const wanted = c.req.valid("json");
-      requireScope(wanted);
-      const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
-      if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
-      const selection = selectionOf(wanted);
-      checkFilters(selection);
-      const select = wanted.select ? new Set(wanted.select) : undefined;
-      const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
-      const { workspaceId } = c.get("principal");
-      const after = readCursor(cursor);
-      const found = await findRuns(c.env, workspaceId, {
-        projectIds: session,
-        selection,
-        order,
-        after,
-        limit,
-        payloads,
-      });
-      const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
-      const runs = found.runs.map((run) => runV1(run, select, context));
-      return c.json({ runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
-    },
-  )
-  .post(
-    "/runs/stats",
-    describeRoute({ tags, summary: "Statistics over the runs that match" }),
-    body(QueryV1),
-    async (c) => {
-      const wanted = c.req.valid("json");
-      requireScope(wanted);
-      const selection = selectionOf(wanted);
-      checkFilters(selection);
-      return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
-    },
-  )
-  .post("/runs/group", describeRoute({ tags, summary: "Threads of a project" }), body(GroupRuns), async (c) => {
+  .post("/runs/query", doc("Find runs by project, time, filter"), body(QueryV1), async (c) => {
+    const wanted = c.req.valid("json");
+    requireScope(wanted);
+    const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
+    if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
+    const selection = selectionOf(wanted);
+    checkFilters(selection);
+    const select = wanted.select ? new Set(wanted.select) : undefined;
+    const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
+    const { workspaceId } = c.get("principal");
+    const after = readCursor(cursor);
+    const found = await findRuns(c.env, workspaceId, {
+      projectIds: session,
+      selection,
+      order,
+      after,
+      limit,
+      payloads,
+    });
+    const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
+    const runs = found.runs.map((run) => runV1(run, select, context));
+    return c.json({ runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+  })
+  .post("/runs/stats", doc("Statistics over the runs that match"), body(QueryV1), async (c) => {
+    const wanted = c.req.valid("json");
+    requireScope(wanted);
+    const selection = selectionOf(wanted);
+    checkFilters(selection);
+    return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
+  })
+  .post("/runs/group", doc("Threads of a project"), body(GroupRuns), async (c) => {
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
     checkFilters(selection);
@@ -79,14 +69,14 @@ export const runQueries = new Hono<App>()
   })
   .post(
     "/runs/query/validate",
-    describeRoute({ tags, summary: "Whether a filter can be understood" }),
+    doc("Whether a filter can be understood"),
     body(v.looseObject({ filter: v.string() })),
     (c) => {
       parseFilter(c.req.valid("json").filter);
       return c.json({ valid: true });
     },
   )
-  .get("/runs/:run_id", describeRoute({ tags, summary: "Read a run" }), param(RunId), query(ReadV1), async (c) => {
+  .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV1), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { session_id: projectId, start_time: start } = c.req.valid("query");
