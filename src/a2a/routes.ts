@@ -4,7 +4,7 @@ import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
-import { nestsDeeper } from "../http/json.ts";
+import { decodeJson, isObject, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -56,13 +56,8 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
   const type = c.req.header("content-type") ?? "";
   if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
     throw contentNotSupported("Send the request as application/json.");
-  const bytes = await readBody(c.req.raw, BODY_LIMIT);
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
-  } catch {
-    throw parseError();
-  }
+  const value = decodeJson(await readBody(c.req.raw, BODY_LIMIT));
+  if (value === undefined) throw parseError();
   if (nestsDeeper(value, DEPTH)) throw invalidRequest(`The request nests deeper than ${DEPTH} levels.`);
   return value;
 }
@@ -84,7 +79,7 @@ function envelopeOf(value: unknown): Envelope {
 
 /** The id to echo, also of a request that is refused. */
 function idOf(value: unknown): string | number | null {
-  const id = typeof value === "object" && value !== null && "id" in value ? value.id : null;
+  const id = isObject(value) ? value.id : null;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : null;
 }
 
@@ -100,7 +95,7 @@ async function answer(c: Context<App>): Promise<Response> {
   try {
     const value = await bodyOf(c);
     id = idOf(value);
-    const name = typeof value === "object" && value !== null && "method" in value ? String(value.method) : "";
+    const name = isObject(value) ? String(value.method) : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
     const envelope = envelopeOf(value);

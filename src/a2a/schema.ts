@@ -1,7 +1,7 @@
 /** What callers send, in both generations: read leniently, into the nouns of types.ts. */
 import * as v from "valibot";
 import { optional } from "../http/fields.ts";
-import { JsonObject } from "../http/json.ts";
+import { isObject, JsonObject } from "../http/json.ts";
 import { type Message, type Part, STATES } from "./types.ts";
 
 export const CONTEXT_LENGTH = 1_000;
@@ -9,7 +9,7 @@ const PARTS = 1_000;
 
 /** Members in camelCase; ProtoJSON lets callers write snake_case, too. Only the object's own members, not what is inside. */
 function camel(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const entries = Object.entries(value).map(
     ([key, member]) => [key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), member] as const,
   );

@@ -14,6 +14,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The value of JSON in UTF-8, or undefined when the bytes are none. */
+export function decodeJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 /** An object whose members are the user's own. */
 export const JsonObject = v.pipe(
   v.custom<Record<string, unknown>>(isObject, "expected a JSON object"),

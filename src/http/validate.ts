@@ -2,7 +2,7 @@
 import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
-import { NESTING, nestsDeeper } from "./json.ts";
+import { decodeJson, NESTING, nestsDeeper } from "./json.ts";
 import { type Fault, Problem } from "./problem.ts";
 
 type Schema = v.GenericSchema<unknown, unknown>;
@@ -70,12 +70,8 @@ export async function readJson(request: Request, limit = BODY_LIMIT): Promise<un
   if (!/^(application\/([\w.-]+\+)?json|text\/plain)\b/i.test(type)) {
     throw new Problem(415, `Send the body as application/json, not as ${type.split(";")[0]}.`);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
-  } catch {
-    throw new Problem(400, "Malformed JSON in request body.");
-  }
+  const value = decodeJson(bytes);
+  if (value === undefined) throw new Problem(400, "Malformed JSON in request body.");
   if (nestsDeeper(value)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   return value;
 }

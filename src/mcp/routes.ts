@@ -5,7 +5,7 @@ import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } fr
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
-import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
+import { decodeJson, NESTING, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
@@ -54,17 +54,13 @@ async function answer(c: Context<App>): Promise<Response> {
   const headers = new Headers(c.req.raw.headers);
   headers.set("accept", "application/json, text/event-stream");
   const body = await readBody(c.req.raw, BODY_LIMIT);
+  const message = decodeJson(body);
+  if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   const request = new Request(c.req.url, { method: "POST", headers, body });
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
   await serverFor(c).connect(transport);
-  return transport.handleRequest(request, { parsedBody: read(body) });
-}
-
-/** The message; undefined when it is no JSON, which the transport then says. */
-function read(body: Uint8Array): unknown {
-  const message = parseJson(new TextDecoder().decode(body));
-  if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
-  return message;
+  // Where there is none, the transport says what is wrong with the body.
+  return transport.handleRequest(request, { parsedBody: message });
 }
 
 function refuse(): never {

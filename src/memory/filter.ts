@@ -1,6 +1,7 @@
 /** Filters over an item's value, as LangGraph's stores have them: `{field: value}` or `{field: {$gte: 1, $lt: 5}}`. */
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
 import { member } from "../db/contains.ts";
+import { isObject } from "../http/json.ts";
 
 export const OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"] as const;
 type Operator = (typeof OPERATORS)[number];
@@ -9,8 +10,7 @@ const COMPARISONS = { $gt: ">", $gte: ">=", $lt: "<", $lte: "<=" };
 
 /** Whether a filter's value is made of operators rather than being a value to match. */
 export function isOperators(value: unknown): value is Partial<Record<Operator, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const keys = Object.keys(value);
+  const keys = isObject(value) ? Object.keys(value) : [];
   return keys.length > 0 && keys.every((key) => key.startsWith("$"));
 }
 

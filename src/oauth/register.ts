@@ -1,5 +1,6 @@
 /** RFC 7591: from what a client says about itself to a client, or the reason why not. Public clients only. */
 import * as v from "valibot";
+import { isObject } from "../http/json.ts";
 import { newSecret } from "../auth/secret.ts";
 import { OAuthError } from "./problem.ts";
 import { judgeRedirectUri } from "./redirect-uri.ts";
@@ -55,7 +56,7 @@ export function shownClient(client: ClientRow) {
 }
 
 function readMetadata(body: unknown): ClientMetadata {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("Send a JSON object.");
+  if (!isObject(body)) throw invalid("Send a JSON object.");
   // RFC 7591 section 2: null is the same as absent.
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const result = v.safeParse(ClientMetadata, given);

@@ -4,6 +4,7 @@ import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
+import { decodeJson } from "../http/json.ts";
 import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
@@ -69,9 +70,7 @@ async function readRegistration(request: Request): Promise<unknown> {
   const bytes = await readBody(new Request(request, { headers: {} }), REGISTRATION_LIMIT).catch(() => {
     throw new OAuthError("invalid_client_metadata", `The body is larger than ${REGISTRATION_LIMIT} bytes.`, 413);
   });
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
-  } catch {
-    throw new OAuthError("invalid_client_metadata", "The body is not well-formed JSON in UTF-8.");
-  }
+  const metadata = decodeJson(bytes);
+  if (metadata !== undefined) return metadata;
+  throw new OAuthError("invalid_client_metadata", "The body is not well-formed JSON in UTF-8.");
 }
