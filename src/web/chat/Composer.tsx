@@ -3,6 +3,7 @@ import { ArrowUp, Square } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
 import css from "./Composer.module.css";
 import { coarse } from "../frame/device.ts";
+import { LinkButton } from "../ui/LinkButton.tsx";
 
 export interface Queued {
   id: string;
@@ -70,9 +71,7 @@ export function Composer({
             <li key={item.id}>
               <span className={css.queued}>{item.text}</span>
               <span className={css.note}>queued in this tab</span>
-              <button
-                type="button"
-                className={css.link}
+              <LinkButton
                 onClick={() => {
                   onUnqueue(item.id);
                   setText((now) => (now === "" ? item.text : `${item.text}\n${now}`));
@@ -80,10 +79,8 @@ export function Composer({
                 }}
               >
                 Edit
-              </button>
-              <button type="button" className={css.link} onClick={() => onUnqueue(item.id)}>
-                Remove
-              </button>
+              </LinkButton>
+              <LinkButton onClick={() => onUnqueue(item.id)}>Remove</LinkButton>
             </li>
           ))}
         </ul>

@@ -4,6 +4,7 @@ import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
 import { memo } from "react";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
+import { LinkButton } from "../ui/LinkButton.tsx";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
@@ -188,10 +189,7 @@ function NotSent({ stream, id, onRetry }: { stream: Stream; id: string; onRetry:
   if (metadata?.optimisticStatus !== "failed") return null;
   return (
     <span className={css.notSent}>
-      Not sent.{" "}
-      <button type="button" onClick={onRetry}>
-        Retry
-      </button>
+      Not sent. <LinkButton onClick={onRetry}>Retry</LinkButton>
     </span>
   );
 }

@@ -7,6 +7,7 @@ import { currentSession } from "../api/session.ts";
 import { type Theme, useTheme } from "../frame/theme.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
+import { LinkButton } from "../ui/LinkButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import { groupsOf, titleOf } from "./groups.ts";
 import css from "./Sidebar.module.css";
@@ -65,10 +66,7 @@ export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () 
         {threads.data && rows.length === 0 && <p className={css.note}>No threads yet. What you send starts one.</p>}
         {rows.length > 0 && found.length === 0 && (
           <p className={css.note}>
-            No thread matches.{" "}
-            <button type="button" onClick={() => setSearch("")}>
-              Clear the search
-            </button>
+            No thread matches. <LinkButton onClick={() => setSearch("")}>Clear the search</LinkButton>
           </p>
         )}
         {groups.map((group) => (
