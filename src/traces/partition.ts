@@ -4,7 +4,7 @@ import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
-import { queryRuns } from "./partition/read.ts";
+import { queryRuns, storedIds } from "./partition/read.ts";
 import { runTimes } from "./partition/run-times.ts";
 import { deleteOutside, expiryOf, register, REGISTER_DELAY_MS } from "./partition/register.ts";
 import { childrenOf, listThreads, partitionStats } from "./partition/stats.ts";
@@ -44,11 +44,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async which(ids: string[]): Promise<string[]> {
-    const rows = this.sql.exec<{ id: string }>(
-      "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
-      JSON.stringify(ids),
-    );
-    return rows.toArray().map(({ id }) => id);
+    return storedIds(this.sql, ids);
   }
 
   async readPage(request: PageRequest): Promise<RunPage | undefined> {

@@ -24,6 +24,15 @@ export function queryRuns(
   return { runs: found.rows.map((row) => queriedRun(row, identity, request.payloads)), done: found.done };
 }
 
+/** Those of the ids whose runs lie here. */
+export function storedIds(sql: SqlStorage, ids: string[]): string[] {
+  const rows = sql.exec<{ id: string }>(
+    "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(ids),
+  );
+  return rows.toArray().map(({ id }) => id);
+}
+
 const AMONG = "r.trace_id IN (SELECT value FROM json_each(?))";
 
 /** The condition of a selection on `runs r`. */

@@ -13,6 +13,8 @@ export const Time = v.pipe(
 
 const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));
 const Filter = v.pipe(v.string(), v.maxLength(20_000));
+/** On a run, on the root of its trace, on any run of its trace. */
+const filters = { filter: optional(Filter), trace_filter: optional(Filter), tree_filter: optional(Filter) };
 const Names = v.pipe(v.array(v.string()), v.maxLength(200));
 
 /** Over the limit the platform answers 400 in its own words, so the schema lets larger ones pass. */
@@ -28,9 +30,7 @@ export const QueryV1 = v.looseObject({
   end_time: optional(Time),
   error: optional(v.boolean()),
   query: optional(v.string()),
-  filter: optional(Filter),
-  trace_filter: optional(Filter),
-  tree_filter: optional(Filter),
+  ...filters,
   search_filter: optional(Filter),
   is_root: optional(v.boolean()),
   cursor: optional(v.string()),
@@ -45,16 +45,14 @@ export const QueryV2 = v.looseObject({
   reference_examples: optional(Uuids),
   min_start_time: optional(Time),
   max_start_time: optional(Time),
-  filter: optional(Filter),
-  trace_filter: optional(Filter),
-  tree_filter: optional(Filter),
+  ...filters,
   ids: optional(Uuids),
   is_root: optional(v.boolean()),
   has_error: optional(v.boolean()),
   run_type: optional(v.string()),
   trace_id: optional(Uuid),
   selects: optional(Names),
-  page_size: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  page_size: paging.limit,
   cursor: optional(v.string()),
   sort_order: optional(v.picklist(["ASC", "DESC", "asc", "desc"])),
 });
@@ -83,12 +81,10 @@ export const GroupRuns = v.looseObject({
 
 export const QueryThreads = v.looseObject({
   project_id: Uuid,
-  filter: optional(Filter),
-  trace_filter: optional(Filter),
-  tree_filter: optional(Filter),
+  ...filters,
   min_start_time: optional(Time),
   max_start_time: optional(Time),
-  page_size: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  page_size: paging.limit,
   cursor: optional(v.string()),
 });
 
