@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
+import { Gather } from "./partition/gather.ts";
 import { readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
@@ -29,17 +30,19 @@ import { dayBounds } from "./time.ts";
 /** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   private alarmIsSet = false;
+  /** As the last write told it: only a project's tier ever changes. */
+  private told: PartitionIdentity | undefined;
+  private readonly gather = new Gather((writes) => this.apply(writes));
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     migrate(ctx.storage);
   }
 
-  async upsert(identity: PartitionIdentity, writes: RunWrite[]): Promise<void> {
-    this.ctx.storage.transactionSync(() => {
-      this.identify(identity);
-      applyWrites(this.sql, dayBounds(identity.day), writes, priceTable(this.env.TRACE_PRICES));
-    });
+  async upsert(identity: PartitionIdentity, writes: RunWrite[], soon = false): Promise<void> {
+    this.told = identity;
+    if (soon) await this.gather.add(writes);
+    else this.apply(writes);
     await this.tell();
   }
 
@@ -121,6 +124,15 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
     const identity = readMeta(this.sql, "identity");
     return identity === undefined ? undefined : read(identity);
+  }
+
+  private apply(writes: RunWrite[]): void {
+    const identity = this.told;
+    if (!identity) throw new Error("Nobody has told this partition what it is.");
+    this.ctx.storage.transactionSync(() => {
+      this.identify(identity);
+      applyWrites(this.sql, dayBounds(identity.day), writes, priceTable(this.env.TRACE_PRICES));
+    });
   }
 
   private identify(identity: PartitionIdentity): void {

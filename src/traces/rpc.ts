@@ -249,8 +249,8 @@ export interface PartitionIdentity {
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
-  /** Merges runs, durably before it returns. At most 16 MB a call. */
-  upsert(identity: PartitionIdentity, writes: RunWrite[]): Promise<void>;
+  /** Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call. */
+  upsert(identity: PartitionIdentity, writes: RunWrite[], soon?: boolean): Promise<void>;
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;

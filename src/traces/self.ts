@@ -18,7 +18,7 @@ export function ownProject(env: Env, perRun: string | undefined): string | undef
 export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[]): Promise<void> {
   const gathering = new Gathering();
   for (const run of runs) gathering.addRun("post", run);
-  await take(env, { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" }, gathering);
+  await take(env, { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" }, gathering, true);
 }
 
 /** How the workspace's runs went that began on this UTC day; undefined where traces are off. */

@@ -107,16 +107,22 @@ describe("a credential", () => {
   it("that calls too often is told when to come back", async () => {
     const caller = await newCaller();
     const seen: string[] = [];
-    const none = { limit: async ({ key }: { key: string }) => (seen.push(key), { success: false }) };
-    const answer = await sendWith({ KEY_LIMIT: none }, "https://weir.test/api/v1/api-keys", {
-      "x-api-key": caller.key,
-    });
+    const limit = { success: false };
+    const limiter = { limit: async ({ key }: { key: string }) => (seen.push(key), { ...limit }) };
+    const call = () =>
+      sendWith({ KEY_LIMIT: limiter }, "https://weir.test/api/v1/api-keys", { "x-api-key": caller.key });
+    const answer = await call();
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     expect(seen).toHaveLength(1);
     expect(seen[0]).toContain(caller.workspaceId);
     expect(seen[0]).not.toContain(caller.key);
+    expect((await call()).status).toBe(429);
+    limit.success = true;
+    expect((await call()).status).toBe(200);
+    for (let request = 0; request < 40; request += 1) expect((await call()).status).toBe(200);
+    expect(seen).toHaveLength(5);
   });
 
   it("costs one read of the database and the next call none, and a public route none", async () => {

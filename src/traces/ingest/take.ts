@@ -29,8 +29,8 @@ interface Work {
   draft: Draft;
 }
 
-/** Stores what can be stored, durably, and says what could not. */
-export async function take(env: Env, principal: Principal, gathering: Gathering): Promise<IngestAnswer> {
+/** Stores what can be stored, durably, and says what could not. `soon`: nobody waits, so it may take a moment. */
+export async function take(env: Env, principal: Principal, gathering: Gathering, soon = false): Promise<IngestAnswer> {
   const db = database(env.DB);
   const { workspaceId } = principal;
   const work = gathering.finish().operations.flatMap((operation) => draftSafely(operation, gathering));
@@ -48,7 +48,7 @@ export async function take(env: Env, principal: Principal, gathering: Gathering)
     groups.set(key, group);
     group.work.push(item);
   }
-  await Promise.all([...groups.values()].map((group) => store(env, group.partition, group.work)));
+  await Promise.all([...groups.values()].map((group) => store(env, group.partition, group.work, soon)));
   for (const { runId, body } of gathering.feedback) await takeFeedback(env, principal, gathering, runId, body);
   const taken = [...groups.values()].reduce((sum, group) => sum + group.work.length, 0);
   const message = gathering.rejected === 0 ? "Runs batch ingested" : "Runs batch ingested in part: see errors";
@@ -123,21 +123,21 @@ async function projectOf(
   return projectByName(db, workspaceId, DEFAULT_PROJECT);
 }
 
-async function store(env: Env, partition: PartitionIdentity, work: Work[]): Promise<void> {
+async function store(env: Env, partition: PartitionIdentity, work: Work[], soon: boolean): Promise<void> {
   const stub = tracePartition(env, partition.workspaceId, partition.projectId, partition.day);
   let writes: RunWrite[] = [];
   let bytes = 0;
   for (const { operation, draft } of work) {
     const size = Object.values(draft.texts).reduce((sum, text) => sum + text.length, 0);
     if (writes.length > 0 && bytes + size > RPC_BYTES) {
-      await upsert(stub, partition, writes);
+      await upsert(stub, partition, writes, soon);
       writes = [];
       bytes = 0;
     }
     writes.push(await placePayloads(env.BLOBS, partition, draft, operation));
     bytes += Math.min(size, 1024 * 1024);
   }
-  if (writes.length > 0) await upsert(stub, partition, writes);
+  if (writes.length > 0) await upsert(stub, partition, writes, soon);
 }
 
 /** An overloaded or restarting partition asks the SDK to come again, which it does on 503. */
@@ -145,9 +145,10 @@ async function upsert(
   stub: ReturnType<typeof tracePartition>,
   partition: PartitionIdentity,
   writes: RunWrite[],
+  soon: boolean,
 ): Promise<void> {
   try {
-    await stub.upsert(partition, writes);
+    await stub.upsert(partition, writes, soon);
   } catch (error) {
     const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
     if (!overloaded && !retryable) throw error;
