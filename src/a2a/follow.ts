@@ -3,6 +3,7 @@ import {
   type EventMethod,
   type LogEvent,
   readEvents,
+  readJson,
   type TaskRun,
   type TaskView,
   type ThreadRpc,
@@ -32,7 +33,7 @@ async function feed({ thread, runId }: TaskRef, fold: Fold, event: LogEvent): Pr
     fold.stopped = run?.stopped !== undefined;
   }
   if (what !== "completed" || !fold.silent) return fold.take(event);
-  const { messages: _, ...values } = await thread.join(event.run);
+  const { messages: _, ...values } = await readJson(await thread.join(event.run));
   const result = Object.keys(values).length > 0 ? [fold.result(values)] : [];
   return [...result, ...fold.take(event)];
 }

@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { runRequest } from "../threads/request.ts";
-import { type Json, threadStub } from "../threads/rpc.ts";
+import { type Json, readJson, threadStub } from "../threads/rpc.ts";
 
 /** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */
 export async function callAssistant(
@@ -25,7 +25,7 @@ export async function callAssistant(
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    return shown(await thread.join(runId));
+    return shown(await readJson(await thread.join(runId)));
   } finally {
     signal.removeEventListener("abort", cancel);
   }

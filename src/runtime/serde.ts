@@ -5,10 +5,12 @@
 import {
   AIMessage,
   AIMessageChunk,
+  type BaseMessage,
   ChatMessage,
   FunctionMessage,
   HumanMessage,
   HumanMessageChunk,
+  isBaseMessage,
   RemoveMessage,
   SystemMessage,
   SystemMessageChunk,
@@ -112,24 +114,73 @@ function flattenBuiltin(value: Record<string, unknown>): unknown {
   return name === "RegExp" ? String(first) : flatten(first);
 }
 
-function wireReplacer(this: unknown, key: string, value: unknown): unknown {
-  const raw = (this as Record<string, unknown>)[key];
-  if (!isObject(raw)) return typeof raw === "bigint" ? raw.toString() : value;
-  if (typeof raw.toDict === "function") {
-    const { type, data } = (raw.toDict as () => { type: string; data: Record<string, unknown> })();
-    return { ...data, type };
-  }
-  if (raw instanceof Map) return Object.fromEntries(raw);
-  if (raw instanceof Set) return [...raw];
-  if (raw instanceof Error) return { error: raw.name, message: raw.message };
-  if (raw instanceof Uint8Array) return [...raw];
-  if (raw.lg_name === "Send") return { node: raw.node, args: raw.args };
-  return value;
+/** How many more characters a text may take, about; what comes past it is left out. */
+interface Room {
+  left: number;
 }
 
-/** The wire form of a live value. */
+/** The wire form of a live value, without a detour over `toJSON`, which for a message makes its stored form. */
+function plain(value: unknown, room: Room): unknown {
+  if (!isObject(value)) {
+    room.left -= typeof value === "string" ? value.length + 3 : 5;
+    return typeof value === "bigint" ? value.toString() : value;
+  }
+  room.left -= 3;
+  if (Array.isArray(value)) return items(value, room);
+  if (isBaseMessage(value)) return { ...members(fieldsOf(value), room), type: value.getType() };
+  if (value instanceof Map) return members(Object.fromEntries(value), room);
+  if (value instanceof Set) return items(value, room);
+  if (value instanceof Error) return { error: value.name, message: value.message };
+  if (value instanceof Uint8Array) return items(value, room);
+  if (value.lg_name === "Send") return members({ node: value.node, args: value.args }, room);
+  if (typeof value.toJSON === "function") return plain((value.toJSON as () => unknown)(), room);
+  return members(value, room);
+}
+
+/** The data of `toDict`, which would make the stored form first: that costs five times as much, for each token. */
+function fieldsOf(message: BaseMessage): object {
+  const names = Object.keys(message.lc_kwargs);
+  // LangChain writes such names another way.
+  if (names.some((name) => /[A-Z]/.test(name))) return message.toDict().data;
+  const live = message as unknown as Record<string, unknown>;
+  const given = message.lc_kwargs as Record<string, unknown>;
+  return Object.fromEntries(names.map((name) => [name, name in message ? live[name] : given[name]]));
+}
+
+function items(list: Iterable<unknown>, room: Room): unknown[] {
+  const kept: unknown[] = [];
+  for (const item of list) {
+    if (room.left < 0) break;
+    kept.push(plain(item, room));
+  }
+  return kept;
+}
+
+function members(object: object, room: Room): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  for (const [key, part] of Object.entries(object)) {
+    if (room.left < 0) break;
+    room.left -= key.length + 4;
+    kept.push([key, plain(part, room)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** The wire form of a live value. Throws a TypeError for a value with a cycle. */
 export function wire(value: unknown): string {
-  return JSON.stringify(value, wireReplacer) ?? "null";
+  try {
+    return JSON.stringify(plain(value, { left: Infinity })) ?? "null";
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new TypeError("A value that contains itself cannot be sent.", { cause: error });
+  }
+}
+
+/** The wire form of an object of about `most` characters; of a longer one about the first `kept`, and `cut: true`. */
+export function wireWithin(value: object, most: number, kept: number): string {
+  const room = { left: most };
+  const whole = plain(value, room);
+  return JSON.stringify(room.left < 0 ? { ...(plain(value, { left: kept }) as object), cut: true } : whole);
 }
 
 /** A streamed message's wire form: a chunk says that it is one (`AIMessageChunk`), as clients of the classic modes expect. */

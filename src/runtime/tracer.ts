@@ -9,7 +9,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import type { ChainValues } from "@langchain/core/utils/types";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import { wire } from "./serde.ts";
+import { wireWithin } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
 
@@ -55,6 +55,7 @@ const HIDDEN = "langsmith:hidden";
 const MAX_SPANS = 5_000;
 /** Longer inputs or outputs are cut, characters: the texts of a trace wait in a row of SQLite. */
 const MAX_PAYLOAD = 200_000;
+const KEPT_PAYLOAD = 10_000;
 
 /** What LangChain tells of a call besides the call itself; of a model's, its parameters too. */
 type OfCall = [parent?: string, tags?: string[], metadata?: Metadata, name?: string];
@@ -242,8 +243,7 @@ function object(value: unknown, key: string): object | undefined {
 
 function payload(value: object): string {
   try {
-    const text = wire(value);
-    return text.length <= MAX_PAYLOAD ? text : JSON.stringify({ cut: text.slice(0, 10_000) });
+    return wireWithin(value, MAX_PAYLOAD, KEPT_PAYLOAD);
   } catch {
     // A cycle, or a value that cannot be JSON.
     return "{}";

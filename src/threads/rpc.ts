@@ -195,8 +195,11 @@ export interface ThreadRpc {
     action: CancelAction,
   ): Promise<number>;
   deleteRun(runId: string): Promise<boolean>;
-  /** Resolves when the run has ended, with the body of `/wait` and `/join`: values, `__interrupt__` or `__error__`. */
-  join(runId: string): Promise<Json>;
+  /**
+   * Resolves when the run has ended, with the body of `/wait` and `/join` as JSON (see `readJson`): values,
+   * `__interrupt__` or `__error__`. 404 when there is no such run.
+   */
+  join(runId: string): Promise<ReadableStream<Uint8Array>>;
 
   task(taskId: string): Promise<TaskView | undefined>;
   /**
@@ -222,6 +225,11 @@ export interface ThreadRpc {
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;
   /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */
   updateState(update: StateUpdate, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
+}
+
+/** Reads the one object that a stream holds. */
+export async function readJson(stream: ReadableStream<Uint8Array>): Promise<Json> {
+  return new Response(stream).json();
 }
 
 /** Reads the states out of a history. */

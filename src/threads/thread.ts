@@ -164,11 +164,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async join(runId: string): Promise<rpc.Json> {
+  async join(runId: string): Promise<ReadableStream<Uint8Array>> {
     if (!this.#parts.run(runId)) throw remoteProblem(404, "Run not found.");
     await this.#runner.ended(runId);
     const run = this.#parts.run(runId);
-    return run ? this.#result(run.outcome) : {};
+    return new Blob([run ? this.#result(run.outcome) : "{}"]).stream();
   }
 
   async task(taskId: string): Promise<rpc.TaskView | undefined> {
@@ -247,11 +247,13 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     });
   }
 
-  #result({ values, interrupts = {}, error }: ReturnType<typeof storedRun>["outcome"]): rpc.Json {
-    if (error) return { __error__: error };
-    const state = JSON.parse(values ? this.#parts.values.flatAll(values) : "{}") as rpc.Json;
+  /** As JSON; the state is long, so it is not read to be written again. */
+  #result({ values = {}, interrupts = {}, error }: ReturnType<typeof storedRun>["outcome"]): string {
+    if (error) return JSON.stringify({ __error__: error });
+    const state = this.#parts.values.flatAll(values);
     const raised = Object.values(interrupts).flat();
-    return raised.length > 0 ? { ...state, __interrupt__: raised } : state;
+    if (raised.length === 0) return state;
+    return `${state.slice(0, -1)}${state === "{}" ? "" : ","}"__interrupt__":${JSON.stringify(raised)}}`;
   }
 
   /** A thread whose first states cannot be made is not made. */

@@ -14,7 +14,7 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
     async start(controller) {
       timer = setInterval(() => controller.enqueue(encoder.encode("\n")), KEEP_ALIVE_MS);
       try {
-        controller.enqueue(encoder.encode(JSON.stringify(await result)));
+        for await (const part of await result) controller.enqueue(part);
       } catch (error) {
         const message = toProblem(error).detail;
         controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));

@@ -3,8 +3,8 @@ import type { RunWrite } from "../rpc.ts";
 
 interface Waiting {
   writes: RunWrite[];
-  done(): void;
-  failed(error: unknown): void;
+  done: () => void;
+  failed: (error: unknown) => void;
 }
 
 /** Milliseconds that writes gather. */

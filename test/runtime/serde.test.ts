@@ -1,0 +1,66 @@
+/** The forms of graph values that clients and traces read. */
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { wire, wireWithin } from "../../src/runtime/serde.ts";
+
+const MESSAGES: BaseMessage[] = [
+  new HumanMessage({ content: "h", name: "bob", id: "1" }),
+  new AIMessage({ content: "a", tool_calls: [{ name: "f", args: { x: { y: 1 } }, id: "c" }] }),
+  new AIMessage({ content: [{ type: "text", text: "t" }], response_metadata: { modelName: "m" } }),
+  new AIMessage({ content: "own", ownField: 1 } as never),
+  new AIMessageChunk({ content: "", tool_call_chunks: [{ name: "f", args: "{", index: 0, id: "c" }] }),
+  new ToolMessage({ content: "r", tool_call_id: "c", status: "error" }),
+  new RemoveMessage({ id: "1" }),
+];
+
+describe("the wire form", () => {
+  it.each(MESSAGES)("of a message is its data and its type, flat: %#", (message) => {
+    const { type, data } = message.toDict();
+    expect(wire([message])).toBe(JSON.stringify([{ ...data, type }]));
+  });
+
+  it("of what JSON has no name for is what comes nearest", () => {
+    const odd = { map: new Map([["k", new Set([1n])]]), at: new Date(0), error: new Error("no"), none: undefined };
+    expect(JSON.parse(wire(odd))).toEqual({
+      map: { k: ["1"] },
+      at: "1970-01-01T00:00:00.000Z",
+      error: { error: "Error", message: "no" },
+    });
+    expect(wire(undefined)).toBe("null");
+  });
+
+  it("keeps a member that is called like an object's prototype", () => {
+    const text = '{"__proto__":{"a":1},"b":2}';
+    expect(wire(JSON.parse(text))).toBe(text);
+  });
+
+  it("of a value that contains itself is refused", () => {
+    const self: Record<string, unknown> = {};
+    self["self"] = self;
+    expect(() => wire({ self })).toThrow(TypeError);
+  });
+});
+
+describe("a payload of a trace", () => {
+  const state = { messages: Array.from({ length: 1_000 }, (_, i) => new HumanMessage(`message ${i}`)) };
+
+  it("is whole when it fits", () => {
+    expect(wireWithin(state, 1_000_000, 100)).toBe(wire(state));
+  });
+
+  it("is its beginning, and says so, when it does not", () => {
+    const text = wireWithin(state, 10_000, 1_000);
+    const { messages, cut } = JSON.parse(text) as { messages: { content: string }[]; cut: boolean };
+    expect(text.length).toBeLessThan(2_000);
+    expect(messages.length).toBeGreaterThan(2);
+    expect(messages.map(({ content }) => content)).toEqual(messages.map((_, i) => `message ${i}`));
+    expect(cut).toBe(true);
+  });
+});
