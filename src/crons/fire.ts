@@ -4,6 +4,7 @@
  * and a message that comes twice or is lost, change nothing: each due time starts one run.
  */
 import { type Database, database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
@@ -74,7 +75,7 @@ async function reach(db: Database, cron: CronRow, now: number): Promise<void> {
     await recordDue(db, cron, due, nextDue(cron, Math.max(now, due.at(-1) ?? first)));
   } catch (error) {
     // One cron that cannot be read must not keep the others from firing.
-    console.error(JSON.stringify({ level: "error", cron_id: cron.id, message: String(error) }));
+    logError(error, { cron_id: cron.id });
     await recordDue(db, cron, [], null);
   }
 }
@@ -93,7 +94,7 @@ async function start(
   } catch (error) {
     const { status, detail } = toProblem(error);
     if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
-    console.error(JSON.stringify({ level: "error", cron_id: cron.id, due: firing.due, message: detail }));
+    logError(detail, { cron_id: cron.id, due: firing.due });
     return setFiring(db, firing, "refused", now);
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";

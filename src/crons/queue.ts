@@ -1,5 +1,6 @@
 /** The consumer of the queue `weir-crons`: one message, one firing to work on. */
 import { database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
 import { work } from "./fire.ts";
 import { threadsOf } from "./start.ts";
 import type { Firing } from "./store.ts";
@@ -14,7 +15,7 @@ export async function workCrons(batch: MessageBatch, env: Env): Promise<void> {
         await work(db, message.body as Firing, threads, Date.now());
         message.ack();
       } catch (error) {
-        console.error(JSON.stringify({ level: "error", firing: message.body, message: String(error) }));
+        logError(error, { firing: message.body });
         message.retry();
       }
     }),

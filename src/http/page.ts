@@ -24,7 +24,7 @@ button, .button { flex: 1 1 8rem; text-align: center; text-decoration: none; pad
 `;
 
 /** An answer that is a page of its own. `formTarget`: where a form of the page may lead besides this server. */
-export function page(title: string, content: Html, status: number, formTarget = ""): Response | Promise<Response> {
+export function htmlPage(title: string, content: Html, status: number, formTarget = ""): Response | Promise<Response> {
   const nonce = crypto.randomUUID();
   const document = html`<!doctype html>
     <html lang="en">

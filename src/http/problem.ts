@@ -1,6 +1,7 @@
 /** Errors as HTTP answers: RFC 9457 problem details whose `detail` LangGraph and LangSmith clients read. */
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { logError } from "./log.ts";
 
 const TITLES: Record<number, string> = {
   400: "Bad Request",
@@ -58,7 +59,7 @@ export function toProblem(error: unknown): Problem {
   const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
-  console.error(JSON.stringify({ level: "error", message: error instanceof Error ? error.stack : String(error) }));
+  logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
 }
 

@@ -16,7 +16,8 @@ let last = 0;
 let counter = 0;
 
 /** A version 7 UUID: milliseconds first, and within one millisecond still in order. */
-export function uuidv7(now = Date.now()): string {
+export function uuidv7(): string {
+  const now = Date.now();
   counter = now <= last ? counter + 1 : crypto.getRandomValues(new Uint16Array(1))[0]! & 0x3ff;
   if (counter > 0xfff) {
     counter = 0;

@@ -9,6 +9,7 @@ import * as openid from "oauth4webapi";
 import * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
 import { SCOPES } from "../auth/principal.ts";
+import { logError } from "../http/log.ts";
 import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { redirect, withRequest } from "./authorize.ts";
@@ -131,7 +132,7 @@ async function whoCame(
 /** What the person reads when the provider refused or its answer is not for this browser. */
 function refusal(error: unknown): string {
   if (error instanceof openid.AuthorizationResponseError) return "The OpenID provider did not sign you in.";
-  console.error(JSON.stringify({ level: "error", message: error instanceof Error ? error.message : String(error) }));
+  logError(error);
   return "The OpenID provider's answer could not be used. Go back to the application and start again.";
 }
 

@@ -1,7 +1,7 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
 import type { Scope } from "../auth/principal.ts";
-import { type Html, page } from "../http/page.ts";
+import { type Html, htmlPage } from "../http/page.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";
 
 const MEANING: Record<Scope, string> = {
@@ -18,7 +18,7 @@ export function errorPage(message: string, back?: { address: string; redirectUri
         <a class="button" href="${back.address}">Return to ${placeOf(back.redirectUri)}</a>
       </div>`
     : html`<p class="soft">Nothing was granted. You can close this page.</p>`;
-  return page(
+  return htmlPage(
     "Cannot continue",
     html`<h1>This request cannot go on</h1>
       <p>${message}</p>
@@ -69,7 +69,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
       </div>
     </form>
   `;
-  return page("Sign in", form, fault ? 401 : 200);
+  return htmlPage("Sign in", form, fault ? 401 : 200);
 }
 
 export interface Consent {
@@ -121,7 +121,7 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
       </div>
     </form>
   `;
-  return page("Allow access", content, 200, formTarget(request.redirectUri));
+  return htmlPage("Allow access", content, 200, formTarget(request.redirectUri));
 }
 
 function nameOf({ client }: AuthorizationRequest): string {

@@ -1,5 +1,6 @@
 /** OAuth's own error dialect (RFC 6749 section 5.2, RFC 7591 section 3.2.2): `{error, error_description}`. */
 import type { Context } from "hono";
+import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
 
 export type OAuthErrorCode =
@@ -47,7 +48,7 @@ function toOAuthError(error: Error): OAuthError {
   if (error instanceof Problem && error.status === 429) {
     return new OAuthError("too_many_requests", error.detail, 429, error.more.headers);
   }
-  console.error(JSON.stringify({ level: "error", message: error.stack }));
+  logError(error);
   return new OAuthError("server_error", "The server failed to handle this request. It has been logged.", 500);
 }
 

@@ -1,5 +1,6 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day. */
 import { DurableObject } from "cloudflare:workers";
+import { logError } from "../http/log.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
@@ -153,9 +154,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       await register(this.env, this.sql);
     } catch (error) {
       // The runs are safe, and the alarm will register them.
-      console.error(
-        JSON.stringify({ level: "error", message: `Registering a trace partition failed: ${String(error)}` }),
-      );
+      logError(error, { while: "registering a trace partition" });
     }
   }
 }

@@ -1,6 +1,7 @@
 /** What a model call costs: prices by provider and model name, which a deployment can extend. */
 import * as v from "valibot";
 import { parseJson } from "../http/json.ts";
+import { logError } from "../http/log.ts";
 import type { Usage } from "./ingest/usage.ts";
 
 const Price = v.object({
@@ -65,7 +66,7 @@ function ownPrices(source: string): Price[] {
   if (source === "") return [];
   const list = parseJson(source);
   if (Array.isArray(list)) return list.filter((one) => v.is(Price, one));
-  console.error(JSON.stringify({ level: "error", message: "TRACE_PRICES is not a JSON list; it is left out." }));
+  logError("TRACE_PRICES is not a JSON list; it is left out.");
   return [];
 }
 

@@ -1,7 +1,7 @@
 /** What a person sees who follows a link for feedback in a browser. */
 import { html } from "hono/html";
 import type { FeedbackConfig } from "../../db/traces.ts";
-import { type Html, page } from "../../http/page.ts";
+import { type Html, htmlPage } from "../../http/page.ts";
 import type { TokenRow } from "./token-store.ts";
 
 /** Without a config: the two answers that most keys are about. */
@@ -15,7 +15,7 @@ const THUMBS: FeedbackConfig = {
 
 /** The form leads back to the link, now with what is given in its query. */
 export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
-  return page(
+  return htmlPage(
     "Feedback",
     html`<h1>How was it?</h1>
       <p class="soft">Your feedback is about one answer, on: ${key}</p>
@@ -47,7 +47,7 @@ function scores({ type, min, max, categories }: FeedbackConfig): Html {
 }
 
 export function thanksPage() {
-  return page(
+  return htmlPage(
     "Thank you",
     html`<h1>Thank you</h1>
       <p class="soft">Your feedback is stored. You can close this page.</p>`,
@@ -56,7 +56,7 @@ export function thanksPage() {
 }
 
 export function failedPage(message: string, status: number) {
-  return page(
+  return htmlPage(
     "Feedback",
     html`<h1>This did not work</h1>
       <p>${message}</p>`,

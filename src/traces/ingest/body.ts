@@ -4,12 +4,12 @@ import { createZstdDecompress } from "node:zlib";
 import { Problem } from "../../http/problem.ts";
 
 /** Decoded bytes of one ingest request. /info asks the SDKs to stay under half of it. */
-export const INGEST_LIMIT = 40 * 1024 * 1024;
+const LIMIT = 40 * 1024 * 1024;
 
 const CHUNK = 128 * 1024;
 
-/** The body's decoded chunks. 413 past `limit` decoded bytes, 415 for an unknown encoding, 400 for a damaged one. */
-export async function* decodedBody(request: Request, limit = INGEST_LIMIT): AsyncGenerator<Uint8Array> {
+/** The body's decoded chunks. 413 past `LIMIT` decoded bytes, 415 for an unknown encoding, 400 for a damaged one. */
+export async function* decodedBody(request: Request): AsyncGenerator<Uint8Array> {
   if (!request.body) return;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   let size = 0;
@@ -18,9 +18,9 @@ export async function* decodedBody(request: Request, limit = INGEST_LIMIT): Asyn
     const chunk = await nextChunk(chunks, encoding);
     if (!chunk) return;
     size += chunk.byteLength;
-    if (size > limit) {
+    if (size > LIMIT) {
       await chunks.return?.();
-      throw new Problem(413, `The decoded request body is larger than ${limit} bytes. Send fewer runs at a time.`);
+      throw new Problem(413, `The decoded request body is larger than ${LIMIT} bytes. Send fewer runs at a time.`);
     }
     yield chunk;
   }
@@ -65,8 +65,8 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
 }
 
 /** The whole decoded body. */
-export async function wholeBody(request: Request, limit = INGEST_LIMIT): Promise<Uint8Array> {
+export async function wholeBody(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of decodedBody(request, limit)) chunks.push(chunk);
+  for await (const chunk of decodedBody(request)) chunks.push(chunk);
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }

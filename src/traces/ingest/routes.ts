@@ -5,7 +5,7 @@ import { documented } from "../../http/documented.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { decodedBody, INGEST_LIMIT, wholeBody } from "./body.ts";
+import { decodedBody, wholeBody } from "./body.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
 import { Gathering } from "./operations.ts";
 import { take } from "./take.ts";
@@ -97,7 +97,7 @@ function dispatch(
   handle: (c: Context<App>, body: unknown) => Promise<Response>,
 ): MiddlewareHandler<App> {
   return async (c, next) => {
-    const bytes = await wholeBody(c.req.raw, INGEST_LIMIT);
+    const bytes = await wholeBody(c.req.raw);
     const body = jsonOf(bytes);
     if (isOurs(body)) return handle(c, body);
     const headers = new Headers(c.req.raw.headers);

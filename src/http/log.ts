@@ -1,0 +1,5 @@
+/** Logs a fault as one line of JSON, with what helps to find its cause. Never a secret. */
+export function logError(error: unknown, more: Record<string, unknown> = {}): void {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  console.error(JSON.stringify({ level: "error", ...more, message }));
+}
