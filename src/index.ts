@@ -5,7 +5,6 @@ import { workCrons } from "./crons/queue.ts";
 import type { Wake } from "./exports/deps.ts";
 import { schedule } from "./exports/schedule.ts";
 import { work } from "./exports/work.ts";
-import { cleanUp } from "./oauth/cleanup.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
@@ -18,6 +17,6 @@ export default {
     else await work(batch as MessageBatch<Wake>, env);
   },
   async scheduled({ scheduledTime: now }, env) {
-    await Promise.all([tick(env, now), schedule(env), housekeeping(env, now), cleanUp(env, now)]);
+    await Promise.all([tick(env, now), schedule(env), housekeeping(env, now)]);
   },
 } satisfies ExportedHandler<Env>;

@@ -22,7 +22,7 @@ interface Open {
 export class Fold {
   /** The last event taken in. */
   seq = 0;
-  /** Why the run that is being read was stopped, if it was. Set it before its end is taken in. */
+  /** Whether the run that is being read was stopped. Set it before its end is taken in. */
   stopped = false;
   #status: Status = { state: "submitted", timestamp: new Date(0).toISOString() };
   #artifacts = new Map<string, Artifact>();

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { cleanUp } from "../../src/oauth/cleanup.ts";
+import { housekeeping } from "../../src/system/housekeeping.ts";
 import { newCaller } from "../support/caller.ts";
 import { Browser, newClient, newTokens, request, withToken } from "./person.ts";
 
 const DAY = 24 * 3600 * 1000;
-/** The next minute of an hour in which the clean-up works. */
+/** The next minute of an hour in which OAuth is cleared. */
 const now = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 17 * 60_000;
 
 async function known(client: string): Promise<boolean> {
@@ -26,11 +26,11 @@ it("removes clients that nobody allowed after a week, and what has expired, and 
   await new Browser().signIn(request(unused), caller.key);
   await new Browser().allow(request(used.client), caller);
 
-  await cleanUp(env, now + 6 * DAY);
+  await housekeeping(env, now + 6 * DAY);
   expect([await known(unused), await known(used.client)]).toEqual([true, true]);
-  await cleanUp(env, now + 8 * DAY + 60_000);
+  await housekeeping(env, now + 8 * DAY + 60_000);
   expect(await known(unused)).toBe(true);
-  await cleanUp(env, now + 8 * DAY);
+  await housekeeping(env, now + 8 * DAY);
   expect([await known(unused), await known(used.client)]).toEqual([false, true]);
   // The refresh token of the first grant is all that still lives; the second grant was never redeemed.
   expect(await rows()).toEqual({
@@ -42,7 +42,7 @@ it("removes clients that nobody allowed after a week, and what has expired, and 
   });
   expect((await withToken("/assistants/search", used.access_token, undefined, "POST")).status).toBe(401);
 
-  await cleanUp(env, now + 40 * DAY);
+  await housekeeping(env, now + 40 * DAY);
   expect(await rows()).toEqual({
     oauth_clients: 1,
     oauth_sign_ins: 0,
