@@ -9,7 +9,7 @@ import { buildPage } from "./build-page.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const REPORTS = join(ROOT, ".wrangler", "tests");
-const CHROMIUM = "/usr/bin/chromium";
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const strict = process.env.CI === "true";
 
 interface Report {
