@@ -41,6 +41,12 @@ export interface WireCommand {
   goto?: unknown;
 }
 
+/**
+ * LangChain copies metadata member by member for each call of each node: thousands of them would stop everybody in this
+ * isolate for minutes. So it gets this many, the last ones; who listens here has them all.
+ */
+const MOST_METADATA = 100;
+
 const ALWAYS = ["values", "updates", "tasks"];
 
 export function command({ update, resume, goto }: WireCommand): Command {
@@ -73,10 +79,10 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
     // A stream handed down by a parent is written to at once, where the graph's own one is read with a lag.
     configurable: { ...options.configurable, __pregel_stream: { modes: new Set(modes), push } },
     writer: (payload: unknown) => push([writerNamespace(), "custom", payload]),
-    callbacks: [new Tap(sink), ...((options.callbacks as []) ?? [])],
+    callbacks: [new Tap(sink, options.metadata), ...((options.callbacks as []) ?? [])],
     ...defined({
       context: options.context,
-      metadata: options.metadata,
+      metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MOST_METADATA)),
       tags: options.tags,
       recursionLimit: options.recursionLimit,
       interruptBefore: options.interruptBefore,

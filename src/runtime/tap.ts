@@ -39,7 +39,11 @@ export class Tap extends BaseCallbackHandler {
   #tools = new Map<string, { namespace: string[]; toolCallId?: string; name: string }>();
   #seen = new Set<string>();
 
-  constructor(private readonly sink: TapSink) {
+  /** `given`: metadata of the whole run, which every message has. LangChain may tell less of it. */
+  constructor(
+    private readonly sink: TapSink,
+    private readonly given: Metadata,
+  ) {
     super();
   }
 
@@ -53,7 +57,10 @@ export class Tap extends BaseCallbackHandler {
     metadata?: Metadata,
     name?: string,
   ): void {
-    const call = metadata && !tags?.some((tag) => HIDDEN.includes(tag)) && callOf(runId, metadata, tags, name);
+    const call =
+      metadata &&
+      !tags?.some((tag) => HIDDEN.includes(tag)) &&
+      callOf(runId, { ...this.given, ...metadata }, tags, name);
     if (call) this.#models.set(runId, call);
   }
 
@@ -110,7 +117,7 @@ export class Tap extends BaseCallbackHandler {
     name?: string,
   ): void {
     if (!metadata || name !== metadata.langgraph_node || tags?.includes("langsmith:hidden")) return;
-    const call = callOf(runId, metadata, tags, name);
+    const call = callOf(runId, { ...this.given, ...metadata }, tags, name);
     if (!call) return;
     this.#nodes.set(runId, call);
     for (const message of messagesIn(inputs)) if (message.id) this.#seen.add(message.id);

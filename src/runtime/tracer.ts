@@ -67,6 +67,11 @@ export class Tracer extends BaseCallbackHandler {
   #spans = new Map<string, Span>();
   #order = 0;
 
+  /** `given`: metadata of the whole run, which every span has. LangChain may tell less of it. */
+  constructor(private readonly given: Metadata = {}) {
+    super();
+  }
+
   override handleChainStart(
     chain: Serialized,
     inputs: ChainValues,
@@ -190,13 +195,14 @@ export class Tracer extends BaseCallbackHandler {
     runType: string,
     inputs: unknown,
     tags: string[] = [],
-    metadata: Metadata = {},
+    told?: Metadata,
     extra?: Metadata,
   ): void {
     if (this.#spans.size >= MAX_SPANS || this.#spans.has(id)) return;
     const start = Date.now() * 1000 + (this.#order++ % 1000);
     const invocation = extra?.["invocation_params"] as Metadata | undefined;
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
+    const metadata = { ...this.given, ...told };
     this.#spans.set(id, { id, parent, name, runType, start, inputs, tags, metadata, invocation, hidden });
   }
 

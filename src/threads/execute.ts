@@ -32,7 +32,7 @@ export async function execute(
   execution: Execution,
 ): Promise<{ status: RunStatus; error?: { error: string; message: string }; tracer?: Tracer }> {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  const tracer = project === undefined ? undefined : new Tracer();
+  const tracer = project === undefined ? undefined : new Tracer(metadataOf(execution));
   return { ...(await ending(execution, tracer)), tracer };
 }
 
@@ -60,25 +60,27 @@ export async function graphOf(graphId: string, config: Json, env: Env): Promise<
   return typeof entry === "function" ? entry(config, env) : entry;
 }
 
-async function start(
-  { env, thread, run, checkpoints, emitter, store, signal }: Execution,
-  tracer: Tracer | undefined,
-): Promise<void> {
+const idsOf = ({ thread, run: { id, request } }: Execution) => ({
+  run_id: id,
+  thread_id: thread.thread_id,
+  graph_id: request.graph_id,
+  assistant_id: request.assistant_id,
+});
+
+/** The assistant's metadata, under the thread's, under the run's own. */
+function metadataOf(execution: Execution): Json {
+  const { thread, run } = execution;
+  const { assistant, metadata } = run.request;
+  const own = { ...idsOf(execution), run_attempt: run.outcome.attempt };
+  return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
+}
+
+async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
+  const { env, thread, run, checkpoints, emitter, store, signal } = execution;
   const { request } = run;
   const { config, context } = merged(request, thread);
-  const ids = {
-    run_id: run.id,
-    thread_id: thread.thread_id,
-    graph_id: request.graph_id,
-    assistant_id: request.assistant_id,
-  };
-  const metadata = {
-    ...request.assistant.metadata,
-    ...thread.metadata,
-    ...request.metadata,
-    ...ids,
-    run_attempt: run.outcome.attempt,
-  };
+  const ids = idsOf(execution);
+  const metadata = metadataOf(execution);
   // After a crash, a run that has written a checkpoint goes on from it; one that has not begins again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   const configurable = {

@@ -39,8 +39,11 @@ const Command = v.object({
   goto: v.nullish(v.union([v.string(), Send, v.array(v.union([v.string(), Send]))])),
 });
 
+/** LangChain compares each tag with each. */
+const Tags = v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"));
+
 const Config = v.object({
-  tags: v.nullish(v.array(v.string())),
+  tags: v.nullish(Tags),
   recursion_limit: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
   configurable: v.nullish(JsonObject),
 });

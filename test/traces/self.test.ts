@@ -39,6 +39,21 @@ async function tracesOf(caller: Caller, count: number, name = "default"): Promis
 }
 
 describe("a run of a graph", () => {
+  it("may have metadata of thousands of members, and all of it reaches its messages and its trace", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const metadata = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, n]));
+    const run = { assistant_id: "echo", input: say("hi"), metadata, stream_mode: ["messages-tuple"] };
+    const frames = await stream(caller, thread, run);
+    const [, told] = frames.find(({ event }) => event === "messages")?.data as unknown as [unknown, object];
+    expect(told).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread, langgraph_node: "echo" });
+    const runs = await tracesOf(caller, 1);
+    for (const { extra } of runs) expect(extra.metadata).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread });
+    const tags = Array.from({ length: 1_001 }, (_, n) => `t${n}`);
+    const refused = await caller.fetch(`/threads/${thread}/runs`, { body: { ...run, config: { tags } } });
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("at most 1,000 tags")]);
+  });
+
   it("appears as a trace with its model and tool calls", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
