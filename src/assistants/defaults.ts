@@ -39,9 +39,9 @@ function idOfGraph(): Map<string, string> {
   return known;
 }
 
-/** A graph id becomes the id of its default assistant; anything else stays. */
+/** A graph id becomes the id of its default assistant; anything else stays, in the one spelling that ids have. */
 export function assistantIdOf(idOrGraphId: string): string {
-  return idOfGraph().get(idOrGraphId) ?? idOrGraphId;
+  return idOfGraph().get(idOrGraphId) ?? idOrGraphId.toLowerCase();
 }
 
 /** What the default assistants are made of, to tell whether a workspace has them as they are now. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonFilter, JsonObject } from "../http/json.ts";
-import { Flag, optional, paging } from "../http/fields.ts";
+import { Flag, optional, paging, Uuid } from "../http/fields.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const name = v.pipe(v.string(), v.maxLength(1000));
@@ -17,7 +17,7 @@ const Config = v.pipe(
 
 export const CreateAssistant = v.object({
   graph_id: graphId,
-  assistant_id: optional(v.pipe(v.string(), v.uuid())),
+  assistant_id: optional(Uuid),
   config: optional(Config),
   context: optional(JsonObject),
   metadata: optional(JsonObject),

@@ -135,7 +135,7 @@ function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
 
 /** The principal, if the headers name its workspace or none. */
 function inWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
-  const tenant = c.req.header("x-tenant-id");
+  const tenant = c.req.header("x-tenant-id")?.toLowerCase();
   if (tenant !== undefined && tenant !== principal.workspaceId) {
     throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
   }
@@ -176,7 +176,7 @@ function isAdminKey(hash: string, env: Env): boolean {
 
 async function adminPrincipal(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
-  const tenant = c.req.header("x-tenant-id");
+  const tenant = c.req.header("x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {
       throw new Problem(403, "With the admin key, name the workspace to act in with X-Tenant-Id.");

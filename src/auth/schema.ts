@@ -1,10 +1,11 @@
 import * as v from "valibot";
+import { Uuid } from "../http/fields.ts";
 import { SCOPES } from "./principal.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 
 export const CreateWorkspace = v.strictObject({
-  id: v.optional(v.pipe(v.string(), v.uuid())),
+  id: v.optional(Uuid),
   name,
 });
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { optional, paging } from "../http/fields.ts";
+import { optional, paging, Uuid } from "../http/fields.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { RunCreate } from "../threads/schema.ts";
 import { nextDue } from "./schedule.ts";
@@ -54,7 +54,7 @@ export const UpdateCron = v.object({
 
 const filter = {
   assistant_id: optional(assistant_id),
-  thread_id: optional(v.pipe(v.string(), v.uuid())),
+  thread_id: optional(Uuid),
   metadata: optional(JsonFilter),
 };
 
@@ -88,8 +88,8 @@ export const SearchCrons = v.object({
 
 export const CountCrons = v.object(filter);
 
-export const CronPath = v.object({ cron_id: v.pipe(v.string(), v.uuid()) });
-export const ThreadPath = v.object({ thread_id: v.pipe(v.string(), v.uuid()) });
+export const CronPath = v.object({ cron_id: Uuid });
+export const ThreadPath = v.object({ thread_id: Uuid });
 
 function isZone(timezone: string): boolean {
   try {

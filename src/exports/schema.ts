@@ -1,6 +1,6 @@
 /** Shapes of export jobs: specification 2.5 and the rules of 4.2. */
 import * as v from "valibot";
-import { optional } from "../http/fields.ts";
+import { optional, Uuid } from "../http/fields.ts";
 import { microsFromIso } from "../traces/time.ts";
 import { CODECS, type Compression } from "./codecs.ts";
 import { EXPORT_FIELDS } from "./columns.ts";
@@ -10,8 +10,6 @@ const MICROS_PER_HOUR = 3_600_000_000;
 /** An export run is made for each day, so the days of one export are bounded; and so is what a schedule catches up. */
 const MAX_DAYS = 3_700;
 const MAX_MISSED_WINDOWS = 10_000;
-
-const Id = v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase());
 
 /** ISO 8601 as microseconds since the epoch. */
 const Time = v.pipe(
@@ -26,8 +24,8 @@ const INTERVAL = "must be a whole number of hours from 1 to 168";
 
 export const CreateExport = v.pipe(
   v.strictObject({
-    bulk_export_destination_id: Id,
-    session_id: optional(Id),
+    bulk_export_destination_id: Uuid,
+    session_id: optional(Uuid),
     all_experiments: v.optional(v.nullable(v.boolean()), false),
     start_time: Time,
     end_time: optional(Time),
@@ -96,6 +94,6 @@ const count = (low: number, high: number) =>
 const paging = { limit: v.optional(count(1, 1000), "100"), offset: v.optional(count(0, 1_000_000), "0") };
 
 export const Paging = v.object(paging);
-export const SpawnedQuery = v.object({ ...paging, source_bulk_export_id: Id });
-export const ExportId = v.object({ id: Id });
-export const ExportRunId = v.object({ id: Id, run_id: Id });
+export const SpawnedQuery = v.object({ ...paging, source_bulk_export_id: Uuid });
+export const ExportId = v.object({ id: Uuid });
+export const ExportRunId = v.object({ id: Uuid, run_id: Uuid });

@@ -10,6 +10,9 @@ export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S)
     ),
   );
 
+/** A UUID in lower case: its letters' case means nothing (RFC 9562, section 4). */
+export const Uuid = v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase());
+
 /** How many of the found are left out before a page. Past this a number is not exact any more, and SQLite takes no larger. */
 export const Offset = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
 

@@ -1,6 +1,7 @@
 /** Shapes of the streaming protocol. Members that are not known are let through: clients of many ages call. */
 import * as v from "valibot";
 import { pagingQuery } from "../http/fields.ts";
+import { Uuid } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
@@ -72,16 +73,16 @@ export const StateGet = v.object({ namespace: v.nullish(Namespace), keys: v.null
 export const ListCheckpoints = v.object({
   namespace: v.nullish(Namespace),
   limit: v.nullish(v.pipe(count, v.minValue(1), v.maxValue(1_000)), 20),
-  before: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"))),
+  before: v.nullish(Uuid),
 });
 
 export const Fork = v.object({
   ...runOptions,
-  checkpoint_id: v.pipe(v.string(), v.uuid("must be a UUID")),
+  checkpoint_id: Uuid,
   input: v.optional(v.unknown()),
 });
 
-export const GetTree = v.object({ run_id: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"))) });
+export const GetTree = v.object({ run_id: v.nullish(Uuid) });
 
 export const Unsubscribe = v.object({ subscription_id: name });
 
@@ -90,7 +91,7 @@ export const Bootstrap = v.object({
   values: v.nullish(JsonObject),
   checkpoint: v.nullish(
     v.object({
-      checkpoint_id: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"))),
+      checkpoint_id: v.nullish(Uuid),
       checkpoint_ns: v.nullish(v.string()),
     }),
   ),

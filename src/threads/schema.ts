@@ -1,10 +1,9 @@
 /** Shapes of requests about threads and runs. Unknown members are let through and ignored: clients of many ages call. */
 import * as v from "valibot";
-import { Offset } from "../http/fields.ts";
+import { Offset, Uuid } from "../http/fields.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { CLASSIC_MODES } from "./classic.ts";
 
-export const Uuid = v.pipe(v.string(), v.uuid("must be a UUID"));
 export const ThreadParam = v.object({ thread_id: Uuid });
 export const RunParam = v.object({ thread_id: Uuid, run_id: Uuid });
 export const StatelessRunParam = v.object({ run_id: Uuid });

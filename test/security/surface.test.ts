@@ -64,6 +64,22 @@ describe("other sites' pages", () => {
   });
 });
 
+it("an id in capitals is the same id", async () => {
+  const caller = await newCaller();
+  const id = crypto.randomUUID();
+  const capitals = id.toUpperCase();
+  const json = async (path: string, body?: unknown) =>
+    (await caller.fetch(path, { body, headers: { "x-tenant-id": caller.workspaceId.toUpperCase() } })).json();
+  expect(await json("/threads", { thread_id: capitals })).toMatchObject({ thread_id: id });
+  expect(await json(`/threads/${capitals}`)).toMatchObject({ thread_id: id });
+  expect(await json("/assistants", { assistant_id: capitals, graph_id: "echo" })).toMatchObject({ assistant_id: id });
+  expect(await json(`/assistants/${capitals}`)).toMatchObject({ assistant_id: id });
+  const run = { assistant_id: capitals, input: { messages: [] } };
+  expect(await json(`/threads/${capitals}/runs`, run)).toMatchObject({ assistant_id: id, thread_id: id });
+  const cron = (await json("/runs/crons", { assistant_id: capitals, schedule: "0 0 1 1 *" })) as { cron_id: string };
+  expect(await json(`/runs/crons/${cron.cron_id.toUpperCase()}`)).toEqual(cron);
+});
+
 describe("a path", () => {
   it("that takes other methods is a 405 that names them", async () => {
     const caller = await newCaller();

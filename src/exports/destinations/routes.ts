@@ -85,11 +85,7 @@ export const destinations = new Hono<App>()
     c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
   )
   .get("/:id", describeRoute({ tags, summary: "Get a destination" }), param(DestinationId), async (c) => {
-    const row = await findDestination(
-      database(c.env.DB),
-      c.get("principal").workspaceId,
-      c.req.valid("param").id.toLowerCase(),
-    );
+    const row = await findDestination(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").id);
     if (!row) throw notFound();
     return c.json(shown(row));
   })
@@ -101,7 +97,7 @@ export const destinations = new Hono<App>()
     async (c) => {
       const principal = c.get("principal");
       const db = database(c.env.DB);
-      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id.toLowerCase());
+      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
       if (row.type === "r2") throw new Problem(422, "A destination of type r2 has no credentials.");
       const { credentials } = c.req.valid("json");
@@ -129,7 +125,7 @@ export const destinations = new Hono<App>()
     async (c) => {
       const principal = c.get("principal");
       const db = database(c.env.DB);
-      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id.toLowerCase());
+      const row = await findDestination(db, principal.workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
       if (!(await deleteUnusedDestination(db, row.id))) {
         throw new Problem(409, "An unfinished export or an active schedule uses this destination. Cancel it first.");

@@ -1,6 +1,6 @@
 /** Shapes of a destination: specification 2.4, and LangSmith's further members. */
 import * as v from "valibot";
-import { optional } from "../../http/fields.ts";
+import { optional, Uuid } from "../../http/fields.ts";
 
 const line = (max: number) =>
   v.pipe(v.string(), v.minLength(1, "must not be empty"), v.maxLength(max, `must be at most ${max} characters`));
@@ -130,4 +130,4 @@ export const CreateDestination = v.pipe(
 
 export const PatchDestination = v.strictObject({ credentials: Credentials });
 
-export const DestinationId = v.object({ id: v.pipe(v.string(), v.uuid("must be a destination's id, a UUID")) });
+export const DestinationId = v.object({ id: Uuid });
