@@ -21,10 +21,14 @@ const doc = documented("Application");
 
 const UNTITLED = "New conversation";
 
+const hasCheckpoint = (state: ThreadState | undefined) => Boolean(state?.checkpoint?.checkpoint_id);
+
 /** The thread's state; a thread without a checkpoint and without work has none. */
 async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadState> {
   const state = await thread.state({ subgraphs });
-  if (!state || (!state.checkpoint && state.next.length === 0)) throw new Problem(404, "This thread has no state yet.");
+  if (!state || (!hasCheckpoint(state) && state.next.length === 0)) {
+    throw new Problem(404, "This thread has no state yet.");
+  }
   return state;
 }
 
@@ -76,7 +80,7 @@ export const application = new Hono<App>()
         if (standing) await thread.patch({ metadata });
         else await thread.create({ metadata, ifExists: "do_nothing" });
       }
-      const fresh = !(await thread.state({}))?.checkpoint;
+      const fresh = !hasCheckpoint(await thread.state({}));
       if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
       else if (values) await thread.updateState({ values, as_node: as_node ?? undefined }, addressOf(checkpoint));
       return c.json(await stateOf(thread));

@@ -8,7 +8,7 @@ import { threadOf } from "../threads/access.ts";
 import { configurableOf } from "../threads/request.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
-import { Command, Filter } from "./schema.ts";
+import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
 import { eventStream } from "./stream.ts";
 
@@ -30,7 +30,10 @@ export const streaming = new Hono<App>()
         thread: threadOf(c, thread_id),
         configurable: configurableOf(c.req.raw.headers, c.get("principal")),
       };
-      return c.json(await carryOut(by, c.req.valid("json")));
+      const { params, ...command } = c.req.valid("json");
+      // The application's own clients know of one agent, and name none.
+      const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
+      return c.json(await carryOut(by, { ...command, params: { ...unsaid, ...params } }));
     },
   )
   .post(

@@ -10,12 +10,11 @@ import type { Json, Standing } from "../threads/rpc.ts";
 import { RunCreate } from "../threads/schema.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
+import { ANY_ASSISTANT } from "./schema.ts";
 import type * as schema from "./schema.ts";
 
 type Given<S extends v.GenericSchema> = v.InferOutput<S>;
 
-/** What clients without an assistant send: the thread's own, or the deployment's default one. */
-const ANY_ASSISTANT = "_";
 /** What a reader of the classic streams gets of these runs when it does not say. */
 const STREAM_MODE = ["values", "updates", "messages-tuple", "custom"];
 

@@ -7,6 +7,8 @@ import { JsonObject } from "../http/json.ts";
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
 const Namespace = v.pipe(v.array(v.pipe(v.string(), v.maxLength(500))), v.maxLength(50));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+/** What clients without an assistant send: the thread's own, or the deployment's default one. */
+export const ANY_ASSISTANT = "_";
 const Send = v.object({ node: v.string(), input: v.optional(v.unknown()) });
 
 export const Command = v.object({

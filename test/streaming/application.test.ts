@@ -27,6 +27,30 @@ describe("the application's threads", () => {
     expect(wrong.status).toBe(422);
   });
 
+  it("may begin with an empty body, and on a thread that was made before", async () => {
+    const caller = await newCaller();
+    const made = await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>();
+    const known = { metadata: { graph_id: "echo" } };
+    const planned = await (await caller.fetch("/threads", { body: known })).json<{ thread_id: string }>();
+    for (const id of [crypto.randomUUID(), made.thread_id, planned.thread_id]) {
+      const path = `/api/threads/${id}/state`;
+      expect((await caller.fetch(path)).status).toBe(404);
+      const state = await (await caller.fetch(path, { method: "POST" })).json();
+      expect(state).toMatchObject({ values: { messages: [] }, checkpoint: { checkpoint_id: expect.any(String) } });
+      expect(await get(caller, path)).toEqual(state);
+    }
+  });
+
+  it("start runs of the default assistant where none is named", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const body = { id: 1, method: "run.start", params: { input: human("hello") } };
+    const answer = await caller.fetch(`/api/threads/${thread}/commands`, { body });
+    expect(await answer.json()).toMatchObject({ type: "success", id: 1, result: { run_id: expect.any(String) } });
+    await read(caller, thread);
+    expect(await get(caller, `/threads/${thread}`)).toMatchObject({ metadata: { graph_id: "agent" } });
+  });
+
   it("are listed with their titles, newest first", async () => {
     const caller = await newCaller();
     const [first, second, third] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];

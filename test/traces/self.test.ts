@@ -45,8 +45,8 @@ describe("a run of a graph", () => {
     const metadata = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, n]));
     const run = { assistant_id: "echo", input: say("hi"), metadata, stream_mode: ["messages-tuple"] };
     const frames = await stream(caller, thread, run);
-    const [, told] = frames.find(({ event }) => event === "messages")?.data as unknown as [unknown, object];
-    expect(told).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread, langgraph_node: "echo" });
+    const told = frames.find(({ event }) => event === "messages")?.data as [unknown, object] | undefined;
+    expect(told?.[1]).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread, langgraph_node: "echo" });
     const runs = await tracesOf(caller, 1);
     for (const { extra } of runs) expect(extra.metadata).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread });
     const tags = Array.from({ length: 1_001 }, (_, n) => `t${n}`);
