@@ -61,16 +61,17 @@ export class Isolate {
     return new Isolate(socket);
   }
 
-  /** The most that heap and buffers held, garbage included, at any look while the work went on; bytes. */
-  async watch<T>(work: Promise<T>): Promise<[T, { heap: number; buffers: number }]> {
-    const most = { heap: 0, buffers: 0 };
+  /** The most that heap, buffers and both together held, garbage included, at any look while the work went on; bytes. */
+  async watch<T>(work: Promise<T>): Promise<[T, { heap: number; buffers: number; both: number }]> {
+    const most = { heap: 0, buffers: 0, both: 0 };
     const watching = { over: false };
     const result = work.finally(() => (watching.over = true));
     while (!watching.over) {
       const { usedSize, backingStorageSize = 0 } = (await this.call("Runtime.getHeapUsage")) as HeapUsage;
       most.heap = Math.max(most.heap, usedSize);
       most.buffers = Math.max(most.buffers, backingStorageSize);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      most.both = Math.max(most.both, usedSize + backingStorageSize);
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return [await result, most];
   }
