@@ -44,6 +44,11 @@ const AnyPart = v.pipe(
     mediaType: text(200),
     metadata: optional(JsonObject),
   }),
+  // Null is data by itself, and beside a text or file what a caller leaves out.
+  v.transform(({ data, ...part }) => {
+    const bare = [part.text, part.raw, part.url, part.file].every((one) => one === undefined);
+    return { ...part, data: data === null && !bare ? undefined : data };
+  }),
   v.check(
     (part) => [part.text, part.raw, part.url, part.data, part.file].filter((one) => one !== undefined).length === 1,
     "must hold exactly one of: text, a file, data",
@@ -133,7 +138,7 @@ const ConfigurationOf = v.pipe(
 
 export const Send = object({
   message: AnyMessage,
-  configuration: v.optional(ConfigurationOf, {}),
+  configuration: v.nullish(ConfigurationOf, {}),
   metadata: optional(JsonObject),
 });
 export type Send = v.InferOutput<typeof Send>;

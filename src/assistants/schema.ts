@@ -8,9 +8,9 @@ const description = v.pipe(v.string(), v.maxLength(10_000));
 
 const Config = v.pipe(
   v.looseObject({
-    tags: v.optional(v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"))),
-    recursion_limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-    configurable: v.optional(JsonObject),
+    tags: optional(v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"))),
+    recursion_limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    configurable: optional(JsonObject),
   }),
   v.metadata({ description: "LangGraph run configuration" }),
 );

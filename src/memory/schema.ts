@@ -42,7 +42,7 @@ export const GetItemQuery = v.object({
   refresh_ttl: v.optional(Flag, "true"),
 });
 
-export const DeleteItemBody = v.object({ namespace: v.optional(namespace, []), key });
+export const DeleteItemBody = v.object({ namespace: v.nullish(namespace, []), key });
 
 const filter = v.pipe(
   JsonFilter,

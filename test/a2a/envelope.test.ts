@@ -133,6 +133,15 @@ describe("an envelope", () => {
     for (const version of ["1.1", "2.0", "99.0", "1.0, 0.3", "x", "1"]) expect(await code(version)).toBe(-32009);
   });
 
+  it("may say null for what it leaves out", async () => {
+    const text = { kind: "text", text: "hi", data: null, file: null, metadata: null };
+    const message = message03("", { parts: [text], contextId: null, taskId: null, metadata: null });
+    const reply = await rpc(caller, "message/send", { message, configuration: null, metadata: null });
+    expect(reply.result.history[0].parts).toEqual([{ kind: "text", text: "hi" }]);
+    const nothing = await rpc(caller, "SendMessage", { message: message1("", { parts: [{ data: null }] }) });
+    expect(nothing.result.task.history[0].parts).toEqual([{ data: null }]);
+  });
+
   it("says what its metadata must be", async () => {
     const told = async (metadata: unknown) =>
       (await (await raw(caller, { ...send(message1("hi")), metadata })).json<Reply>()).error?.message;

@@ -15,6 +15,11 @@ async function call<T = Assistant>(path: string, body?: unknown, method?: string
   return response.json<T>();
 }
 
+it("a configuration may say null for what it leaves out", async () => {
+  const config = { tags: null, recursion_limit: null, configurable: null };
+  expect(await call("", { graph_id: graph, config, context: null })).toMatchObject({ config: {}, context: {} });
+});
+
 describe("an assistant's versions", () => {
   it("are built from the supplied configuration only", async () => {
     const made = await call("", { graph_id: graph, context: { a: 1, b: 2 }, metadata: { x: 1 }, name: "one" });
