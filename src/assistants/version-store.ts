@@ -1,9 +1,11 @@
 /** Versions of assistants in D1. */
-import { and, desc, eq, max } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
+import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
+import { assistantIdOf } from "./defaults.ts";
 import {
   type Assistant,
   type AssistantInput,
@@ -13,8 +15,10 @@ import {
   type Row,
   shown,
   shownVersion,
-  versionOf,
 } from "./row.ts";
+
+/** Of an update that others come before. */
+const TRIES = 50;
 
 /**
  * Makes and activates the next version. A configuration (`config`, `context`) replaces the one before as a whole;
@@ -26,25 +30,34 @@ export async function updateAssistant(
   idOrGraphId: string,
   input: AssistantInput,
 ): Promise<Assistant | undefined> {
-  for (let attempt = 0; ; attempt++) {
-    const row = await findRow(db, workspaceId, idOrGraphId);
+  const id = assistantIdOf(idOrGraphId);
+  for (let attempt = 1; ; attempt++) {
+    // Read before the row: an update in between takes this number, and this one begins again with what it left.
+    const highest = await highestVersion(db, { workspaceId, id });
+    const row = await findRow(db, workspaceId, id);
     if (!row) return undefined;
-    const next = nextVersion(row, await highestVersion(db, row), input);
     try {
-      const { workspaceId: _, id: __, ...active } = next;
-      await db.batch([
-        db.insert(assistantVersions).values(versionOf(next)),
-        db
-          .update(assistants)
-          .set({ ...active, createdAt: row.createdAt })
-          .where(isRow(row)),
-      ]);
-      return shown({ ...next, createdAt: row.createdAt });
+      return await makeActive(db, nextVersion(row, highest, input));
     } catch (error) {
-      // Another update took this version number: read again what it left.
-      if (attempt === 20 || !/UNIQUE constraint/.test(String((error as Error).cause ?? error))) throw error;
+      if (!/UNIQUE constraint/.test(String((error as Error).cause ?? error))) throw error;
+      if (attempt === TRIES) throw new Problem(503, "Too many updates of this assistant at once. Try again.");
+      // Who came at the same time comes again at another.
+      await scheduler.wait(Math.random() * 10 * attempt);
     }
   }
+}
+
+/** Makes the version and activates it, both or neither; neither when the assistant has been deleted. */
+async function makeActive(db: Database, next: Row): Promise<Assistant | undefined> {
+  const { workspaceId: _, id: __, createdAt, ...active } = next;
+  // In the order of the versions' columns.
+  const { workspaceId, id: assistantId, updatedAt: ___, ...columns } = getTableColumns(assistants);
+  const version = { workspaceId, assistantId, ...columns, createdAt: sql<number>`${createdAt}`.as("created_at") };
+  const [[row]] = await db.batch([
+    db.update(assistants).set(active).where(isRow(next)).returning(),
+    db.insert(assistantVersions).select(db.select(version).from(assistants).where(isRow(next))),
+  ]);
+  return row && shown(row);
 }
 
 /** Makes `version` the active one; undefined when the assistant or the version does not exist. */
@@ -110,11 +123,11 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
   };
 }
 
-async function highestVersion(db: Database, row: Row): Promise<number> {
+async function highestVersion(db: Database, row: Pick<Row, "workspaceId" | "id">): Promise<number> {
   const found = await db
     .select({ n: max(assistantVersions.version) })
     .from(assistantVersions)
     .where(isVersionOf(row))
     .get();
-  return found?.n ?? row.version;
+  return found?.n ?? 0;
 }

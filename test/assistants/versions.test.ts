@@ -52,6 +52,28 @@ describe("an assistant's versions", () => {
     expect(active).toMatchObject({ version: 9, context: versions[0]?.context });
   });
 
+  it("lose nothing when many updates come at once", async () => {
+    const { assistant_id } = await call("", { graph_id: graph });
+    const updates = Array.from({ length: 40 }, (_, n) => n);
+    await Promise.all(updates.map((n) => call(`/${assistant_id}`, { metadata: { [`k${n}`]: n } }, "PATCH")));
+    const versions = await call<Assistant[]>(`/${assistant_id}/versions`, { limit: 100 });
+    expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: 41 }, (_, n) => 41 - n));
+    expect(Object.keys((await call(`/${assistant_id}`)).metadata)).toHaveLength(40);
+  });
+
+  it("are gone with a deleted assistant, also those that were being made", async () => {
+    const { assistant_id } = await call("", { graph_id: graph });
+    const patch = { method: "PATCH", body: { context: { a: 1 } } };
+    const answers = await Promise.all([
+      ...Array.from({ length: 10 }, () => caller.fetch(`/assistants/${assistant_id}`, patch)),
+      caller.fetch(`/assistants/${assistant_id}`, { method: "DELETE" }),
+    ]);
+    for (const { status } of answers) expect([200, 204, 404]).toContain(status);
+    const again = await call("", { graph_id: graph, assistant_id });
+    const [only, ...others] = await call<Assistant[]>(`/${assistant_id}/versions`, {});
+    expect([only?.version, only?.context, others]).toEqual([1, again.context, []]);
+  });
+
   it("also of a default assistant, which a graph id names", async () => {
     const first = await call(`/${graph}`);
     expect(first).toMatchObject({ graph_id: graph, name: graph, version: 1, metadata: { created_by: "system" } });
