@@ -23,6 +23,8 @@ const MIGRATIONS = [
 
 /** Longest text in one column, in UTF-16 units: a row holds 2 MB at most, and a unit takes up to 3 bytes. */
 const PART = 500_000;
+/** Packs that one statement reads. */
+const PACKS = 16;
 
 export interface RunRow {
   run_id: string;
@@ -170,14 +172,14 @@ export class Tables {
     for (;;) {
       const rows: { last_id: string; n: number; entries: string }[] = this.#all(
         `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
-         AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT 16`,
+         AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT ${PACKS}`,
         before ?? null,
         cursor?.last_id ?? null,
         cursor?.n ?? null,
       );
       yield* rows;
+      if (rows.length < PACKS) return;
       cursor = rows.at(-1);
-      if (!cursor) return;
     }
   }
 
