@@ -14,22 +14,48 @@ import { authorize, containsJson, type Filter } from "./authorize.ts";
 
 export type Json = Record<string, unknown>;
 
+/** The routes read a UUID in capitals as the same one: so must whoever decides about it, and whoever looks it up. */
+function idAsKept(id: string): string {
+  return isUuid(id) ? id.toLowerCase() : id;
+}
+
+const idIn = (value: unknown) => (typeof value === "string" ? idAsKept(value) : value);
+
+function idsAsKept(body: Json): Json {
+  const { thread_id, assistant_id, thread_ids, params } = body;
+  return {
+    ...body,
+    ...(thread_id !== undefined && { thread_id: idIn(thread_id) }),
+    ...(assistant_id !== undefined && { assistant_id: idIn(assistant_id) }),
+    ...(Array.isArray(thread_ids) && { thread_ids: thread_ids.map(idIn) }),
+    ...(isObject(params) && { params: idsAsKept(params) }),
+  };
+}
+
 /** A call of a user, with what its rule needs to look at and to change. */
 export class Call {
   readonly principal: Principal;
+  /** The path's parts that the table's pattern captured. */
+  readonly ids: string[];
 
   constructor(
     readonly c: Context<App>,
-    /** The path's parts that the table's pattern captured. */
-    readonly ids: string[],
+    parts: string[],
   ) {
     this.principal = c.get("principal");
+    this.ids = parts.map(idAsKept);
   }
 
   /** The body; an empty object where it is none, for the route itself to refuse. */
   async body(): Promise<Json> {
     const body = await readJson(this.c.req.raw.clone());
-    return isObject(body) ? body : {};
+    return isObject(body) ? idsAsKept(body) : {};
+  }
+
+  /** The objects in a body that is a list. */
+  async bodies(): Promise<Json[]> {
+    const bodies = await readJson(this.c.req.raw.clone());
+    return Array.isArray(bodies) ? bodies.filter(isObject).map(idsAsKept) : [];
   }
 
   /** Sends another body on to the route. */

@@ -1,7 +1,6 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { readJson } from "../http/validate.ts";
 import { both, containsJson, mayUse } from "./authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
@@ -66,9 +65,7 @@ export async function startsRun(call: Call): Promise<void> {
 
 /** Several stateless runs, each narrowed by itself. */
 export async function startsBatch(call: Call): Promise<void> {
-  const bodies = await readJson(call.c.req.raw.clone());
-  const all = Array.isArray(bodies) ? bodies.filter(isObject) : [];
-  call.pass(await Promise.all(all.map((body) => narrowedRun(call, body, undefined))));
+  call.pass(await Promise.all((await call.bodies()).map((body) => narrowedRun(call, body, undefined))));
 }
 
 async function narrowedRun(call: Call, body: Json, threadId: string | undefined): Promise<Json> {

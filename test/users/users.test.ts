@@ -133,6 +133,27 @@ describe("a user of the deployment's own Auth", () => {
     ["PATCH", () => `/runs/crons/${cron}`, { enabled: false }],
     ["DELETE", () => `/runs/crons/${cron}`],
   ];
+  it("does not reach another's by its id in capitals", async () => {
+    const capitals = thread.toUpperCase();
+    const runs = async () => (await call("ada", `/threads/${thread}/runs`)).json<Made[]>();
+    const before = await runs();
+    const start = { id: 1, method: "run.start", params: { assistant_id: "echo" } };
+    for (const [path, body] of [
+      ["/threads", { thread_id: capitals, if_exists: "do_nothing" }],
+      [`/threads/${capitals}/commands`, start],
+      [`/threads/${capitals}/stream/events`, { channels: ["values"] }],
+      [`/api/threads/${capitals}/state`, { values: {} }],
+      [`/threads/${capitals}/runs/wait`, { assistant_id: "echo", if_not_exists: "create" }],
+      [`/threads/${capitals}/state`, undefined],
+      [`/threads/${capitals}`, undefined],
+    ] as const) {
+      expect([path, (await call("bob", path, body)).status]).toEqual([path, path === "/threads" ? 409 : 404]);
+    }
+    expect(await runs()).toEqual(before);
+    expect((await call("ada", `/threads/${capitals}`)).status).toBe(200);
+    expect((await call("ada", `/runs/crons/${cron.toUpperCase()}`)).status).toBe(200);
+  });
+
   it.each(foreign)("does not reach another's: %s %s", async (method, path, body) => {
     const text = body && JSON.stringify(body).replace("THREAD", thread).replace("ASSISTANT", assistant);
     const response = await call("bob", path(), text, method);
