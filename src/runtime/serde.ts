@@ -121,8 +121,12 @@ interface Room {
 
 /** The wire form of a live value, without a detour over `toJSON`, which for a message makes its stored form. */
 function plain(value: unknown, room: Room): unknown {
+  if (typeof value === "string") {
+    room.left -= value.length + 3;
+    return room.left < 0 ? value.slice(0, Math.max(0, value.length + room.left)) : value;
+  }
   if (!isObject(value)) {
-    room.left -= typeof value === "string" ? value.length + 3 : 5;
+    room.left -= 5;
     return typeof value === "bigint" ? value.toString() : value;
   }
   room.left -= 3;
@@ -130,7 +134,7 @@ function plain(value: unknown, room: Room): unknown {
   if (isBaseMessage(value)) return { ...members(fieldsOf(value), room), type: value.getType() };
   if (value instanceof Map) return members(Object.fromEntries(value), room);
   if (value instanceof Set) return items(value, room);
-  if (value instanceof Error) return { error: value.name, message: value.message };
+  if (value instanceof Error) return members({ error: value.name, message: value.message }, room);
   if (value instanceof Uint8Array) return items(value, room);
   if (value.lg_name === "Send") return members({ node: value.node, args: value.args }, room);
   if (typeof value.toJSON === "function") return plain((value.toJSON as () => unknown)(), room);
@@ -159,8 +163,8 @@ function items(list: Iterable<unknown>, room: Room): unknown[] {
 function members(object: object, room: Room): Record<string, unknown> {
   const kept: [string, unknown][] = [];
   for (const [key, part] of Object.entries(object)) {
-    if (room.left < 0) break;
     room.left -= key.length + 4;
+    if (room.left < 0) break;
     kept.push([key, plain(part, room)]);
   }
   return Object.fromEntries(kept);
@@ -180,7 +184,10 @@ export function wire(value: unknown): string {
 export function wireWithin(value: object, most: number, kept: number): string {
   const room = { left: most };
   const whole = plain(value, room);
-  return JSON.stringify(room.left < 0 ? { ...(plain(value, { left: kept }) as object), cut: true } : whole);
+  // What has to be escaped is longer as text than it was counted.
+  const text = room.left < 0 ? undefined : JSON.stringify(whole);
+  if (text !== undefined && text.length <= most) return text;
+  return JSON.stringify({ ...(plain(value, { left: kept }) as object), cut: true });
 }
 
 /** A streamed message's wire form: a chunk says that it is one (`AIMessageChunk`), as clients of the classic modes expect. */

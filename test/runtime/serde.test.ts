@@ -60,7 +60,28 @@ describe("a payload of a trace", () => {
     const { messages, cut } = JSON.parse(text) as { messages: { content: string }[]; cut: boolean };
     expect(text.length).toBeLessThan(2_000);
     expect(messages.length).toBeGreaterThan(2);
-    expect(messages.map(({ content }) => content)).toEqual(messages.map((_, i) => `message ${i}`));
+    const whole = messages.slice(0, -1);
+    expect(whole.map(({ content }) => content)).toEqual(whole.map((_, i) => `message ${i}`));
     expect(cut).toBe(true);
+  });
+
+  it.each([
+    ["one long text", { messages: [new HumanMessage("x".repeat(50_000))] }],
+    ["an error's message", { error: new Error("x".repeat(50_000)) }],
+    ["a member's name", { ["x".repeat(50_000)]: 1 }],
+    ["text that has to be escaped", { text: "\u0001".repeat(9_000) }],
+  ])("is cut within %s, too", (_what, value) => {
+    const text = wireWithin(value, 10_000, 1_000);
+    expect(text.length).toBeLessThan(7_000);
+    expect(JSON.parse(text)).toMatchObject({ cut: true });
+  });
+
+  it("keeps the beginning of a text that is cut", () => {
+    const [message] = (
+      JSON.parse(wireWithin({ messages: [new HumanMessage("ab".repeat(50_000))] }, 10_000, 1_000)) as {
+        messages: { content: string }[];
+      }
+    ).messages;
+    expect(message?.content).toMatch(/^(ab){400,500}a?$/);
   });
 });
