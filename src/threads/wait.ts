@@ -14,7 +14,10 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
     async start(controller) {
       timer = setInterval(() => controller.enqueue(encoder.encode("\n")), KEEP_ALIVE_MS);
       try {
-        for await (const part of await result) controller.enqueue(part);
+        const parts = await result;
+        // Within a text of JSON a newline would be a fault.
+        clearInterval(timer);
+        for await (const part of parts) controller.enqueue(part);
       } catch (error) {
         const message = toProblem(error).detail;
         controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));

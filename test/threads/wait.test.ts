@@ -1,0 +1,23 @@
+/** The body of `/wait` on its way. */
+import { afterEach, expect, it, vi } from "vitest";
+import type { ThreadRpc } from "../../src/threads/rpc.ts";
+import { waitResponse } from "../../src/threads/wait.ts";
+
+afterEach(() => vi.useRealTimers());
+
+it("newlines keep the connection until the result begins, and none falls into it", async () => {
+  vi.useFakeTimers();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const ended = Promise.withResolvers<typeof readable>();
+  const response = waitResponse({ join: () => ended.promise } as unknown as ThreadRpc, "run", false, "/path");
+  const body = response.text();
+  await vi.advanceTimersByTimeAsync(11_000);
+  ended.resolve(readable);
+  const writer = writable.getWriter();
+  const write = (text: string) => writer.write(new TextEncoder().encode(text));
+  await write('{"text":"one half');
+  await vi.advanceTimersByTimeAsync(11_000);
+  await write(' and the other"}');
+  await writer.close();
+  expect(await body).toBe('\n\n{"text":"one half and the other"}');
+});
