@@ -87,7 +87,15 @@ export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
   if (!row && userRouteScope(c)) return next();
   if (!row) throw new Problem(403, "This call is not for users of this deployment.");
   const ids = row[1].exec(path)?.slice(1) ?? [];
-  const answer = await row[2](new Call(c, ids.map(decodeURIComponent)));
+  const answer = await row[2](new Call(c, ids.map(decoded)));
   if (answer) return answer;
   return next();
 };
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Problem(400, "The path is not encoded as it must be: after % come two hexadecimal digits of UTF-8.");
+  }
+}

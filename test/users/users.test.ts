@@ -191,6 +191,12 @@ describe("a user of the deployment's own Auth", () => {
     expect((await call("bob", "/runs/cancel", { status: "all" })).status).toBe(403);
   });
 
+  it("is told of a path that cannot be read", async () => {
+    for (const path of ["/threads/%E0%A4%A", "/threads/%zz/state", "/assistants/%"]) {
+      expect([path, (await call("ada", path)).status]).toEqual([path, 400]);
+    }
+  });
+
   it("is refused where a handler says so, or knows nobody", async () => {
     expect((await call("reader", "/threads", {})).status).toBe(403);
     expect(await (await call("reader", "/threads/search", {})).json()).toEqual([]);
