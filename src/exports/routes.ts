@@ -1,7 +1,7 @@
 /** Export jobs and their runs: `/api/v1/bulk-exports`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -25,7 +25,7 @@ import {
   progressOf,
 } from "./store.ts";
 
-const tags = ["Bulk export"];
+const doc = documented("Bulk export");
 
 /** The export of this id in the caller's workspace, or 404. */
 async function mine(c: { env: Env; get(name: "principal"): { workspaceId: string } }, id: string): Promise<ExportRow> {
@@ -44,7 +44,7 @@ export const bulkExports = new Hono<App>()
   .route("/destinations", destinations)
   .post(
     "/",
-    describeRoute({ tags, summary: "Create an export, or with interval_hours a schedule of exports" }),
+    doc("Create an export, or with interval_hours a schedule of exports"),
     requirePlan,
     body(CreateExport),
     async (c) => {
@@ -52,7 +52,7 @@ export const bulkExports = new Hono<App>()
       return c.json(await shownWithProgress(c.env, row));
     },
   )
-  .get("/", describeRoute({ tags, summary: "List exports, newest first" }), query(Paging), async (c) => {
+  .get("/", doc("List exports, newest first"), query(Paging), async (c) => {
     const { limit, offset } = c.req.valid("query");
     const db = database(c.env.DB);
     const rows = await listExports(db, c.get("principal").workspaceId, { limit: limit + 1, offset });
@@ -67,24 +67,19 @@ export const bulkExports = new Hono<App>()
       headers,
     );
   })
-  .get(
-    "/runs",
-    describeRoute({ tags, summary: "List the runs of every export that a schedule has spawned" }),
-    query(SpawnedQuery),
-    async (c) => {
-      const { limit, offset, source_bulk_export_id } = c.req.valid("query");
-      const schedule = await mine(c, source_bulk_export_id);
-      const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
-      const { items, headers } = page(rows, limit, offset);
-      return c.json(items.map(shownRun), 200, headers);
-    },
-  )
-  .get("/:id", describeRoute({ tags, summary: "Get an export and its progress" }), param(ExportId), async (c) =>
+  .get("/runs", doc("List the runs of every export that a schedule has spawned"), query(SpawnedQuery), async (c) => {
+    const { limit, offset, source_bulk_export_id } = c.req.valid("query");
+    const schedule = await mine(c, source_bulk_export_id);
+    const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
+    const { items, headers } = page(rows, limit, offset);
+    return c.json(items.map(shownRun), 200, headers);
+  })
+  .get("/:id", doc("Get an export and its progress"), param(ExportId), async (c) =>
     c.json(await shownWithProgress(c.env, await mine(c, c.req.valid("param").id))),
   )
   .patch(
     "/:id",
-    describeRoute({ tags, summary: "Cancel an export or a schedule; exports it has spawned go on" }),
+    doc("Cancel an export or a schedule; exports it has spawned go on"),
     param(ExportId),
     body(PatchExport),
     async (c) => {
@@ -101,7 +96,7 @@ export const bulkExports = new Hono<App>()
   )
   .get(
     "/:id/runs",
-    describeRoute({ tags, summary: "List the runs of an export: one for each project and UTC day" }),
+    doc("List the runs of an export: one for each project and UTC day"),
     param(ExportId),
     query(Paging),
     async (c) => {
@@ -112,14 +107,9 @@ export const bulkExports = new Hono<App>()
       return c.json(items.map(shownRun), 200, headers);
     },
   )
-  .get(
-    "/:id/runs/:run_id",
-    describeRoute({ tags, summary: "Get a run of an export" }),
-    param(ExportRunId),
-    async (c) => {
-      const { id, run_id } = c.req.valid("param");
-      const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
-      if (!row) throw new Problem(404, "Export run not found.");
-      return c.json(shownRun(row));
-    },
-  );
+  .get("/:id/runs/:run_id", doc("Get a run of an export"), param(ExportRunId), async (c) => {
+    const { id, run_id } = c.req.valid("param");
+    const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
+    if (!row) throw new Problem(404, "Export run not found.");
+    return c.json(shownRun(row));
+  });

@@ -1,8 +1,8 @@
 /** `/threads`: records, state, history. Their runs are in runs-routes.ts. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { database } from "../db/client.ts";
 import { jsonArray } from "../http/array.ts";
+import { documented } from "../http/documented.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -14,8 +14,7 @@ import { search } from "./search.ts";
 import { countThreads } from "./store.ts";
 import { threadEvents } from "./thread-stream.ts";
 
-const tags = ["Threads"];
-const doc = (summary: string) => describeRoute({ tags, summary });
+const doc = documented("Threads");
 
 /** `include=ttl` shows it; otherwise it stays in the house. */
 function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {

@@ -1,6 +1,6 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
-import { describeRoute } from "hono-openapi";
+import { documented } from "../http/documented.ts";
 import { originOf } from "../http/origin.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -17,8 +17,7 @@ import { joinRun, streamRun } from "./run-stream.ts";
 import * as schema from "./schema.ts";
 import { waitResponse } from "./wait.ts";
 
-const tags = ["Runs"];
-const doc = (summary: string) => describeRoute({ tags, summary });
+const doc = documented("Runs");
 type C = Context<App>;
 
 async function requestOf(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {

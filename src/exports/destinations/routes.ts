@@ -1,10 +1,10 @@
 /** Destinations: `/api/v1/bulk-exports/destinations`. */
 import { Hono } from "hono";
-import { describeRoute } from "hono-openapi";
 import { audit } from "../../audit/store.ts";
 import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../../db/exports.ts";
 import { endpointFault } from "../../http/address.ts";
+import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
@@ -22,7 +22,7 @@ import {
   updateCredentials,
 } from "./store.ts";
 
-const tags = ["Bulk export"];
+const doc = documented("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");
 
 /** A destination on the wire: of its credentials only the names. */
@@ -40,7 +40,7 @@ const shown = (row: DestinationRow) => ({
 export const destinations = new Hono<App>()
   .post(
     "/",
-    describeRoute({ tags, summary: "Create a destination; a small object is written and removed to check it" }),
+    doc("Create a destination; a small object is written and removed to check it"),
     requirePlan,
     body(CreateDestination),
     async (c) => {
@@ -81,17 +81,17 @@ export const destinations = new Hono<App>()
       return c.json(shown(row));
     },
   )
-  .get("/", describeRoute({ tags, summary: "List the workspace's destinations" }), async (c) =>
+  .get("/", doc("List the workspace's destinations"), async (c) =>
     c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
   )
-  .get("/:id", describeRoute({ tags, summary: "Get a destination" }), param(DestinationId), async (c) => {
+  .get("/:id", doc("Get a destination"), param(DestinationId), async (c) => {
     const row = await findDestination(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").id);
     if (!row) throw notFound();
     return c.json(shown(row));
   })
   .patch(
     "/:id",
-    describeRoute({ tags, summary: "Replace a destination's credentials; the new ones are checked first" }),
+    doc("Replace a destination's credentials; the new ones are checked first"),
     param(DestinationId),
     body(PatchDestination),
     async (c) => {
@@ -120,7 +120,7 @@ export const destinations = new Hono<App>()
   )
   .delete(
     "/:id",
-    describeRoute({ tags, summary: "Delete a destination that no unfinished export or schedule uses" }),
+    doc("Delete a destination that no unfinished export or schedule uses"),
     param(DestinationId),
     async (c) => {
       const principal = c.get("principal");
