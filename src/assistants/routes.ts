@@ -1,5 +1,5 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import { deleteCronsOf } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -7,8 +7,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { threadStub } from "../threads/rpc.ts";
-import { searchThreads } from "../threads/store.ts";
+import { deleteThreads } from "../threads/clear.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import {
@@ -26,23 +25,6 @@ import { activateVersion, listVersions, updateAssistant } from "./version-store.
 
 const doc = documented("Assistants");
 const notFound = () => new Problem(404, "Assistant not found.");
-
-/** Deletes the threads whose last run was the assistant's. */
-async function deleteThreadsOf(c: Context<App>, assistantId: string): Promise<void> {
-  const { workspaceId } = c.get("principal");
-  const search = {
-    metadata: { assistant_id: assistantId },
-    limit: 100,
-    offset: 0,
-    sortBy: "thread_id",
-    sortOrder: "asc",
-  } as const;
-  for (let more = true; more;) {
-    const rows = await searchThreads(database(c.env.DB), workspaceId, search);
-    const gone = await Promise.all(rows.map(({ id }) => threadStub(c.env, workspaceId, id).remove()));
-    more = rows.length > search.limit && gone.some(Boolean);
-  }
-}
 
 function requireGraph(graphId: string | undefined): void {
   if (graphId === undefined || graphIds().includes(graphId)) return;
@@ -109,10 +91,12 @@ export const assistants = new Hono<App>()
     query(DeleteQuery),
     async (c) => {
       const id = assistantIdOf(c.req.valid("param").assistant_id);
-      const gone = await deleteAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
+      const { workspaceId } = c.get("principal");
+      const gone = await deleteAssistant(database(c.env.DB), workspaceId, id);
       if (!gone) throw notFound();
-      await deleteCronsOf(database(c.env.DB), c.get("principal").workspaceId, id);
-      if (c.req.valid("query").delete_threads) await deleteThreadsOf(c, id);
+      await deleteCronsOf(database(c.env.DB), workspaceId, id);
+      // Those whose last run was the assistant's.
+      if (c.req.valid("query").delete_threads) await deleteThreads(c.env, workspaceId, { assistant_id: id });
       return c.body(null, 204);
     },
   )
