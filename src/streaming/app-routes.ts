@@ -1,6 +1,5 @@
 /** What a chat application needs besides the protocol: its list of threads, their state and their past. */
 import { Hono } from "hono";
-import type * as v from "valibot";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -11,7 +10,8 @@ import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { assistantOf, threadOf } from "../threads/access.ts";
 import { titleIn } from "../threads/naming.ts";
-import { type CheckpointAddress, readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
+import { checkpointAddress } from "../threads/request.ts";
+import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
 import { searchThreads } from "../threads/store.ts";
 import { authorize } from "../users/authorize.ts";
@@ -30,13 +30,6 @@ async function stateOf(thread: ThreadRpc, subgraphs = false): Promise<ThreadStat
     throw new Problem(404, "This thread has no state yet.");
   }
   return state;
-}
-
-type Given = Pick<NonNullable<v.InferOutput<typeof Bootstrap>["checkpoint"]>, "checkpoint_id" | "checkpoint_ns">;
-
-/** The checkpoint that a body names, of the thread's own graph unless it says otherwise. */
-function addressOf(given: Given | null | undefined): CheckpointAddress | undefined {
-  return given ? { checkpoint_id: given.checkpoint_id, checkpoint_ns: given.checkpoint_ns ?? "" } : undefined;
 }
 
 export const application = new Hono<App>()
@@ -82,7 +75,8 @@ export const application = new Hono<App>()
       }
       const fresh = !hasCheckpoint(await thread.state({}));
       if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
-      else if (values) await thread.updateState({ values, as_node: as_node ?? undefined }, addressOf(checkpoint));
+      else if (values)
+        await thread.updateState({ values, as_node: as_node ?? undefined }, checkpointAddress(checkpoint));
       return c.json(await stateOf(thread));
     },
   )
@@ -93,7 +87,7 @@ export const application = new Hono<App>()
       limit: limit ?? 10,
       before: before ?? undefined,
       metadata: metadata ?? undefined,
-      checkpoint: addressOf(checkpoint),
+      checkpoint: checkpointAddress(checkpoint),
     });
     return jsonArray(readStates(states));
   });

@@ -6,6 +6,7 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { threadOf } from "../threads/access.ts";
 import { configurableOf } from "../threads/request.ts";
+import { threadObject } from "../threads/rpc.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
@@ -71,8 +72,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const caller: SocketCaller = { principal, configurable: configurableOf(c.req.raw.headers, principal) };
   const headers = new Headers(c.req.raw.headers);
   headers.set(CALLER_HEADER, JSON.stringify(caller));
-  const id = c.env.THREAD.idFromName(`${principal.workspaceId}:${threadId}`);
-  return c.env.THREAD.get(id).fetch(new Request(c.req.raw, { headers }));
+  return threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers }));
 }
 
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {

@@ -1,7 +1,6 @@
 /** Shapes of the streaming protocol. Members that are not known are let through: clients of many ages call. */
 import * as v from "valibot";
-import { pagingQuery } from "../http/fields.ts";
-import { Uuid } from "../http/fields.ts";
+import { pagingQuery, Uuid } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));

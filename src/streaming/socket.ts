@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
-import { type Json, readLines } from "../threads/rpc.ts";
+import { idsIn, type Json, readLines } from "../threads/rpc.ts";
 import { Thread } from "../threads/thread.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { carryOut } from "./commands.ts";
@@ -61,9 +61,8 @@ export class StreamingThread extends Thread {
     if (typeof command === "string") {
       return send(socket, { type: "error", id: null, error: "invalid_argument", message: command });
     }
-    const name = this.ctx.id.name ?? "";
     const { principal, configurable } = attachment(socket);
-    const threadId = name.slice(name.indexOf(":") + 1);
+    const { threadId } = idsIn(this.ctx.id);
     const by: Commander = { env: this.env, principal, threadId, thread: this, configurable };
     const answer = await carryOut(by, command, {
       "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),

@@ -5,6 +5,7 @@ import { Checkpoints } from "./checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { Journal } from "./journal.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
+import { idsIn } from "./rpc.ts";
 import { storedRun, type StoredRun } from "./runs.ts";
 import { putThread, removeThread } from "./store.ts";
 import { Tables } from "./tables.ts";
@@ -38,9 +39,9 @@ export class ThreadParts {
     readonly ctx: DurableObjectState,
     readonly env: Env,
   ) {
-    const name = ctx.id.name ?? "";
-    this.workspaceId = name.slice(0, name.indexOf(":"));
-    this.threadId = name.slice(name.indexOf(":") + 1);
+    const { workspaceId, threadId } = idsIn(ctx.id);
+    this.workspaceId = workspaceId;
+    this.threadId = threadId;
     this.tables = new Tables(ctx.storage);
     this.journal = new Journal(this.tables, () => ctx.storage.sync());
     this.values = new Values(this.tables, this.journal);

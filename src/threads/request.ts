@@ -5,6 +5,13 @@ import type { CheckpointAddress, Json, RunRequest } from "./rpc.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../http/uuid.ts";
 
+/** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */
+export function checkpointAddress(
+  given: { checkpoint_id?: string | null; checkpoint_ns?: string | null } | null | undefined,
+): CheckpointAddress | undefined {
+  return given ? { checkpoint_id: given.checkpoint_id, checkpoint_ns: given.checkpoint_ns ?? "" } : undefined;
+}
+
 /** Headers that a graph must not see: they carry credentials or routing. */
 const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-organization-id", "x-service-key"]);
 
@@ -28,6 +35,7 @@ export function configurableOf(headers: Headers, { user }: Principal): Json {
   };
 }
 
+/** The request that the thread takes: what the client left out is settled, the assistant's part is beside its own. */
 export function runRequest(
   body: RunCreate,
   assistant: Assistant,

@@ -8,7 +8,8 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { found, threadOf } from "./access.ts";
-import { type CheckpointAddress, type Json, readStates, type ThreadState } from "./rpc.ts";
+import { checkpointAddress } from "./request.ts";
+import { type Json, readStates, type ThreadState } from "./rpc.ts";
 import * as schema from "./schema.ts";
 import { search } from "./search.ts";
 import { countThreads } from "./store.ts";
@@ -31,14 +32,6 @@ function selected(state: ThreadState, select: string[] | null | undefined): Part
   const fields = Object.fromEntries(Object.entries(state).filter(([name]) => select.includes(name)));
   return keys.length > 0 && !whole ? { ...fields, values } : fields;
 }
-
-const address = (checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string | null } | null | undefined) =>
-  checkpoint
-    ? ({
-        checkpoint_id: checkpoint.checkpoint_id,
-        checkpoint_ns: checkpoint.checkpoint_ns ?? "",
-      } satisfies CheckpointAddress)
-    : undefined;
 
 export const threads = new Hono<App>()
   .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
@@ -141,7 +134,7 @@ export const threads = new Hono<App>()
     async (c) => {
       const { checkpoint, subgraphs, select } = c.req.valid("json");
       const state = await threadOf(c, c.req.valid("param").thread_id).state({
-        checkpoint: address(checkpoint),
+        checkpoint: checkpointAddress(checkpoint),
         subgraphs: subgraphs ?? false,
       });
       return c.json(selected(found(state, "Thread"), select));
@@ -154,7 +147,7 @@ export const threads = new Hono<App>()
     body(schema.StateUpdate),
     async (c) => {
       const { checkpoint, checkpoint_id, as_node, values, command } = c.req.valid("json");
-      const at = checkpoint_id ? { ...address(checkpoint), checkpoint_id } : address(checkpoint);
+      const at = checkpoint_id ? { ...checkpointAddress(checkpoint), checkpoint_id } : checkpointAddress(checkpoint);
       const update = { values, command, as_node: as_node ?? undefined };
       return c.json(await threadOf(c, c.req.valid("param").thread_id).updateState(update, at));
     },
@@ -190,7 +183,7 @@ export const threads = new Hono<App>()
         limit: limit ?? 10,
         before: before ?? undefined,
         metadata: metadata ?? undefined,
-        checkpoint: address(checkpoint),
+        checkpoint: checkpointAddress(checkpoint),
       };
       const states = readStates(await threadOf(c, c.req.valid("param").thread_id).history(request));
       return jsonArray(states, (state) => selected(state, select));

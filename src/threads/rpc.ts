@@ -240,7 +240,16 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
 
 /** The thread of this workspace with this id; whether it exists is for it to say. */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
-  // The name holds the workspace, so another workspace's id leads to an object that is empty.
-  const id = env.THREAD.idFromName(`${workspaceId}:${threadId}`);
-  return env.THREAD.get(id);
+  return threadObject(env, workspaceId, threadId);
+}
+
+/** The Durable Object itself. Its name holds the workspace, so another workspace's id leads to an object that is empty. */
+export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
+  return env.THREAD.get(env.THREAD.idFromName(`${workspaceId}:${threadId}`));
+}
+
+/** The ids that a thread's object has in its name. */
+export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
+  const colon = name.indexOf(":");
+  return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
 }

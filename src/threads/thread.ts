@@ -8,6 +8,7 @@ import { deliver } from "./outbox.ts";
 import { ThreadParts } from "./parts.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
+import { threadObject } from "./rpc.ts";
 import { Runner } from "./runner.ts";
 import { shownRun, storedRun } from "./runs.ts";
 import { applyUpdates, historyOf, stateOf } from "./state.ts";
@@ -77,8 +78,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async copyTo(threadId: string): Promise<rpc.Thread> {
     const record = this.#existing();
-    const stub = this.env.THREAD.get(this.env.THREAD.idFromName(`${this.#parts.workspaceId}:${threadId}`));
-    const copy = stub as unknown as { paste(record: ThreadRecord, rows: Rows): Promise<rpc.Thread> };
+    const copy = threadObject(this.env, this.#parts.workspaceId, threadId) as unknown as Pick<Thread, "paste">;
     const now = Date.now();
     const metadata = { ...record.metadata, thread_id: threadId };
     const copied = { ...record, thread_id: threadId, metadata, created: now, updated: now };
