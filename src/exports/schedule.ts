@@ -3,8 +3,8 @@ import { type Deps, depsOf } from "./deps.ts";
 import { startWaiting } from "./ledger/jobs.ts";
 import { dueSchedules, spawn, takeIdleJobs, takeLostRuns, takeRemains, timeOut } from "./ledger/sweep.ts";
 import { countForQuota, type ExportRow } from "./store.ts";
+import { HOUR_MICROS } from "../traces/time.ts";
 
-const MICROS_PER_HOUR = 3_600_000_000;
 /** Late data has this long to arrive (specification 3.3). Microseconds. */
 const SPAWN_DELAY = 600_000_000;
 /** A schedule that was away catches up by so many windows a minute. */
@@ -12,7 +12,7 @@ const CATCH_UP = 20;
 
 /** Window k of a schedule, k from 1: [start + (k-1)h, start + kh), due 10 minutes after its end. Microseconds. */
 export function windowOf(startTime: number, intervalHours: number, k: number) {
-  const interval = intervalHours * MICROS_PER_HOUR;
+  const interval = intervalHours * HOUR_MICROS;
   const endTime = startTime + k * interval;
   return { startTime: endTime - interval, endTime, dueAt: endTime + SPAWN_DELAY };
 }
@@ -43,7 +43,7 @@ export async function spawnDue(deps: Deps): Promise<void> {
 /** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. */
 async function catchUp(deps: Deps, due: ExportRow): Promise<void> {
   const now = deps.now();
-  const { recent } = await countForQuota(deps.db, due.workspaceId, now - MICROS_PER_HOUR / 1000);
+  const { recent } = await countForQuota(deps.db, due.workspaceId, now - HOUR_MICROS / 1000);
   const room = Math.min(CATCH_UP, deps.limits.spawnedPerHour - recent);
   let schedule = due;
   for (let made = 0; made < room; made++) {

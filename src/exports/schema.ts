@@ -1,11 +1,9 @@
 /** Shapes of export jobs: specification 2.5 and the rules of 4.2. */
 import * as v from "valibot";
-import { optional, Uuid } from "../http/fields.ts";
-import { microsFromIso } from "../traces/time.ts";
+import { optional, pagingQuery, Uuid } from "../http/fields.ts";
+import { DAY_MICROS, HOUR_MICROS, microsFromIso } from "../traces/time.ts";
 import { CODECS, type Compression } from "./codecs.ts";
 import { EXPORT_FIELDS } from "./columns.ts";
-
-const MICROS_PER_HOUR = 3_600_000_000;
 
 /** An export run is made for each day, so the days of one export are bounded; and so is what a schedule catches up. */
 const MAX_DAYS = 3_700;
@@ -65,7 +63,7 @@ export const CreateExport = v.pipe(
   ),
   v.forward(
     v.check(
-      ({ start_time, end_time }) => end_time === undefined || end_time - start_time <= MAX_DAYS * 24 * MICROS_PER_HOUR,
+      ({ start_time, end_time }) => end_time === undefined || end_time - start_time <= MAX_DAYS * DAY_MICROS,
       `must be at most ${MAX_DAYS} days after start_time`,
     ),
     ["end_time"],
@@ -74,7 +72,7 @@ export const CreateExport = v.pipe(
     v.check(
       ({ start_time, interval_hours }) =>
         interval_hours === undefined ||
-        (Date.now() * 1000 - start_time) / (interval_hours * MICROS_PER_HOUR) <= MAX_MISSED_WINDOWS,
+        (Date.now() * 1000 - start_time) / (interval_hours * HOUR_MICROS) <= MAX_MISSED_WINDOWS,
       `must be at most ${MAX_MISSED_WINDOWS} intervals ago`,
     ),
     ["start_time"],
@@ -88,12 +86,7 @@ export const PatchExport = v.strictObject({
   status: v.pipe(v.string(), v.regex(/^cancell?ed$/i, 'can only be set to "CANCELLED"')),
 });
 
-const count = (low: number, high: number) =>
-  v.pipe(v.string(), v.digits(), v.transform(Number), v.number(), v.integer(), v.minValue(low), v.maxValue(high));
-
-const paging = { limit: v.optional(count(1, 1000), "100"), offset: v.optional(count(0, 1_000_000), "0") };
-
-export const Paging = v.object(paging);
-export const SpawnedQuery = v.object({ ...paging, source_bulk_export_id: Uuid });
+export const Paging = v.object(pagingQuery(1000));
+export const SpawnedQuery = v.object({ ...pagingQuery(1000), source_bulk_export_id: Uuid });
 export const ExportId = v.object({ id: Uuid });
 export const ExportRunId = v.object({ id: Uuid, run_id: Uuid });

@@ -1,6 +1,7 @@
 /** Times of traces: whole microseconds since the epoch, as a number (exact up to the year 2255). */
 
-export const DAY_MICROS = 86_400_000_000;
+export const HOUR_MICROS = 3_600_000_000;
+export const DAY_MICROS = 24 * HOUR_MICROS;
 
 /** `2026-11-20T15:49:54.252002Z` from microseconds. */
 export function isoFromMicros(micros: number): string {
