@@ -1,5 +1,6 @@
 /** The index of threads in D1. */
-import { and, asc, count, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
+import { among } from "../db/among.ts";
 import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
 import { threads } from "../db/schema.ts";
@@ -66,7 +67,7 @@ export async function countThreads(db: Database, workspaceId: string, filter: Th
 function matching(workspaceId: string, { ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
   return and(
     eq(threads.workspaceId, workspaceId),
-    ids && inArray(threads.id, sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))` as unknown as string[]),
+    ids && among(threads.id, ids),
     status && eq(threads.status, status),
     contains(threads.metadata, metadata),
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
