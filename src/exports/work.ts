@@ -1,4 +1,5 @@
 /** The queue's consumer. A message only wakes it up: what is to be done, the ledger says. */
+import { logError } from "../http/log.ts";
 import { StoreError } from "../s3/errors.ts";
 import { type Deps, depsOf, type Wake } from "./deps.ts";
 import { finish, startNext } from "./finish.ts";
@@ -54,7 +55,7 @@ async function advanceExport(deps: Deps, id: string): Promise<void> {
 
 async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown): Promise<void> {
   const reason = reasonOf(error);
-  if ((error instanceof StoreError && error.permanent) || job.retries >= deps.limits.retries) {
+  if (isPermanent(error) || job.retries >= deps.limits.retries) {
     await failJob(deps.db, job.id, reason, deps.now());
     return startNext(deps, job.workspaceId);
   }
@@ -93,7 +94,7 @@ async function advanceRun(deps: Deps, id: string): Promise<void> {
 
 async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
   const reason = reasonOf(error);
-  if ((error instanceof StoreError && error.permanent) || run.retryNumber >= deps.limits.retries) {
+  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) {
     await failRun(deps.db, run, reason, deps.now());
     return startNext(deps, job.workspaceId);
   }
@@ -112,7 +113,7 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
     await clearRemains((await openDestination(deps, job)).store, run);
   } catch (error) {
     // A store that will never let us in keeps its remains; any other is asked again by the sweep.
-    if (!(error instanceof StoreError && error.permanent)) return;
+    if (!isPermanent(error)) return;
   }
   await forgetRemains(deps.db, run);
 }
@@ -131,9 +132,12 @@ async function noteDeath(deps: Deps, wake: Wake): Promise<void> {
   if (job) await noteRunFailure(deps, job, run, error);
 }
 
+/** Whether the store would say the same each time. */
+const isPermanent = (error: unknown): boolean => error instanceof StoreError && error.permanent;
+
 /** A store's reason is for the owner of the export; anything else is for the log. */
 function reasonOf(error: unknown): string {
   if (error instanceof StoreError) return error.message;
-  console.error(JSON.stringify({ level: "error", message: error instanceof Error ? error.stack : String(error) }));
+  logError(error);
   return "InternalError: the server failed; it has been logged";
 }

@@ -1,4 +1,5 @@
 /** One alarm for everything the thread must do later. */
+import { logError } from "../http/log.ts";
 import { compact } from "./compact.ts";
 import { deliver } from "./outbox.ts";
 import type { ThreadParts } from "./parts.ts";
@@ -47,7 +48,7 @@ export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void>
     if (parts.stale) await parts.project(runner.busy);
     await deliver(parts);
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `alarm: ${String(error)}` }));
+    logError(error, { thread: parts.threadId, while: "its alarm" });
   }
   armAlarm(parts, runner);
 }

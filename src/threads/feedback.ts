@@ -1,4 +1,5 @@
 /** Links by which people give feedback on a run that has just ended. */
+import { logError } from "../http/log.ts";
 import type { Tracer } from "../runtime/tracer.ts";
 import { feedbackLinks, ownProject } from "../traces/self.ts";
 import type { ThreadParts } from "./parts.ts";
@@ -17,7 +18,7 @@ export async function feedbackOf(
   try {
     return await feedbackLinks(env, workspaceId, { id: run.id, project, began }, { keys, origin });
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", thread: threadId, message: `feedback links: ${String(error)}` }));
+    logError(error, { thread: threadId, while: "making links for feedback" });
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
 /** Side effects of a run's end, carried out at least once: they are queued in the transaction that ends the run. */
+import { logError } from "../http/log.ts";
 import type { Json } from "./rpc.ts";
 import { shownRun, type StoredRun } from "./runs.ts";
 import type { ThreadParts } from "./parts.ts";
@@ -66,7 +67,7 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
     }
     if (batch.length > 0) queue();
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", thread: parts.threadId, message: `trace: ${String(error)}` }));
+    logError(error, { thread: parts.threadId, while: "writing its trace" });
   }
 }
 

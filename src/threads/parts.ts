@@ -1,6 +1,7 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { Journal } from "./journal.ts";
@@ -86,7 +87,7 @@ export class ThreadParts {
         await putThread(database(this.env.DB), row);
         if (row.revision === this.#revision) this.stale = false;
       } catch (error) {
-        console.error(JSON.stringify({ level: "error", thread: this.threadId, message: `index: ${String(error)}` }));
+        logError(error, { thread: this.threadId, while: "writing its index row" });
       }
     });
     return this.#projecting;

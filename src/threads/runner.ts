@@ -2,6 +2,7 @@
  * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
  * together with the events that tell of it.
  */
+import { logError } from "../http/log.ts";
 import { remoteProblem } from "../http/problem.ts";
 import type { Tracer } from "../runtime/tracer.ts";
 import { COMPACT_AFTER_MS } from "./compact.ts";
@@ -238,7 +239,7 @@ export class Runner {
     try {
       return (await stateOf(this.parts, {})).next.length > 0;
     } catch (error) {
-      console.error(JSON.stringify({ level: "error", thread: this.parts.threadId, message: String(error) }));
+      logError(error, { thread: this.parts.threadId, while: "reading where it was stopped" });
       return false;
     }
   }
