@@ -53,7 +53,11 @@ export const assistants = new Hono<App>()
       sortOrder: sort_order ?? "desc",
     });
     const { items, headers } = page(rows, limit, offset);
-    return c.json(selected(items, select), 200, headers);
+    return c.json(
+      items.map((item) => selected(item, select)),
+      200,
+      headers,
+    );
   })
   .post("/count", doc("Count assistants"), body(CountAssistants), async (c) => {
     const { graph_id, ...filter } = c.req.valid("json");

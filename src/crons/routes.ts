@@ -69,7 +69,11 @@ export const crons = new Hono<App>()
       sortOrder: sort_order ?? "desc",
     });
     const { items, headers } = page(rows.map(shown), limit, offset);
-    return c.json(selected(items, select), 200, headers);
+    return c.json(
+      items.map((item) => selected(item, select)),
+      200,
+      headers,
+    );
   })
   .post("/count", doc("Count crons"), body(CountCrons), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");

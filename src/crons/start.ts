@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import { runRequest } from "../threads/request.ts";
 import { threadStub } from "../threads/rpc.ts";
-import type { RunCreate } from "../threads/schema.ts";
+import type { RunCreate } from "../threads/run-schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
 

@@ -32,9 +32,9 @@ export const whole = (least: number, most = 999_999_999) =>
     v.maxValue(most),
   );
 
-/** `limit` and `offset` of a list, in the query string. */
-export const pagingQuery = (most: number) => ({
-  limit: v.optional(whole(1, most), "100"),
+/** `limit` (when it is left out: `usual`) and `offset` of a list, in the query string. */
+export const pagingQuery = (most: number, usual = 100) => ({
+  limit: v.optional(whole(1, most), String(usual)),
   offset: v.optional(whole(0), "0"),
 });
 

@@ -1,9 +1,10 @@
 /** Offset paging as the Agent Server's clients read it: `X-Pagination-Total` and `X-Pagination-Next`. */
 
-/** The items with the fields that are asked for; with all of them when none are named. */
-export function selected<T extends object>(items: T[], select: (keyof T)[] | undefined): Partial<T>[] {
-  if (!select) return items;
-  return items.map((item) => Object.fromEntries(select.map((field) => [field, item[field]])) as Partial<T>);
+/** The item with those of its fields that are asked for; with all of them when none are named. */
+export function selected<T extends object>(item: T, select: readonly string[] | undefined): Partial<T> {
+  if (!select) return item;
+  const fields = select.filter((field) => Object.hasOwn(item, field)) as (keyof T)[];
+  return Object.fromEntries(fields.map((field) => [field, item[field]])) as Partial<T>;
 }
 
 /** Ask the store for `limit + 1` rows; this cuts the page and tells the client whether more exist. */

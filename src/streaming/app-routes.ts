@@ -81,13 +81,7 @@ export const application = new Hono<App>()
     },
   )
   .post("/:thread_id/history", doc("Past states, newest first"), param(ThreadParam), body(HistoryBody), async (c) => {
-    const { limit, before, metadata, checkpoint } = c.req.valid("json");
-    const thread = threadOf(c, c.req.valid("param").thread_id);
-    const states = await thread.history({
-      limit: limit ?? 10,
-      before: before ?? undefined,
-      metadata: metadata ?? undefined,
-      checkpoint: checkpointAddress(checkpoint),
-    });
-    return jsonArray(readStates(states));
+    const { limit = 10, before, metadata, checkpoint } = c.req.valid("json");
+    const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
+    return jsonArray(readStates(await threadOf(c, c.req.valid("param").thread_id).history(request)));
   });

@@ -7,7 +7,7 @@ import { parse } from "../http/validate.ts";
 import { assistantOf } from "../threads/access.ts";
 import { runRequest } from "../threads/request.ts";
 import type { Json, Standing } from "../threads/rpc.ts";
-import { RunCreate } from "../threads/schema.ts";
+import { RunCreate } from "../threads/run-schema.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
 import { ANY_ASSISTANT } from "./schema.ts";

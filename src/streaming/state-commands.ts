@@ -1,5 +1,6 @@
 /** Commands that read. */
 import type * as v from "valibot";
+import { selected } from "../http/paging.ts";
 import { toProblem } from "../http/problem.ts";
 import { type Json, readEvents, readStates, type Run, type ThreadState } from "../threads/rpc.ts";
 import type { Answer, Commander } from "./commander.ts";
@@ -16,9 +17,7 @@ export async function getState(
   if (!state) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
   if (ns && !state.checkpoint?.checkpoint_id) throw new CommandError("no_such_namespace", "Nothing ran there.");
   const values = (state.values ?? {}) as Json;
-  const shown = keys
-    ? Object.fromEntries(keys.filter((key) => Object.hasOwn(values, key)).map((key) => [key, values[key]]))
-    : values;
+  const shown = selected(values, keys ?? undefined);
   return {
     result: { values: shown, ...(state.checkpoint && { checkpoint: { id: state.checkpoint.checkpoint_id, ns } }) },
   };

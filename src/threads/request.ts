@@ -2,7 +2,7 @@
 import type { Assistant } from "../assistants/store.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { CheckpointAddress, Json, RunRequest } from "./rpc.ts";
-import type { RunCreate } from "./schema.ts";
+import type { RunCreate } from "./run-schema.ts";
 import { uuidv7 } from "../http/uuid.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { database } from "../db/client.ts";
 import { jsonArray } from "../http/array.ts";
 import { documented } from "../http/documented.ts";
-import { page } from "../http/paging.ts";
+import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
@@ -24,47 +24,27 @@ function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
 }
 
 /** Of a state only what was asked for; `values.<key>` is one of its values. */
-function selected(state: ThreadState, select: string[] | null | undefined): Partial<ThreadState> {
-  if (!select) return state;
-  const keys = select.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : []));
-  const whole = select.includes("values");
-  const values = Object.fromEntries(Object.entries((state.values ?? {}) as Json).filter(([key]) => keys.includes(key)));
-  const fields = Object.fromEntries(Object.entries(state).filter(([name]) => select.includes(name)));
-  return keys.length > 0 && !whole ? { ...fields, values } : fields;
+function selectedState(state: ThreadState, select: string[] | undefined): Partial<ThreadState> {
+  const keys = select?.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : [])) ?? [];
+  const fields = selected(state, select);
+  if (keys.length === 0 || select?.includes("values")) return fields;
+  return { ...fields, values: selected((state.values ?? {}) as Json, keys) };
 }
 
 export const threads = new Hono<App>()
   .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
-    const { thread_id, metadata, if_exists, ttl, supersteps } = c.req.valid("json");
-    const thread = await threadOf(c, thread_id ?? crypto.randomUUID()).create({
-      metadata: metadata ?? {},
-      ifExists: if_exists ?? "raise",
-      ttl: ttl ?? undefined,
-      supersteps: supersteps?.map(({ updates }) => ({
-        updates: updates.map(({ command, ...rest }) => ({ ...rest, command })),
-      })),
-    });
+    const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
+    const thread = await threadOf(c, thread_id ?? crypto.randomUUID()).create({ metadata, ifExists, ttl, supersteps });
     return c.json(withoutTtl(thread));
   })
   .post("/search", doc("Search threads"), body(schema.ThreadSearch), async (c) => {
-    const { limit, offset, ...rest } = c.req.valid("json");
-    const request = { ...rest, limit: limit ?? 10, offset: offset ?? 0 };
-    const { items, headers } = page(
-      await search(c.env, c.get("principal").workspaceId, request),
-      request.limit,
-      request.offset,
-    );
+    const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
+    const rows = await search(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
+    const { items, headers } = page(rows, limit, offset);
     return c.json(items, 200, headers);
   })
   .post("/count", doc("Count threads"), body(schema.ThreadCount), async (c) => {
-    const { ids, metadata, values, status } = c.req.valid("json");
-    const filter = {
-      ids: ids ?? undefined,
-      metadata: metadata ?? undefined,
-      values: values ?? undefined,
-      status: status ?? undefined,
-    };
-    return c.json(await countThreads(database(c.env.DB), c.get("principal").workspaceId, filter));
+    return c.json(await countThreads(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("json")));
   })
   .post(
     "/prune",
@@ -90,9 +70,7 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.ThreadPatch),
     async (c) => {
-      const { metadata, ttl } = c.req.valid("json");
-      const change = { metadata: metadata ?? undefined, ttl: ttl ?? undefined };
-      const thread = await threadOf(c, c.req.valid("param").thread_id).patch(change);
+      const thread = await threadOf(c, c.req.valid("param").thread_id).patch(c.req.valid("json"));
       return c.req.header("prefer") === "return=minimal" ? c.body(null, 204) : c.json(withoutTtl(thread));
     },
   )
@@ -108,7 +86,7 @@ export const threads = new Hono<App>()
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");
     const state = await threadOf(c, c.req.valid("param").thread_id).state({ subgraphs });
-    return c.json(selected(found(state, "Thread"), select));
+    return c.json(selectedState(found(state, "Thread"), select));
   })
   .get(
     "/:thread_id/state/:checkpoint_id",
@@ -118,12 +96,8 @@ export const threads = new Hono<App>()
     async (c) => {
       const { thread_id, checkpoint_id } = c.req.valid("param");
       const { subgraphs, select } = c.req.valid("query");
-      return c.json(
-        selected(
-          found(await threadOf(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs }), "Thread"),
-          select,
-        ),
-      );
+      const state = await threadOf(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs });
+      return c.json(selectedState(found(state, "Thread"), select));
     },
   )
   .post(
@@ -135,9 +109,9 @@ export const threads = new Hono<App>()
       const { checkpoint, subgraphs, select } = c.req.valid("json");
       const state = await threadOf(c, c.req.valid("param").thread_id).state({
         checkpoint: checkpointAddress(checkpoint),
-        subgraphs: subgraphs ?? false,
+        subgraphs,
       });
-      return c.json(selected(found(state, "Thread"), select));
+      return c.json(selectedState(found(state, "Thread"), select));
     },
   )
   .post(
@@ -146,9 +120,8 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.StateUpdate),
     async (c) => {
-      const { checkpoint, checkpoint_id, as_node, values, command } = c.req.valid("json");
+      const { checkpoint, checkpoint_id, ...update } = c.req.valid("json");
       const at = checkpoint_id ? { ...checkpointAddress(checkpoint), checkpoint_id } : checkpointAddress(checkpoint);
-      const update = { values, command, as_node: as_node ?? undefined };
       return c.json(await threadOf(c, c.req.valid("param").thread_id).updateState(update, at));
     },
   )
@@ -178,15 +151,10 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.HistoryBody),
     async (c) => {
-      const { limit, before, metadata, checkpoint, select } = c.req.valid("json");
-      const request = {
-        limit: limit ?? 10,
-        before: before ?? undefined,
-        metadata: metadata ?? undefined,
-        checkpoint: checkpointAddress(checkpoint),
-      };
+      const { limit = 10, before, metadata, checkpoint, select } = c.req.valid("json");
+      const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
       const states = readStates(await threadOf(c, c.req.valid("param").thread_id).history(request));
-      return jsonArray(states, (state) => selected(state, select));
+      return jsonArray(states, (state) => selectedState(state, select));
     },
   )
   .get(

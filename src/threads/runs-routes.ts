@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
 import { originOf } from "../http/origin.ts";
-import { page } from "../http/paging.ts";
+import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidv7 } from "../http/uuid.ts";
@@ -14,7 +14,8 @@ import { busyThreads } from "./busy.ts";
 import { configurableOf, runRequest } from "./request.ts";
 import type { Run, RunRequest } from "./rpc.ts";
 import { joinRun, streamRun } from "./run-stream.ts";
-import * as schema from "./schema.ts";
+import * as schema from "./run-schema.ts";
+import { ThreadParam } from "./schema.ts";
 import { waitResponse } from "./wait.ts";
 
 const doc = documented("Runs");
@@ -44,7 +45,7 @@ export const threadRuns = new Hono<App>()
   .post(
     "/:thread_id/runs",
     doc("Start a run in the background"),
-    param(schema.ThreadParam),
+    param(ThreadParam),
     body(schema.RunCreate),
     async (c) => {
       const { thread_id } = c.req.valid("param");
@@ -55,7 +56,7 @@ export const threadRuns = new Hono<App>()
   .post(
     "/:thread_id/runs/stream",
     doc("Start a run and stream its events (SSE)"),
-    param(schema.ThreadParam),
+    param(ThreadParam),
     query(schema.StreamQuery),
     body(schema.RunCreate),
     async (c) => {
@@ -67,7 +68,7 @@ export const threadRuns = new Hono<App>()
   .post(
     "/:thread_id/runs/wait",
     doc("Start a run and wait for its final state"),
-    param(schema.ThreadParam),
+    param(ThreadParam),
     body(schema.RunCreate),
     async (c) => {
       const { thread_id } = c.req.valid("param");
@@ -77,21 +78,16 @@ export const threadRuns = new Hono<App>()
       return waitResponse(thread, run.run_id, cancel, `/threads/${thread_id}/runs/${run.run_id}`);
     },
   )
-  .get(
-    "/:thread_id/runs",
-    doc("List runs, newest first"),
-    param(schema.ThreadParam),
-    query(schema.RunsQuery),
-    async (c) => {
-      const { limit, offset, status, select } = c.req.valid("query");
-      const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
-      const { items, headers } = page(rows, limit, offset);
-      const chosen = select
-        ? items.map((run) => Object.fromEntries(Object.entries(run).filter(([name]) => select.includes(name))))
-        : items;
-      return c.json(chosen, 200, headers);
-    },
-  )
+  .get("/:thread_id/runs", doc("List runs, newest first"), param(ThreadParam), query(schema.RunsQuery), async (c) => {
+    const { limit, offset, status, select } = c.req.valid("query");
+    const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
+    const { items, headers } = page(rows, limit, offset);
+    return c.json(
+      items.map((run) => selected(run, select)),
+      200,
+      headers,
+    );
+  })
   .get("/:thread_id/runs/:run_id", doc("Get a run"), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
     return c.json(found(await threadOf(c, thread_id).getRun(run_id), "Run"));
@@ -184,8 +180,7 @@ export const statelessRuns = new Hono<App>()
       }
       const { action } = c.req.valid("query");
       const threads = thread_id ? [thread_id] : await busyThreads(c.env, c.get("principal").workspaceId);
-      const which = { status: status ?? undefined, runIds: run_ids ?? undefined };
-      for (const id of threads) await threadOf(c, id).cancelMany(which, action);
+      for (const id of threads) await threadOf(c, id).cancelMany({ status, runIds: run_ids }, action);
       return c.body(null, 204);
     },
   )

@@ -1,45 +1,31 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { database } from "../db/client.ts";
+import { selected } from "../http/paging.ts";
 import { isTooLarge } from "../http/problem.ts";
-import type { Json, ThreadStatus } from "./rpc.ts";
-import { threadStub } from "./rpc.ts";
-import { type IndexRow, searchThreads, type SORTS } from "./store.ts";
+import { type Json, threadStub } from "./rpc.ts";
+import { type IndexRow, searchThreads, type ThreadFilter, type ThreadSearch } from "./store.ts";
 
-interface Request {
-  ids?: string[] | null;
-  metadata?: Json | null;
-  values?: Json | null;
-  status?: ThreadStatus | null;
+interface Request extends ThreadFilter {
   limit: number;
   offset: number;
-  sort_by: keyof typeof SORTS | null;
-  sort_order: "asc" | "desc" | null;
-  select?: readonly string[] | null;
-  extract?: Record<string, string> | null;
+  sort_by: ThreadSearch["sortBy"];
+  sort_order: ThreadSearch["sortOrder"];
+  select?: readonly string[];
+  /** Paths by the name that what they lead to gets. */
+  extract?: Record<string, string>;
 }
 
 /** Threads on the wire, one more than `limit` when more exist. */
 export async function search(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
-  const rows = await searchThreads(database(env.DB), workspaceId, {
-    ids: request.ids ?? undefined,
-    metadata: request.metadata ?? undefined,
-    values: request.values ?? undefined,
-    status: request.status ?? undefined,
-    limit: request.limit,
-    offset: request.offset,
-    sortBy: request.sort_by ?? "created_at",
-    sortOrder: request.sort_order ?? "desc",
-  });
-  const { select, extract } = request;
+  const { select, extract, sort_by: sortBy, sort_order: sortOrder, ...rest } = request;
+  const rows = await searchThreads(database(env.DB), workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.entries(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
   const threads = await Promise.all(
     rows.map(async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row))),
   );
   return threads.map((thread) => ({
-    ...(select
-      ? Object.fromEntries(select.filter((name) => name in thread).map((name) => [name, thread[name]]))
-      : thread),
+    ...selected(thread, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),
   }));
 }

@@ -71,6 +71,12 @@ describe("what is not there", () => {
     await expectRefused(await caller.fetch(`/threads/${thread}/runs/5`), 422, /run_id/);
   });
 
+  it("a flag is true or false, in any spelling, and one without a value is false", async () => {
+    const thread = await newThread(caller);
+    for (const flag of ["True", "false", "1", "0", ""]) await get(caller, `/threads/${thread}/state?subgraphs=${flag}`);
+    await expectRefused(await caller.fetch(`/threads/${thread}/state?subgraphs=maybe`), 422, /true or false/);
+  });
+
   it("is what another workspace's thread looks like", async () => {
     const thread = await newThread(caller);
     const run = await caller.fetch(`/threads/${thread}/runs`, { body: { assistant_id: "echo", input: say("x") } });
