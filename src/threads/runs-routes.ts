@@ -41,6 +41,17 @@ function created(c: C, run: Run, base: string): Response {
   return c.json(run, 200, { "content-location": `${base}/runs/${run.run_id}` });
 }
 
+/** Waits for the result of a run that is there. */
+function resultOf(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Response {
+  return waitResponse(threadOf(c, threadId), runId, cancelOnDisconnect, `/threads/${threadId}/runs/${runId}`);
+}
+
+/** The same for a run that a client names; 404 when there is none. */
+async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Promise<Response> {
+  found(await threadOf(c, threadId).getRun(runId), "Run");
+  return resultOf(c, threadId, runId, cancelOnDisconnect);
+}
+
 export const threadRuns = new Hono<App>()
   .post(
     "/:thread_id/runs",
@@ -72,10 +83,9 @@ export const threadRuns = new Hono<App>()
     body(schema.RunCreate),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      const thread = threadOf(c, thread_id);
-      const run = await thread.startRun(await requestOf(c, c.req.valid("json")));
-      const cancel = c.req.valid("json").on_disconnect === "cancel";
-      return waitResponse(thread, run.run_id, cancel, `/threads/${thread_id}/runs/${run.run_id}`);
+      const given = c.req.valid("json");
+      const { run_id } = await threadOf(c, thread_id).startRun(await requestOf(c, given));
+      return resultOf(c, thread_id, run_id, given.on_disconnect === "cancel");
     },
   )
   .get("/:thread_id/runs", doc("List runs, newest first"), param(ThreadParam), query(schema.RunsQuery), async (c) => {
@@ -104,14 +114,7 @@ export const threadRuns = new Hono<App>()
     query(schema.JoinQuery),
     async (c) => {
       const { thread_id, run_id } = c.req.valid("param");
-      const thread = threadOf(c, thread_id);
-      found(await thread.getRun(run_id), "Run");
-      return waitResponse(
-        thread,
-        run_id,
-        c.req.valid("query").cancel_on_disconnect,
-        `/threads/${thread_id}/runs/${run_id}`,
-      );
+      return joinedResult(c, thread_id, run_id, c.req.valid("query").cancel_on_disconnect);
     },
   )
   .get(
@@ -154,14 +157,9 @@ export const statelessRuns = new Hono<App>()
   )
   .post("/wait", doc("Start a stateless run and wait for its final state"), body(schema.RunCreate), async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
-    const thread = threadOf(c, request.run_id);
-    await thread.startRun(request);
-    return waitResponse(
-      thread,
-      request.run_id,
-      request.on_disconnect === "cancel",
-      `/threads/${request.run_id}/runs/${request.run_id}`,
-    );
+    const { run_id, on_disconnect } = request;
+    await threadOf(c, run_id).startRun(request);
+    return resultOf(c, run_id, run_id, on_disconnect === "cancel");
   })
   .post("/batch", doc("Start several stateless runs in the background"), body(schema.RunBatch), async (c) => {
     const requests = await Promise.all(c.req.valid("json").map((one) => statelessRequest(c, one, uuidv7())));
@@ -201,13 +199,6 @@ export const statelessRuns = new Hono<App>()
     query(schema.JoinQuery),
     async (c) => {
       const { run_id } = c.req.valid("param");
-      const thread = threadOf(c, run_id);
-      found(await thread.getRun(run_id), "Run");
-      return waitResponse(
-        thread,
-        run_id,
-        c.req.valid("query").cancel_on_disconnect,
-        `/threads/${run_id}/runs/${run_id}`,
-      );
+      return joinedResult(c, run_id, run_id, c.req.valid("query").cancel_on_disconnect);
     },
   );
