@@ -3,6 +3,7 @@ import { logError } from "../http/log.ts";
 import { compact } from "./compact.ts";
 import { deliver } from "./outbox.ts";
 import type { ThreadParts } from "./parts.ts";
+import type { ThreadRecord } from "./record.ts";
 import type { Runner } from "./runner.ts";
 
 /** While a run is open the alarm comes this often, so that a run whose process died is taken up again. */
@@ -34,15 +35,18 @@ export function armAlarm(parts: ThreadParts, runner: Runner): void {
   parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
 }
 
-/** What is due now. Never throws: after six failures the platform would give the alarm up. */
-export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void> {
+/** What is due now. `forget` is the thread's end. Never throws: after six failures the platform would give the alarm up. */
+export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => Promise<void>): Promise<void> {
   parts.alarmAt = undefined;
   try {
     const now = Date.now();
     const { record } = parts;
     const told = parts.tables.nextOutboxDue() === undefined;
-    if (told && (record?.temporary?.until ?? Infinity) <= now) return await parts.destroy();
-    if (record?.ttl && record.ttl.expires <= now && !runner.busy) await expire(parts);
+    if (told && (record?.temporary?.until ?? Infinity) <= now) return await forget();
+    if (record?.ttl && record.ttl.expires <= now && !runner.busy) {
+      if (record.ttl.strategy === "delete") return await forget();
+      keepLatest(parts, record);
+    }
     runner.next();
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
     if (parts.stale) await parts.project(runner.busy);
@@ -53,11 +57,7 @@ export async function onAlarm(parts: ThreadParts, runner: Runner): Promise<void>
   armAlarm(parts, runner);
 }
 
-async function expire(parts: ThreadParts): Promise<void> {
-  const { record } = parts;
-  if (!record?.ttl) return;
-  if (record.ttl.strategy === "delete") return parts.destroy();
+function keepLatest(parts: ThreadParts, { ttl: _ttl, ...record }: ThreadRecord): void {
   parts.checkpoints.keepLatest();
-  const { ttl: _ttl, ...rest } = record;
-  parts.saveRecord(rest);
+  parts.saveRecord(record);
 }

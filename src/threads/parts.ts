@@ -57,6 +57,7 @@ export class ThreadParts {
   }
 
   saveRecord(record: ThreadRecord): void {
+    if (this.gone) return;
     this.record = record;
     this.tables.putThread(JSON.stringify(record));
   }
@@ -77,7 +78,7 @@ export class ThreadParts {
     const { record } = this;
     clearTimeout(this.#soon);
     this.#soon = undefined;
-    if (!record || record.temporary) return;
+    if (!record || this.gone || record.temporary) return;
     this.stale = true;
     // Grows even across restarts, where a count of events would not (a patch adds none).
     this.#revision = Math.max(this.#revision + 1, Date.now());
@@ -98,13 +99,19 @@ export class ThreadParts {
     return this.#projecting;
   }
 
-  /** Forgets the thread: its index row, then everything it holds. */
-  async destroy(): Promise<void> {
+  /** Forgets everything, at once. Whatever is still under way on these parts finds nothing and writes nothing any more. */
+  destroy(): void {
     this.record = undefined;
     this.gone = true;
+    this.tables.close();
+    const { storage } = this.ctx;
+    // They take effect now; what waits for them is only the answer.
+    this.ctx.waitUntil(Promise.all([storage.deleteAlarm(), storage.deleteAll()]));
+  }
+
+  /** Takes the thread off the index, after what is being written there. */
+  async unlist(): Promise<void> {
     await this.#projecting;
     await removeThread(database(this.env.DB), this.workspaceId, this.threadId);
-    await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
   }
 }

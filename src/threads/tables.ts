@@ -64,6 +64,8 @@ export class Tables {
    */
   #dues: Map<number, { due: number; row?: OutboxRow }> | undefined;
 
+  #closed = false;
+
   constructor(private readonly storage: DurableObjectStorage) {
     storage.transactionSync(() => {
       this.#run("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
@@ -257,6 +259,7 @@ export class Tables {
   }
 
   addToOutbox(kind: string, body: string, due: number): void {
+    if (this.#closed) return;
     const added = this.storage.sql.exec<{ id: number }>(
       "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id",
       kind,
@@ -302,11 +305,19 @@ export class Tables {
     return this.#dues;
   }
 
+  /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
+  close(): void {
+    this.#closed = true;
+    this.#dues = new Map();
+  }
+
   #all<T extends object>(sql: string, ...params: (string | number | null)[]): T[] {
+    if (this.#closed) return [];
     return this.storage.sql.exec(sql, ...params).toArray() as unknown as T[];
   }
 
   #run(sql: string, ...params: (string | number | null)[]): void {
+    if (this.#closed) return;
     this.rowsWritten += this.storage.sql.exec(sql, ...params).rowsWritten;
   }
 }

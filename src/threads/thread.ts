@@ -30,8 +30,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   override async alarm(): Promise<void> {
-    await onAlarm(this.#parts, this.#runner);
-    if (this.#parts.gone) this.#rebuild();
+    await onAlarm(this.#parts, this.#runner, () => this.#forget());
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<rpc.Thread> {
@@ -69,10 +68,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async remove(): Promise<boolean> {
-    if (!this.#parts.record) return false;
-    await this.#runner.stopAll("interrupt");
-    await this.#parts.destroy();
-    this.#rebuild();
+    const parts = this.#parts;
+    if (!parts.record) return false;
+    // While runs end, others may begin, or somebody else may remove the thread.
+    while (!parts.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
+    if (!parts.gone) await this.#forget();
     return true;
   }
 
@@ -261,10 +261,19 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     try {
       await applyUpdates(this.#parts, supersteps, undefined);
     } catch (error) {
-      await this.#parts.destroy();
-      this.#rebuild();
+      await this.#forget();
       throw error;
     }
+  }
+
+  /** The thread's end. Between two of its lives nothing else happens: it would write into both. */
+  async #forget(): Promise<void> {
+    const parts = this.#parts;
+    parts.destroy();
+    this.#rebuild();
+    await parts.unlist();
+    // One of the same id may have been made meanwhile.
+    if (this.#parts.record) await this.#parts.project(this.#runner.busy);
   }
 
   /** Reads everything anew: what this instance held in memory is no longer so. */
