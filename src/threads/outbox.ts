@@ -11,6 +11,9 @@ import { queueTaskEffects } from "./tasks.ts";
 /** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 const REQUEST_TIMEOUT_MS = 20_000;
+/** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
+const LANES = [["trace"], ["webhook"], ["task", "task-hook"]] as const;
+type Lane = readonly string[];
 /** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
 const TRACE_ROW = 400_000;
 
@@ -81,18 +84,24 @@ function factsOf({ status, due, outcome: { began = due, first_event, updated } }
 }
 
 /**
- * Carries out what is due, one effect after the other: each is removed when done, or put off. Calls wait for each other,
- * because a run's end and the alarm ask for the same effects at the same time.
+ * Carries out what is due: each effect is removed when done, or put off. The effects of one lane follow each other, and
+ * so do calls, because a run's end and the alarm ask for the same effects at the same time.
  */
 export async function deliver(parts: ThreadParts): Promise<void> {
-  parts.delivering = parts.delivering.catch(() => undefined).then(() => deliverDue(parts));
-  return parts.delivering;
+  await Promise.all(LANES.map((lane) => inTurn(parts, lane)));
 }
 
-async function deliverDue(parts: ThreadParts): Promise<void> {
+async function inTurn(parts: ThreadParts, lane: Lane): Promise<void> {
+  const before = parts.delivering.get(lane) ?? Promise.resolve();
+  const delivering = before.catch(() => undefined).then(() => deliverDue(parts, lane));
+  parts.delivering.set(lane, delivering);
+  return delivering;
+}
+
+async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
   // What is told is read from the log.
   await parts.journal.settled();
-  const due = () => parts.tables.outbox(Date.now());
+  const due = () => parts.tables.outbox(Date.now(), lane);
   for (let rows = due(); rows.length > 0; rows = due()) for (const row of rows) await deliverOne(parts, row);
   parts.journal.flush();
 }
@@ -125,7 +134,7 @@ function postpone(parts: ThreadParts, row: OutboxRow, reason: string): void {
   const log = { level: "warn", thread: parts.threadId, effect: row.kind, attempt: row.attempts + 1, reason };
   console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
   if (seconds === undefined) parts.tables.removeFromOutbox(row.id);
-  else parts.tables.retryOutbox(row.id, Date.now() + seconds * 1000);
+  else parts.tables.retryOutbox(row, Date.now() + seconds * 1000);
 }
 
 async function webhook(parts: ThreadParts, { run_id, url }: { run_id: string; url: string }): Promise<void> {

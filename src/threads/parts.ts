@@ -30,8 +30,8 @@ export class ThreadParts {
   gone = false;
   /** When the alarm will come, as far as this instance has set it. */
   alarmAt: number | undefined;
-  /** Resolves when the side effects that are being carried out are done. */
-  delivering: Promise<void> = Promise.resolve();
+  /** By lane: resolves when the side effects that are being carried out are done. */
+  readonly delivering = new Map<readonly string[], Promise<void>>();
   #soon: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();

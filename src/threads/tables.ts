@@ -51,6 +51,12 @@ export interface OutboxRow {
   due: number;
 }
 
+interface Due {
+  due: number;
+  kind: string;
+  row?: OutboxRow;
+}
+
 /** What a copy of a thread takes along. Segments come without their events: a copy starts a log of its own. */
 export const COPIED_TABLES = ["packs", "heads", "writes", "blobs", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
@@ -62,7 +68,7 @@ export class Tables {
    * When each effect in the outbox is due, by its id, so that asking costs no statement. Read when first asked for.
    * With the row itself while it is on its way out for the first time.
    */
-  #dues: Map<number, { due: number; row?: OutboxRow }> | undefined;
+  #dues: Map<number, Due> | undefined;
 
   #closed = false;
 
@@ -267,15 +273,17 @@ export class Tables {
       due,
     );
     const { id } = added.one();
-    this.#outboxDues().set(id, { due, row: { id, kind, body, attempts: 0, due } });
+    this.#outboxDues().set(id, { due, kind, row: { id, kind, body, attempts: 0, due } });
     this.rowsWritten += added.rowsWritten;
   }
 
-  outbox(now: number): OutboxRow[] {
-    const due = [...this.#outboxDues().values()].filter((one) => one.due <= now);
+  /** What is due of these kinds, in the order in which it came. */
+  outbox(now: number, kinds: readonly string[]): OutboxRow[] {
+    const due = [...this.#outboxDues().values()].filter((one) => one.due <= now && kinds.includes(one.kind));
     const rows = due.flatMap(({ row }) => row ?? []);
     if (rows.length === due.length) return rows;
-    return this.#all<OutboxRow>("SELECT * FROM outbox WHERE due <= ? ORDER BY id LIMIT 20", now);
+    const sql = `SELECT * FROM outbox WHERE due <= ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 20`;
+    return this.#all<OutboxRow>(sql, now, JSON.stringify(kinds));
   }
 
   nextOutboxDue(): number | undefined {
@@ -293,14 +301,17 @@ export class Tables {
     this.#outboxDues().delete(id);
   }
 
-  retryOutbox(id: number, due: number): void {
+  retryOutbox({ id, kind }: OutboxRow, due: number): void {
     this.#run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
-    this.#outboxDues().set(id, { due });
+    this.#outboxDues().set(id, { due, kind });
   }
 
-  #outboxDues(): Map<number, { due: number; row?: OutboxRow }> {
+  #outboxDues(): Map<number, Due> {
     this.#dues ??= new Map(
-      this.#all<{ id: number; due: number }>("SELECT id, due FROM outbox").map(({ id, due }) => [id, { due }]),
+      this.#all<{ id: number; due: number; kind: string }>("SELECT id, due, kind FROM outbox").map((row) => [
+        row.id,
+        { due: row.due, kind: row.kind },
+      ]),
     );
     return this.#dues;
   }
