@@ -13,11 +13,17 @@ const text = { type: "string" } as const;
 const documentation = {
   info: { title: "Weir", version: VERSION, description: "Agent server and trace platform at the edge." },
   servers: [{ url: "/" }],
-  security: [{ apiKey: [] }, { bearer: [] }],
+  security: [{ apiKey: [] }, { apiKey: [], workspace: [] }, { bearer: [] }, { bearer: [], workspace: [] }],
   components: {
     securitySchemes: {
       apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
-      bearer: { type: "http", scheme: "bearer", description: "An OAuth access token; send X-Tenant-Id with it." },
+      workspace: {
+        type: "apiKey",
+        in: "header",
+        name: "X-Tenant-Id",
+        description: "The workspace's id. With an access token, /api/v1 asks for it.",
+      },
+      bearer: { type: "http", scheme: "bearer", description: "An OAuth access token." },
     },
     schemas: {
       Problem: {

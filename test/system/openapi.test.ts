@@ -36,6 +36,15 @@ it("every route is described", async () => {
   expect(undescribed.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
+it("the credentials of specification section 5 are described by the headers they come in", async () => {
+  const { securitySchemes } = (await described()).components;
+  expect(Object.values(securitySchemes ?? {})).toMatchObject([
+    { type: "apiKey", in: "header", name: "X-API-Key" },
+    { type: "apiKey", in: "header", name: "X-Tenant-Id" },
+    { type: "http", scheme: "bearer" },
+  ]);
+});
+
 /** Breaches of OpenAPI 3.1 in one operation, as far as our own code could make them. */
 function breaches(path: string, method: string, operation: Operation, isSchema: (schema: object) => boolean): string[] {
   const parameters = operation.parameters ?? [];
