@@ -81,7 +81,7 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
 
 async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const user = await userOf(c.req.raw);
-  const workspaceId = c.env.AUTH_WORKSPACE_ID ?? LOCAL_WORKSPACE_ID;
+  const workspaceId = c.env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
   return inWorkspace(
     c,
     { workspaceId, scopes: ["read", "write"], kind: "user", credentialId: user.identity, user },
@@ -136,7 +136,7 @@ function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
 /** The principal, if the headers name its workspace or none. */
 function inWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
   const tenant = c.req.header("x-tenant-id")?.toLowerCase();
-  if (tenant !== undefined && tenant !== principal.workspaceId) {
+  if (tenant !== undefined && tenant !== principal.workspaceId.toLowerCase()) {
     throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
   }
   checkOrganization(c, rule);

@@ -80,6 +80,18 @@ it("an id in capitals is the same id", async () => {
   expect(await json(`/runs/crons/${cron.cron_id.toUpperCase()}`)).toEqual(cron);
 });
 
+it("a workspace that was made with an id in capitals still answers to it", async () => {
+  const caller = await newCaller();
+  const id = caller.workspaceId.toUpperCase();
+  const made = "insert into workspaces (id, name, settings, created_at) values (?, 'test', '{}', 0)";
+  await env.DB.prepare(made).bind(id).run();
+  await env.DB.prepare("update api_keys set workspace_id = ? where workspace_id = ?")
+    .bind(id, caller.workspaceId)
+    .run();
+  const headers = { "x-tenant-id": id };
+  expect((await caller.fetch("/api/v1/api-keys", { headers })).status).toBe(200);
+});
+
 describe("a path", () => {
   it("that takes other methods is a 405 that names them", async () => {
     const caller = await newCaller();

@@ -191,6 +191,21 @@ describe("a user of the deployment's own Auth", () => {
     expect((await call("bob", "/runs/cancel", { status: "all" })).status).toBe(403);
   });
 
+  it("acts in the workspace that the deployment names, in whatever letters", async () => {
+    const id = crypto.randomUUID();
+    const from = async (workspace: string, path: string, body: unknown) => {
+      const headers = {
+        authorization: "Bearer user-ada",
+        "content-type": "application/json",
+        "x-tenant-id": workspace,
+      };
+      const request = new Request(`https://weir.test${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+      return app.fetch(request, { ...env, AUTH_WORKSPACE_ID: workspace }, createExecutionContext());
+    };
+    expect((await from(id.toUpperCase(), "/threads", {})).status).toBe(200);
+    expect(await (await from(id, "/threads/count", {})).json()).toBe(1);
+  });
+
   it("is told of a path that cannot be read", async () => {
     for (const path of ["/threads/%E0%A4%A", "/threads/%zz/state", "/assistants/%"]) {
       expect([path, (await call("ada", path)).status]).toEqual([path, 400]);
