@@ -1,7 +1,5 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
-import type { EventMethod, LogEvent } from "../threads/rpc.ts";
-
-type Json = Record<string, unknown>;
+import type { EventMethod, Json, LogEvent } from "../threads/rpc.ts";
 
 export interface ProtocolEvent {
   type: "event";

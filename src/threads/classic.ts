@@ -2,8 +2,7 @@
 import { type SseFrame, sseFrame } from "../http/sse.ts";
 import { Accumulator } from "../runtime/accumulate.ts";
 import type { EventMethod, LogEvent } from "./events.ts";
-
-type Json = Record<string, unknown>;
+import type { Json } from "./rpc.ts";
 
 export interface ClassicOptions {
   modes: string[];

@@ -4,8 +4,7 @@
  */
 import { Accumulator } from "../runtime/accumulate.ts";
 import type { ThreadParts } from "./parts.ts";
-
-type Json = Record<string, unknown>;
+import type { Json } from "./rpc.ts";
 
 export interface StoredEvent {
   seq: number;

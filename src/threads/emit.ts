@@ -1,5 +1,6 @@
 /** From what a graph emits to events of the thread's log. */
 import type { BaseMessage } from "@langchain/core/messages";
+import { isObject } from "../http/json.ts";
 import type { MessageEvent } from "../runtime/blocks.ts";
 import { wireDebug } from "../runtime/debug.ts";
 import type { DriveSink } from "../runtime/drive.ts";
@@ -7,13 +8,9 @@ import { wire, wireChunk } from "../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import type { EventMethod } from "./events.ts";
 import type { Journal, NewEvent } from "./journal.ts";
+import type { Interrupt, Interrupts } from "./rpc.ts";
 import type { Told } from "./tail.ts";
 import type { Refs, Values } from "./values.ts";
-
-interface Interrupt {
-  id?: string;
-  value: unknown;
-}
 
 /** An event longer than this lies apart, by content. */
 const INLINE_EVENT = 250_000;
@@ -23,7 +20,7 @@ export class Emitter implements DriveSink {
   values: Refs | undefined;
   /** Set once the root graph paused: at `interrupt()` with its interrupts by task, at a breakpoint with none. */
   interrupted = false;
-  interrupts: Record<string, Interrupt[]> = {};
+  interrupts: Interrupts = {};
   /** When the graph gave its first event, milliseconds. */
   firstAt: number | undefined;
   #requested = new Set<string>();
@@ -97,17 +94,16 @@ export class Emitter implements DriveSink {
 
   #values(ns: string[], payload: unknown): void {
     if (this.#closed) return;
-    const object = typeof payload === "object" && payload !== null && !Array.isArray(payload);
-    if (object && "__interrupt__" in payload) {
+    if (isObject(payload) && "__interrupt__" in payload) {
       if (ns.length === 0) this.interrupted = true;
       this.emit("values", ns, wire(payload));
       return;
     }
-    if (!object) {
+    if (!isObject(payload)) {
       this.emit("values", ns, JSON.stringify({ $x: this.store.encode(`${ns.join("|")}|`, payload) }), { refs: true });
       return;
     }
-    const refs = this.#refs(ns, payload as Record<string, unknown>);
+    const refs = this.#refs(ns, payload);
     if (ns.length === 0) this.values = refs;
     this.#open(ns);
     this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
@@ -147,8 +143,8 @@ export class Emitter implements DriveSink {
       // LangGraph names the finished tasks of a step again when it goes on with the others.
       if (this.told?.finished.has(String(task.id))) return;
       const { input, ...rest } = task;
-      const whole = typeof input === "object" && input !== null && !Array.isArray(input);
-      const data = whole ? { $t: rest, $v: this.#refs(ns, input as Record<string, unknown>) } : task;
+      const whole = isObject(input);
+      const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
       this.emit("tasks", ns, wire(data), { refs: whole });
       return;
     }

@@ -9,11 +9,8 @@ import { ownProject } from "../traces/self.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Emitter } from "./emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "./record.ts";
-import type { Json, RunRequest, RunStatus } from "./rpc.ts";
+import type { Json, RunError, RunRequest, RunStatus } from "./rpc.ts";
 import type { StoredRun } from "./runs.ts";
-
-/** Why a running graph is stopped; the abort signal's reason. */
-export type StopReason = "interrupt" | "rollback" | "timeout";
 
 export interface Execution {
   env: Env;
@@ -22,15 +19,14 @@ export interface Execution {
   checkpoints: Checkpoints;
   emitter: Emitter;
   store?: BaseStore;
+  /** Its reason is a StopReason. */
   signal: AbortSignal;
 }
 
 const RECURSION_LIMIT = 25;
 
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
-export async function execute(
-  execution: Execution,
-): Promise<{ status: RunStatus; error?: { error: string; message: string }; tracer?: Tracer }> {
+export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
   const tracer = project === undefined ? undefined : new Tracer(metadataOf(execution));
   return { ...(await ending(execution, tracer)), tracer };
@@ -39,7 +35,7 @@ export async function execute(
 async function ending(
   execution: Execution,
   tracer: Tracer | undefined,
-): Promise<{ status: RunStatus; error?: { error: string; message: string } }> {
+): Promise<{ status: RunStatus; error?: RunError }> {
   const { run, emitter, signal } = execution;
   try {
     await start(execution, tracer);

@@ -1,5 +1,5 @@
 /** The thread's own record, and how it reads on the wire. */
-import type { Json, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
+import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
 import type { IndexRow } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import type { Refs, Values } from "./values.ts";
@@ -14,10 +14,10 @@ export interface ThreadRecord {
   config: Json;
   /** The root state after the last run or update. */
   values: Refs | null;
-  interrupts: Record<string, { id?: string; value: unknown }[]>;
+  interrupts: Interrupts;
   /** The status when no run is open. */
   rest: Exclude<ThreadStatus, "busy">;
-  error?: { error: string; message: string };
+  error?: RunError;
   ttl?: Ttl & { expires: number };
   /** How far token deltas have been added up, and when to go on (compact.ts). */
   compacted?: { through: number; due?: number };

@@ -1,4 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
+import type { WireCommand } from "../runtime/drive.ts";
 import { readLines, type TailQuery } from "./events.ts";
 
 export type { EventMethod, LogEvent, TailQuery } from "./events.ts";
@@ -9,6 +10,24 @@ export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" 
 export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
 export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
 export type CancelAction = "interrupt" | "rollback";
+
+/** Why a run is stopped before its graph ends by itself. */
+export type StopReason = CancelAction | "timeout";
+
+/** What a run failed with. */
+export interface RunError {
+  error: string;
+  message: string;
+}
+
+/** A question of a graph. */
+export interface Interrupt {
+  id?: string;
+  value: unknown;
+}
+
+/** Those that wait for an answer, by the task that raised them. */
+export type Interrupts = Record<string, Interrupt[]>;
 
 export interface CheckpointAddress {
   checkpoint_id?: string | null;
@@ -29,7 +48,7 @@ export interface RunRequest {
   /** What the assistant contributes: merged under the thread's and the run's own. */
   assistant: { config: Json; context: Json; metadata: Json };
   input?: unknown;
-  command?: { update?: unknown; resume?: unknown; goto?: unknown } | null;
+  command?: WireCommand | null;
   config?: Json;
   context?: Json;
   metadata?: Json;
@@ -68,7 +87,7 @@ export interface TaskRun extends Run {
   first_seq?: number;
   last_seq?: number;
   /** Set when it did not end by itself. */
-  stopped?: "interrupt" | "rollback" | "timeout";
+  stopped?: StopReason;
 }
 
 /** Runs that belong to one piece of work: one that paused, and those that took it up again. */
@@ -78,7 +97,7 @@ export interface TaskView {
   /** When it was cancelled while it waited; milliseconds since the epoch. */
   canceled?: number;
   /** The questions of its last run that the thread still waits on. */
-  waiting: { id?: string; value: unknown }[];
+  waiting: Interrupt[];
   hooks: Record<string, Json>;
 }
 
@@ -104,8 +123,8 @@ export interface Thread {
   metadata: Json;
   config: Json;
   values: Json | null;
-  interrupts: Record<string, { id?: string; value: unknown }[]>;
-  error?: { error: string; message: string };
+  interrupts: Interrupts;
+  error?: RunError;
   ttl?: Ttl & { expires_at: string };
 }
 
@@ -141,10 +160,22 @@ export interface CreateThread {
   supersteps?: { updates: StateUpdate[] }[];
 }
 
+export interface ThreadPatch {
+  /** Merged into what is there. */
+  metadata?: Json;
+  ttl?: Ttl;
+}
+
 export interface StateUpdate {
   values?: unknown;
-  command?: { update?: unknown; resume?: unknown; goto?: unknown } | null;
+  command?: WireCommand | null;
   as_node?: string;
+}
+
+export interface StateQuery {
+  /** The latest when absent. */
+  checkpoint?: CheckpointAddress;
+  subgraphs?: boolean;
 }
 
 export interface HistoryQuery {
@@ -152,6 +183,18 @@ export interface HistoryQuery {
   before?: string;
   metadata?: Json;
   checkpoint?: CheckpointAddress;
+}
+
+export interface RunsQuery {
+  limit: number;
+  offset: number;
+  status?: RunStatus;
+}
+
+/** Open runs by their ids, else by their status. */
+export interface OpenRuns {
+  runIds?: string[];
+  status?: "pending" | "running" | "all";
 }
 
 export interface StorageFigures {
@@ -172,7 +215,7 @@ export interface ThreadRpc {
   standing(): Promise<Standing | undefined>;
   /** What the conversation is called: the beginning of the first thing a person said. */
   title(): Promise<string | undefined>;
-  patch(change: { metadata?: Json; ttl?: Ttl }): Promise<Thread>;
+  patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
   copyTo(threadId: string): Promise<Thread>;
@@ -186,14 +229,11 @@ export interface ThreadRpc {
   /** `startRun` and `follow` of the run in one call; the run has the request's id. */
   startAndFollow(request: RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<ReadableStream<Uint8Array>>;
   getRun(runId: string): Promise<Run | undefined>;
-  listRuns(query: { limit: number; offset: number; status?: RunStatus }): Promise<Run[]>;
+  listRuns(query: RunsQuery): Promise<Run[]>;
   /** With `wait` it resolves when the run has ended. 404 when there is no such run, 409 when it has ended. */
   cancel(runId: string, action: CancelAction, wait: boolean): Promise<void>;
   /** Cancels the open runs with one of these statuses, or with these ids. Returns how many. */
-  cancelMany(
-    which: { status?: "pending" | "running" | "all"; runIds?: string[] },
-    action: CancelAction,
-  ): Promise<number>;
+  cancelMany(which: OpenRuns, action: CancelAction): Promise<number>;
   deleteRun(runId: string): Promise<boolean>;
   /**
    * Resolves when the run has ended, with the body of `/wait` and `/join` as JSON (see `readJson`): values,
@@ -220,7 +260,7 @@ export interface ThreadRpc {
   /** The sequence number of the state that this checkpoint of the run's root graph shows; undefined when it is not the run's. */
   seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined>;
 
-  state(query: { checkpoint?: CheckpointAddress; subgraphs?: boolean }): Promise<ThreadState | undefined>;
+  state(query: StateQuery): Promise<ThreadState | undefined>;
   /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;
   /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */

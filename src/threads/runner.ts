@@ -7,12 +7,12 @@ import { remoteProblem } from "../http/problem.ts";
 import type { Tracer } from "../runtime/tracer.ts";
 import { COMPACT_AFTER_MS } from "./compact.ts";
 import { Emitter } from "./emit.ts";
-import { execute, type StopReason } from "./execute.ts";
+import { execute } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
 import { deliver, queueSideEffects } from "./outbox.ts";
 import type { ThreadParts } from "./parts.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "./record.ts";
-import type { CancelAction, Json, RunRequest, RunStatus } from "./rpc.ts";
+import type { CancelAction, Json, RunError, RunRequest, RunStatus, StopReason } from "./rpc.ts";
 import { stateOf } from "./state.ts";
 import { toldBefore } from "./tail.ts";
 import { busy, isOpen, storedRun, type StoredRun, strategyOf, transition } from "./runs.ts";
@@ -28,7 +28,7 @@ interface Active {
 interface Ending {
   /** Why it was stopped. */
   reason?: StopReason;
-  error?: { error: string; message: string };
+  error?: RunError;
   tracer?: Tracer;
   /** See feedback.ts. */
   feedback?: Record<string, string>;
@@ -306,7 +306,7 @@ export class Runner {
   }
 }
 
-function end(status: RunStatus, graphName: string, error?: { error: string; message: string }): Json {
+function end(status: RunStatus, graphName: string, error?: RunError): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };
   if (status === "interrupted") return { event: "interrupted", ...base };

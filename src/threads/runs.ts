@@ -1,6 +1,6 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import { remoteProblem } from "../http/problem.ts";
-import type { Json, MultitaskStrategy, Run, RunRequest, RunStatus } from "./rpc.ts";
+import type { Interrupts, Json, MultitaskStrategy, Run, RunError, RunRequest, RunStatus, StopReason } from "./rpc.ts";
 import type { Refusal } from "./strict.ts";
 import type { RunRow } from "./tables.ts";
 import type { Refs } from "./values.ts";
@@ -28,10 +28,10 @@ export interface Outcome {
   first_seq?: number;
   last_seq?: number;
   values?: Refs;
-  interrupts?: Record<string, { id?: string; value: unknown }[]>;
-  error?: { error: string; message: string };
+  interrupts?: Interrupts;
+  error?: RunError;
   /** Why it was stopped, when it did not end by itself. */
-  stopped?: "interrupt" | "rollback" | "timeout";
+  stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: Refusal;
 }

@@ -5,7 +5,7 @@ import { Saver } from "../runtime/saver.ts";
 import { readHistory, readState, writeState } from "../runtime/state.ts";
 import { graphOf } from "./execute.ts";
 import type { ThreadParts } from "./parts.ts";
-import type { CheckpointAddress, HistoryQuery, Json, StateUpdate, ThreadState } from "./rpc.ts";
+import type { CheckpointAddress, HistoryQuery, Json, StateQuery, StateUpdate, ThreadState } from "./rpc.ts";
 
 const EMPTY: ThreadState = {
   values: {},
@@ -18,10 +18,8 @@ const EMPTY: ThreadState = {
   interrupts: [],
 };
 
-export async function stateOf(
-  parts: ThreadParts,
-  { checkpoint, subgraphs }: { checkpoint?: CheckpointAddress; subgraphs?: boolean },
-): Promise<ThreadState> {
+/** The state at a checkpoint; an empty one while the thread has no graph. */
+export async function stateOf(parts: ThreadParts, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
   const graph = await graphOfThread(parts);
   if (!graph) return EMPTY;
   const checkpointId = checkpointIdOf(checkpoint);

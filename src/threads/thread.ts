@@ -58,7 +58,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return titleOf(this.#parts, this.#runner.open[0]?.request.input);
   }
 
-  async patch({ metadata, ttl }: { metadata?: rpc.Json; ttl?: rpc.Ttl }): Promise<rpc.Thread> {
+  async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<rpc.Thread> {
     const record = this.#existing();
     const merged = { ...record.metadata, ...metadata };
     this.#parts.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
@@ -125,15 +125,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return run && shownRun(run, this.#parts.threadId);
   }
 
-  async listRuns({
-    limit,
-    offset,
-    status,
-  }: {
-    limit: number;
-    offset: number;
-    status?: rpc.RunStatus;
-  }): Promise<rpc.Run[]> {
+  async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<rpc.Run[]> {
     this.#existing();
     return this.#parts.tables.runs(limit, offset, status).map((row) => shownRun(storedRun(row), this.#parts.threadId));
   }
@@ -143,10 +135,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (wait) await this.#runner.ended(runId);
   }
 
-  async cancelMany(
-    which: { status?: "pending" | "running" | "all"; runIds?: string[] },
-    action: rpc.CancelAction,
-  ): Promise<number> {
+  async cancelMany(which: rpc.OpenRuns, action: rpc.CancelAction): Promise<number> {
     const chosen = this.#runner.open.filter(
       ({ id, status }) => which.runIds?.includes(id) ?? (which.status === "all" || which.status === status),
     );
@@ -208,10 +197,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return run && seqOfCheckpoint(this.#parts.tables, run.outcome.first_seq ?? 1, checkpointId);
   }
 
-  async state(query: {
-    checkpoint?: rpc.CheckpointAddress;
-    subgraphs?: boolean;
-  }): Promise<rpc.ThreadState | undefined> {
+  async state(query: rpc.StateQuery): Promise<rpc.ThreadState | undefined> {
     if (!this.#parts.record) return undefined;
     const state = await stateOf(this.#parts, query);
     // A client that reads the state of a thread at work must not take it for one at rest, and look away.
