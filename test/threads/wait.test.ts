@@ -6,7 +6,8 @@ import { waitResponse } from "../../src/threads/wait.ts";
 afterEach(() => vi.useRealTimers());
 
 it("newlines keep the connection until the result begins, and none falls into it", async () => {
-  vi.useFakeTimers();
+  // Not the timers that the threads of other tests use in this isolate.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const ended = Promise.withResolvers<typeof readable>();
   const response = waitResponse({ join: () => ended.promise } as unknown as ThreadRpc, "run", false, "/path");
