@@ -14,7 +14,7 @@ const REPROJECT_MS = 2_000;
 export function armAlarm(parts: ThreadParts, runner: Runner): void {
   const now = Date.now();
   const { record } = parts;
-  const outbox = parts.tables.nextOutboxDue();
+  const outbox = parts.tables.outbox.nextDue();
   const dues = [
     runner.busy ? now + WATCHDOG_MS : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
@@ -41,7 +41,7 @@ export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => 
   try {
     const now = Date.now();
     const { record } = parts;
-    const told = parts.tables.nextOutboxDue() === undefined;
+    const told = parts.tables.outbox.nextDue() === undefined;
     if (told && (record?.temporary?.until ?? Infinity) <= now) return await forget();
     if (record?.ttl && record.ttl.expires <= now && !runner.busy) {
       if (record.ttl.strategy === "delete") return await forget();

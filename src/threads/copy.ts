@@ -1,9 +1,9 @@
 /** Copies of a thread: its rows as they are, under another name. */
 import type { ThreadParts } from "./parts.ts";
 import type { ThreadRecord } from "./record.ts";
-import { COPIED_TABLES, type CopiedTable } from "./tables.ts";
+import { COPIED_TABLES, type CopiedTable, type Row } from "./tables.ts";
 
-export type Rows = Partial<Record<CopiedTable, Record<string, string | number | null>[]>>;
+export type Rows = Partial<Record<CopiedTable, Row[]>>;
 
 /** Checkpoints, their writes and what they refer to; not the runs and their requests. */
 export function copyRows({ journal, tables }: ThreadParts): Rows {
@@ -22,7 +22,7 @@ export function pasteRows({ tables }: ThreadParts, record: ThreadRecord, rows: R
   });
 }
 
-function renamed(row: Record<string, string | number | null>, threadId: string) {
+function renamed(row: Row, threadId: string) {
   const entries = JSON.parse(String(row.entries)) as { metadata: Record<string, unknown> }[];
   for (const entry of entries) entry.metadata.thread_id = threadId;
   return { ...row, entries: JSON.stringify(entries) };

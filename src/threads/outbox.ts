@@ -3,7 +3,7 @@ import { logError } from "../http/log.ts";
 import type { Json } from "./rpc.ts";
 import { shownRun, type StoredRun } from "./runs.ts";
 import type { ThreadParts } from "./parts.ts";
-import type { OutboxRow } from "./tables.ts";
+import type { OutboxRow } from "./outbox-store.ts";
 import type { RunFacts, Tracer } from "../runtime/tracer.ts";
 import { ownProject, storeOwnRuns } from "../traces/self.ts";
 import { queueTaskEffects } from "./tasks.ts";
@@ -21,7 +21,7 @@ const TRACE_ROW = 400_000;
 export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
   if (tracer) queueTrace(parts, run, tracer);
-  if (webhook) parts.tables.addToOutbox("webhook", JSON.stringify({ run_id: run.id, url: webhook }), Date.now());
+  if (webhook) parts.tables.outbox.add("webhook", JSON.stringify({ run_id: run.id, url: webhook }));
   queueTaskEffects(parts, run);
 }
 
@@ -59,7 +59,7 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
     });
     let batch: string[] = [];
     let size = 0;
-    const queue = () => parts.tables.addToOutbox("trace", `[${batch.join(",")}]`, Date.now());
+    const queue = () => parts.tables.outbox.add("trace", `[${batch.join(",")}]`);
     for (const text of texts) {
       if (batch.length > 0 && size + text.length > TRACE_ROW) {
         queue();
@@ -101,7 +101,7 @@ async function inTurn(parts: ThreadParts, lane: Lane): Promise<void> {
 async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
   // What is told is read from the log.
   await parts.journal.settled();
-  const due = () => parts.tables.outbox(Date.now(), lane);
+  const due = () => parts.tables.outbox.due(Date.now(), lane);
   for (let rows = due(); rows.length > 0; rows = due()) for (const row of rows) await deliverOne(parts, row);
   parts.journal.flush();
 }
@@ -109,10 +109,10 @@ async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
 async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
-    if (row.kind !== "trace") return parts.tables.removeFromOutbox(row.id);
+    if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
     // A trace may be told twice, so its row can wait for the transaction that moves the alarm.
-    parts.tables.doneInOutbox(row.id);
-    parts.journal.due(() => parts.tables.removeFromOutbox(row.id));
+    parts.tables.outbox.done(row.id);
+    parts.journal.due(() => parts.tables.outbox.remove(row.id));
   } catch (error) {
     postpone(parts, row, String(error));
   }
@@ -133,8 +133,8 @@ function postpone(parts: ThreadParts, row: OutboxRow, reason: string): void {
   const seconds = RETRY_SECONDS[row.attempts];
   const log = { level: "warn", thread: parts.threadId, effect: row.kind, attempt: row.attempts + 1, reason };
   console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
-  if (seconds === undefined) parts.tables.removeFromOutbox(row.id);
-  else parts.tables.retryOutbox(row, Date.now() + seconds * 1000);
+  if (seconds === undefined) parts.tables.outbox.remove(row.id);
+  else parts.tables.outbox.retry(row, Date.now() + seconds * 1000);
 }
 
 async function webhook(parts: ThreadParts, { run_id, url }: { run_id: string; url: string }): Promise<void> {

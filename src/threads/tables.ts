@@ -2,6 +2,8 @@
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
  * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
  */
+import { OutboxStore } from "./outbox-store.ts";
+import { Statements, type Value } from "./statements.ts";
 
 /** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
 const MIGRATIONS = [
@@ -43,95 +45,90 @@ export interface SegmentRow {
   chunks: string;
 }
 
-export interface OutboxRow {
-  id: number;
-  kind: string;
-  body: string;
-  attempts: number;
-  due: number;
-}
-
-interface Due {
-  due: number;
-  kind: string;
-  row?: OutboxRow;
-}
-
 /** What a copy of a thread takes along. Segments come without their events: a copy starts a log of its own. */
 export const COPIED_TABLES = ["packs", "heads", "writes", "blobs", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
+export type Row = Record<string, Value>;
 
 export class Tables {
-  /** Rows written since the object woke: what the bench reports. */
-  rowsWritten = 0;
-  /**
-   * When each effect in the outbox is due, by its id, so that asking costs no statement. Read when first asked for.
-   * With the row itself while it is on its way out for the first time.
-   */
-  #dues: Map<number, Due> | undefined;
-
-  #closed = false;
+  readonly outbox: OutboxStore;
+  readonly #sql: Statements;
 
   constructor(private readonly storage: DurableObjectStorage) {
+    this.#sql = new Statements(storage.sql);
+    this.outbox = new OutboxStore(this.#sql);
     storage.transactionSync(() => {
-      this.#run("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
-      const done = this.#all<{ id: number }>("SELECT id FROM _migrations").length;
+      this.#sql.run("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
+      const done = this.#sql.all<{ id: number }>("SELECT id FROM _migrations").length;
       for (const [i, sql] of MIGRATIONS.entries()) {
         if (i < done) continue;
-        this.#run(sql);
-        this.#run("INSERT INTO _migrations VALUES (?)", i + 1);
+        this.#sql.run(sql);
+        this.#sql.run("INSERT INTO _migrations VALUES (?)", i + 1);
       }
     });
-    this.rowsWritten = 0;
+    this.#sql.rowsWritten = 0;
   }
 
+  /** Rows written since the object woke: what the bench reports. */
+  get rowsWritten(): number {
+    return this.#sql.rowsWritten;
+  }
+
+  /** Does the work as a whole or, when it throws, not at all. */
   transaction<T>(work: () => T): T {
     try {
       return this.storage.transactionSync(work);
     } catch (error) {
-      this.#dues = undefined;
+      this.outbox.forget();
       throw error;
     }
   }
 
   thread(): string | undefined {
-    return this.#all<{ record: string }>("SELECT record FROM thread")[0]?.record;
+    return this.#sql.all<{ record: string }>("SELECT record FROM thread")[0]?.record;
   }
 
   putThread(record: string): void {
-    this.#run("INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record", record);
+    this.#sql.run("INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record", record);
   }
 
   run(runId: string): RunRow | undefined {
-    return this.#all<RunRow>("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE run_id = ?", runId)[0];
   }
 
   insertRun(row: RunRow): void {
-    this.#run("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row.run_id, row.created, row.status, row.request, row.outcome);
+    this.#sql.run(
+      "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+      row.run_id,
+      row.created,
+      row.status,
+      row.request,
+      row.outcome,
+    );
   }
 
   setRun(runId: string, status: string, outcome: string | null): void {
-    this.#run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
+    this.#sql.run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
   }
 
   /** Newest first. */
   runs(limit: number, offset: number, status?: string): RunRow[] {
     const where = status === undefined ? "" : "WHERE status = ?";
     const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
-    return this.#all<RunRow>(sql, ...(status === undefined ? [] : [status]), limit, offset);
+    return this.#sql.all<RunRow>(sql, ...(status === undefined ? [] : [status]), limit, offset);
   }
 
   /** Pending and running, in the order they will run. */
   openRuns(): RunRow[] {
-    return this.#all<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
+    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
   }
 
   deleteRun(runId: string): void {
-    this.#run("DELETE FROM runs WHERE run_id = ?", runId);
+    this.#sql.run("DELETE FROM runs WHERE run_id = ?", runId);
   }
 
   lastSeq(): { seq: number; first: number; n: number } {
-    const row = this.#all<SegmentRow>(
+    const row = this.#sql.all<SegmentRow>(
       "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1",
     )[0];
     return { seq: row?.last_seq ?? 0, first: row?.first_seq ?? 0, n: row?.n ?? 0 };
@@ -139,46 +136,46 @@ export class Tables {
 
   insertSegment(row: SegmentRow): void {
     const { first_seq, n, last_seq, events, metas, chunks } = row;
-    this.#run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
+    this.#sql.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
   }
 
   /** Segments that hold events after `seq`, in order. */
   segmentsAfter(seq: number, limit: number): SegmentRow[] {
     // Events of one segment are contiguous: the one that holds seq + 1 starts at or before it.
-    const from = this.#all<{ at: number | null }>(
+    const from = this.#sql.all<{ at: number | null }>(
       "SELECT max(first_seq) at FROM segments WHERE first_seq <= ?",
       seq + 1,
     );
     const sql = "SELECT * FROM segments WHERE first_seq >= ? AND last_seq > ? ORDER BY first_seq, n LIMIT ?";
-    return this.#all<SegmentRow>(sql, from[0]?.at ?? 0, seq, limit);
+    return this.#sql.all<SegmentRow>(sql, from[0]?.at ?? 0, seq, limit);
   }
 
   setEvents(first: number, n: number, events: string): void {
-    this.#run("UPDATE segments SET events = ? WHERE first_seq = ? AND n = ?", events, first, n);
+    this.#sql.run("UPDATE segments SET events = ? WHERE first_seq = ? AND n = ?", events, first, n);
   }
 
   /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
   chunks(first: number, n: number): string | undefined {
     const sql = "SELECT chunks FROM segments WHERE first_seq = ? AND n = ?";
-    return this.#all<{ chunks: string }>(sql, first, n)[0]?.chunks;
+    return this.#sql.all<{ chunks: string }>(sql, first, n)[0]?.chunks;
   }
 
   insertPack(lastId: string, firstId: string, entries: string): void {
     const sql = `INSERT INTO packs SELECT ?1, coalesce(max(n) + 1, 0), ?2, ?3 FROM packs WHERE last_id = ?1`;
-    this.#run(sql, lastId, firstId, entries);
+    this.#sql.run(sql, lastId, firstId, entries);
   }
 
   /** Packs that may hold checkpoint `id`. */
   packsWith(id: string): string[] {
     const sql = "SELECT entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
-    return this.#all<{ entries: string }>(sql, id).map((row) => row.entries);
+    return this.#sql.all<{ entries: string }>(sql, id).map((row) => row.entries);
   }
 
   /** Packs newest first, from those that may hold checkpoints before `before`. */
   *packs(before?: string): Generator<{ last_id: string; n: number; entries: string }> {
     let cursor: { last_id: string; n: number } | undefined;
     for (;;) {
-      const rows: { last_id: string; n: number; entries: string }[] = this.#all(
+      const rows: { last_id: string; n: number; entries: string }[] = this.#sql.all(
         `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
          AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT ${PACKS}`,
         before ?? null,
@@ -192,143 +189,81 @@ export class Tables {
   }
 
   setPack(lastId: string, n: number, entries: string): void {
-    if (entries === "[]") this.#run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
-    else this.#run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
+    if (entries === "[]") this.#sql.run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
+    else this.#sql.run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
   }
 
   head(ns: string): string | undefined {
-    return this.#all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
+    return this.#sql.all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
   }
 
   setHead(ns: string, id: string): void {
-    this.#run("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET id = excluded.id", ns, id);
+    this.#sql.run("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET id = excluded.id", ns, id);
   }
 
   deleteHead(ns: string): void {
-    this.#run("DELETE FROM heads WHERE ns = ?", ns);
+    this.#sql.run("DELETE FROM heads WHERE ns = ?", ns);
   }
 
   insertWrites(ns: string, checkpointId: string, body: string): void {
     const sql = `INSERT INTO writes SELECT ?1, ?2, coalesce(max(n) + 1, 0), ?3 FROM writes WHERE ns = ?1 AND checkpoint_id = ?2`;
-    this.#run(sql, ns, checkpointId, body);
+    this.#sql.run(sql, ns, checkpointId, body);
   }
 
   writes(ns: string, checkpointId: string): string[] {
     const sql = "SELECT body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n";
-    return this.#all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
+    return this.#sql.all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
   }
 
   deleteWrites(ns: string, checkpointId: string): void {
-    this.#run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
+    this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
   }
 
   /** Keeps a text of any length under its content's hash, in parts that fit a row. */
   putBlob(hash: string, text: string): void {
-    if (this.#all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    if (this.#sql.all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
     for (let part = 0; part * PART < text.length; part++) {
-      this.#run("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, text.slice(part * PART, (part + 1) * PART));
+      this.#sql.run("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, text.slice(part * PART, (part + 1) * PART));
     }
   }
 
   blob(hash: string): string {
-    const rows = this.#all<{ body: string }>("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
+    const rows = this.#sql.all<{ body: string }>("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
     return rows.map((row) => row.body).join("");
   }
 
-  rows(table: CopiedTable): Record<string, string | number | null>[] {
+  rows(table: CopiedTable): Row[] {
     const sql =
       table === "segments"
         ? "SELECT first_seq, n, last_seq, '[]' events, '[]' metas, chunks FROM segments"
         : `SELECT * FROM ${table}`;
-    return this.#all(sql);
+    return this.#sql.all(sql);
   }
 
-  insertRow(table: CopiedTable, row: Record<string, string | number | null>): void {
+  insertRow(table: CopiedTable, row: Row): void {
     const values = Object.values(row);
-    this.#run(`INSERT INTO ${table} VALUES (${values.map(() => "?").join(", ")})`, ...values);
+    this.#sql.run(`INSERT INTO ${table} VALUES (${values.map(() => "?").join(", ")})`, ...values);
   }
 
   writesFigures(): { count: number; bytes: number } {
-    const rows = this.#all<{ count: number; bytes: number | null }>(
+    const rows = this.#sql.all<{ count: number; bytes: number | null }>(
       "SELECT count(*) count, sum(length(body)) bytes FROM writes",
     );
     return { count: rows[0]?.count ?? 0, bytes: rows[0]?.bytes ?? 0 };
   }
 
   task(taskId: string): string | undefined {
-    return this.#all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId)[0]?.body;
+    return this.#sql.all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId)[0]?.body;
   }
 
   putTask(taskId: string, body: string): void {
     const sql = "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body";
-    this.#run(sql, taskId, body);
-  }
-
-  addToOutbox(kind: string, body: string, due: number): void {
-    if (this.#closed) return;
-    const added = this.storage.sql.exec<{ id: number }>(
-      "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id",
-      kind,
-      body,
-      due,
-    );
-    const { id } = added.one();
-    this.#outboxDues().set(id, { due, kind, row: { id, kind, body, attempts: 0, due } });
-    this.rowsWritten += added.rowsWritten;
-  }
-
-  /** What is due of these kinds, in the order in which it came. */
-  outbox(now: number, kinds: readonly string[]): OutboxRow[] {
-    const due = [...this.#outboxDues().values()].filter((one) => one.due <= now && kinds.includes(one.kind));
-    const rows = due.flatMap(({ row }) => row ?? []);
-    if (rows.length === due.length) return rows;
-    const sql = `SELECT * FROM outbox WHERE due <= ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 20`;
-    return this.#all<OutboxRow>(sql, now, JSON.stringify(kinds));
-  }
-
-  nextOutboxDue(): number | undefined {
-    const dues = this.#outboxDues();
-    return dues.size === 0 ? undefined : Math.min(...[...dues.values()].map(({ due }) => due));
-  }
-
-  /** The effect has been carried out; `removeFromOutbox` is still to come. */
-  doneInOutbox(id: number): void {
-    this.#outboxDues().delete(id);
-  }
-
-  removeFromOutbox(id: number): void {
-    this.#run("DELETE FROM outbox WHERE id = ?", id);
-    this.#outboxDues().delete(id);
-  }
-
-  retryOutbox({ id, kind }: OutboxRow, due: number): void {
-    this.#run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
-    this.#outboxDues().set(id, { due, kind });
-  }
-
-  #outboxDues(): Map<number, Due> {
-    this.#dues ??= new Map(
-      this.#all<{ id: number; due: number; kind: string }>("SELECT id, due, kind FROM outbox").map((row) => [
-        row.id,
-        { due: row.due, kind: row.kind },
-      ]),
-    );
-    return this.#dues;
+    this.#sql.run(sql, taskId, body);
   }
 
   /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
   close(): void {
-    this.#closed = true;
-    this.#dues = new Map();
-  }
-
-  #all<T extends object>(sql: string, ...params: (string | number | null)[]): T[] {
-    if (this.#closed) return [];
-    return this.storage.sql.exec(sql, ...params).toArray() as unknown as T[];
-  }
-
-  #run(sql: string, ...params: (string | number | null)[]): void {
-    if (this.#closed) return;
-    this.rowsWritten += this.storage.sql.exec(sql, ...params).rowsWritten;
+    this.#sql.close();
+    this.outbox.forget();
   }
 }

@@ -90,12 +90,12 @@ export function queueTaskEffects(parts: ThreadParts, { id, request }: StoredRun)
 
 function queueTask(parts: ThreadParts, taskId: string, runId: string): void {
   const effect = { task_id: taskId, run_id: runId };
-  parts.tables.addToOutbox("task", JSON.stringify(effect), Date.now());
+  parts.tables.outbox.add("task", JSON.stringify(effect));
   queueHooks(parts, hooksOf(parts, taskId), effect);
 }
 
 const hooksOf = (parts: ThreadParts, taskId: string) => Object.keys(read(parts, taskId)?.hooks ?? {});
 
 function queueHooks(parts: ThreadParts, hooks: string[], effect: Json): void {
-  for (const hook of hooks) parts.tables.addToOutbox("task-hook", JSON.stringify({ ...effect, hook }), Date.now());
+  for (const hook of hooks) parts.tables.outbox.add("task-hook", JSON.stringify({ ...effect, hook }));
 }
