@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { endToEnd } from "./exports/server.ts";
-import { table } from "./figures.ts";
+import { mb, table } from "./figures.ts";
 import type { Bench } from "./target.ts";
 
 const ROWS = Number(process.env.EXPORT_ROWS ?? 200_000);
@@ -23,7 +23,6 @@ const CAPPED = [
   "--experimental-transform-types",
   "--no-warnings",
 ];
-const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 const thousands = (rows: number) => `${(rows / 1000).toFixed(1)}k`;
 
 interface Written {

@@ -9,6 +9,22 @@ export function percentile(numbers: number[], p: number): number {
 
 export const ms = (value: number) => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
 
+export const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+/** The median and the 90th percentile, as two cells of a table. */
+export const typical = (times: number[]): [string, string] => [ms(percentile(times, 50)), ms(percentile(times, 90))];
+
+/** How long each of so many calls takes, one after the other; milliseconds. */
+export async function timesOf(calls: number, call: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < calls; index += 1) {
+    const start = performance.now();
+    await call();
+    times.push(performance.now() - start);
+  }
+  return times;
+}
+
 /** The load of this machine in the last minute: who reads a figure wants to know what else ran. */
 export const load = () => (loadavg()[0] ?? 0).toFixed(1);
 

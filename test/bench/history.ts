@@ -1,5 +1,5 @@
 /** What reading a thread costs once it has 1,000 checkpoints, beside one that has few. */
-import { ms, percentile, table } from "./figures.ts";
+import { table, timesOf, typical } from "./figures.ts";
 import type { Bench, Target } from "./target.ts";
 
 const FEW = 10;
@@ -35,14 +35,7 @@ async function measured({ client }: Target, id: string): Promise<Record<string, 
     "history, all": async () => client.threads.getHistory(id, { limit: MANY }),
   };
   const times: Record<string, number[]> = {};
-  for (const [name, read] of Object.entries(reads)) {
-    const taken: number[] = (times[name] = []);
-    for (let index = 0; index < CALLS; index += 1) {
-      const start = performance.now();
-      await read();
-      taken.push(performance.now() - start);
-    }
-  }
+  for (const [name, read] of Object.entries(reads)) times[name] = await timesOf(CALLS, read);
   return times;
 }
 
@@ -54,10 +47,7 @@ export const bench: Bench = {
     const times: Record<string, number[]>[] = [];
     for (const { id } of threads) times.push(await measured(target, id));
     const heads = threads.flatMap(({ has, runs }) => [`${has} checkpoints, ${runs} runs: p50`, "p90"]);
-    const rows = Object.keys(times[0] ?? {}).map((name) => [
-      name,
-      ...times.flatMap((one) => [ms(percentile(one[name] ?? [], 50)), ms(percentile(one[name] ?? [], 90))]),
-    ]);
+    const rows = Object.keys(times[0] ?? {}).map((name) => [name, ...times.flatMap((one) => typical(one[name] ?? []))]);
     table(["read", ...heads], rows);
   },
 };

@@ -2,7 +2,7 @@
  * `threads.search` and `threads.count` over 10,000 and over 100,000 threads of one workspace. The rows of the index are
  * written straight into the database; SEARCH_THREADS (100,000) is how many there are in the end.
  */
-import { ms, percentile, table } from "./figures.ts";
+import { table, timesOf, typical } from "./figures.ts";
 import type { Bench, Target } from "./target.ts";
 
 const MOST = Number(process.env.SEARCH_THREADS ?? 100_000);
@@ -53,14 +53,8 @@ const searches = (count: number): [string, Search][] => [
 ];
 
 async function timed(call: () => Promise<unknown>): Promise<[string, string]> {
-  const times: number[] = [];
   await call();
-  for (let index = 0; index < CALLS; index += 1) {
-    const start = performance.now();
-    await call();
-    times.push(performance.now() - start);
-  }
-  return [ms(percentile(times, 50)), ms(percentile(times, 90))];
+  return typical(await timesOf(CALLS, call));
 }
 
 export const bench: Bench = {

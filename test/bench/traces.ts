@@ -3,8 +3,8 @@
  * gzip, five requests at a time. Then queries by filter over TRACE_ROWS runs in one partition (1,000,000 if left out), of
  * which 20,000 were sent and the rest are copies.
  */
-import { startKillable, withBenchRoutes } from "../support/server.ts";
-import { load, ms, percentile, table } from "./figures.ts";
+import { multiply, startKillable, withBenchRoutes } from "../support/server.ts";
+import { load, table, typical } from "./figures.ts";
 import type { Bench } from "./target.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 import { workerdUsage } from "./workerd.ts";
@@ -93,14 +93,7 @@ async function queries(server: Server, rows: number, day: number): Promise<void>
   const sessions = await fetch(`${server.url}/sessions?name=one%20day`, { headers: server.headers });
   const [project] = await sessions.json<{ id: string }[]>();
   if (!project) throw new Error("The project is not there.");
-  const partition = new URLSearchParams({
-    workspace: server.workspaceId,
-    project: project.id,
-    day: new Date(day).toISOString().slice(0, 10),
-    rows: String(rows),
-  });
-  const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
-  if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
+  await multiply(server, project.id, day, rows);
   const results: (string | number)[][] = [];
   for (const filter of FILTERS) {
     const times: number[] = [];
@@ -111,7 +104,7 @@ async function queries(server: Server, rows: number, day: number): Promise<void>
       times.push(performance.now() - start);
       total += times.at(-1) ?? 0;
     }
-    results.push([`\`${filter}\``, found, ms(percentile(times, 50)), ms(percentile(times, 90))]);
+    results.push([`\`${filter}\``, found, ...typical(times)]);
   }
   console.log(`${rows.toLocaleString("en")} runs in one partition, the newest 100 that match:\n`);
   table(["filter", "found", "p50", "p90"], results);

@@ -84,6 +84,23 @@ function withMain(main: string, name: string): string {
   return file;
 }
 
+/** Copies the runs of a project's day (milliseconds) until it has `rows`, on a server with the routes of the bench. */
+export async function multiply(
+  server: { url: string; workspaceId: string },
+  project: string,
+  day: number,
+  rows: number,
+): Promise<void> {
+  const partition = new URLSearchParams({
+    workspace: server.workspaceId,
+    project,
+    day: new Date(day).toISOString().slice(0, 10),
+    rows: String(rows),
+  });
+  const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
+  if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
+}
+
 export interface CountingServer extends TestServer {
   /** Rows that the Durable Object of a thread wrote since it woke. */
   rowsWritten(threadId: string): Promise<number>;

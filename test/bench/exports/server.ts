@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { quietPort } from "../../../scripts/local-server.ts";
 import { makeRuns } from "../../support/runs.ts";
-import { type KillableServer, startKillable, withBenchRoutes } from "../../support/server.ts";
-import { load, table } from "../figures.ts";
+import { type KillableServer, multiply, startKillable, withBenchRoutes } from "../../support/server.ts";
+import { load, mb, table } from "../figures.ts";
 import { Isolate, workerdUsage } from "../workerd.ts";
 
 const DAYS = 4;
@@ -38,14 +38,7 @@ async function fill(server: KillableServer, rows: number): Promise<string> {
       await call(server, "/api/v1/runs/batch", { post: batch(from + sent * 1000, day * SENT + sent), patch: [] });
     }
     [{ id: project } = { id: "" }] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
-    const partition = new URLSearchParams({
-      workspace: server.workspaceId,
-      project,
-      day: new Date(from / 1000).toISOString().slice(0, 10),
-      rows: String(ofDay),
-    });
-    const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
-    if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
+    await multiply(server, project, from / 1000, ofDay);
   }
   return project;
 }
@@ -120,8 +113,6 @@ export async function endToEnd(folder: string, rows: number, codecs: readonly st
     await ended(store);
   }
 }
-
-const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 interface Timed {
   id: string;
