@@ -94,6 +94,7 @@ function schemaOf(name: ExportField): SchemaElement[] {
   }
 }
 
+/** What a column holds. */
 export function kindOf(field: ExportField): Kind {
   return COLUMNS[field];
 }

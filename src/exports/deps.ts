@@ -38,6 +38,7 @@ export interface Deps {
   at(point: Point): Promise<void>;
 }
 
+/** The real world of a running Worker. */
 export function depsOf(env: Env): Deps {
   const world = storeWorld(env);
   return {

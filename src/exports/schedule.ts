@@ -22,6 +22,7 @@ export async function schedule(env: Env): Promise<void> {
   await sweep(depsOf(env));
 }
 
+/** Spawns what is due, ends what took too long, and sends again what got lost. */
 export async function sweep(deps: Deps): Promise<void> {
   const { db, limits } = deps;
   const now = deps.now();

@@ -49,6 +49,7 @@ const MOST_METADATA = 100;
 
 const ALWAYS = ["values", "updates", "tasks"];
 
+/** LangGraph's command of one that came over the wire. */
 export function command({ update, resume, goto }: WireCommand): Command {
   const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
   return new Command({

@@ -15,6 +15,7 @@ export function threadOf(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
+/** The assistant of this id, or the default one of this graph; 404 when there is none. */
 export async function assistantOf(c: Call, idOrGraphId: string): Promise<Assistant> {
   const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, idOrGraphId);
   if (!assistant)
@@ -25,6 +26,7 @@ export async function assistantOf(c: Call, idOrGraphId: string): Promise<Assista
   return assistant;
 }
 
+/** What was looked for, or a 404 that names it. */
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Problem(404, `${what} not found.`);
   return value;

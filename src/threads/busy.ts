@@ -4,6 +4,7 @@ import { searchThreads } from "./store.ts";
 
 const PAGE = 500;
 
+/** Their ids. */
 export async function busyThreads(env: Env, workspaceId: string): Promise<string[]> {
   const ids: string[] = [];
   for (let offset = 0; ; offset += PAGE) {

@@ -25,6 +25,7 @@ export interface ThreadRecord {
   temporary?: { until?: number };
 }
 
+/** The record of a thread that has just been made. */
 export function newRecord(workspaceId: string, threadId: string, metadata: Json): ThreadRecord {
   const now = Date.now();
   return {
@@ -41,6 +42,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   };
 }
 
+/** The kept record; undefined when the thread does not exist. */
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
   return text === undefined ? undefined : (JSON.parse(text) as ThreadRecord);
@@ -71,6 +73,7 @@ export function shownThread(record: ThreadRecord, busy: boolean, values: Values)
   };
 }
 
+/** How the thread stands between two runs. */
 export function standingOf(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };

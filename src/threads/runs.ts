@@ -46,6 +46,7 @@ export interface StoredRun {
   outcome: Outcome;
 }
 
+/** The run that a row holds. */
 export function storedRun(row: RunRow): StoredRun {
   const request = JSON.parse(row.request) as RunRequest;
   const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as Outcome);
@@ -67,6 +68,7 @@ export function busy(): Error {
   return remoteProblem(409, detail);
 }
 
+/** What the run does when another is open. */
 export function strategyOf(request: RunRequest): MultitaskStrategy {
   return request.multitask_strategy ?? "enqueue";
 }

@@ -42,6 +42,7 @@ export async function putThread(db: Database, row: IndexRow): Promise<void> {
     });
 }
 
+/** Removes a thread's row. */
 export async function removeThread(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(threads).where(and(eq(threads.workspaceId, workspaceId), eq(threads.id, id)));
 }
@@ -59,6 +60,7 @@ export async function searchThreads(db: Database, workspaceId: string, search: T
     .all();
 }
 
+/** How many rows a search would find. */
 export async function countThreads(db: Database, workspaceId: string, filter: ThreadFilter): Promise<number> {
   const row = await db.select({ n: count() }).from(threads).where(matching(workspaceId, filter)).get();
   return row?.n ?? 0;

@@ -32,6 +32,7 @@ export function joinTask(parts: ThreadParts, { task, run_id }: RunRequest): void
   parts.tables.putTask(task.task_id, JSON.stringify({ ...known, hooks, runs: [...known.runs, run_id] }));
 }
 
+/** The task with its runs; undefined when there is none of this id. */
 export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefined {
   const task = read(parts, taskId);
   if (!task) return undefined;

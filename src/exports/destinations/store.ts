@@ -1,3 +1,4 @@
+/** D1: destinations, their credentials sealed. */
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { bulkExports, exportDestinations } from "../../db/schema.ts";
