@@ -38,7 +38,10 @@ export async function startSignIn(): Promise<void> {
   const clientId = await registeredClient(metadata);
   const verifier = random();
   const state = random();
-  sessionStorage.setItem(PENDING, JSON.stringify({ verifier, state, clientId, from: location.pathname }));
+  sessionStorage.setItem(
+    PENDING,
+    JSON.stringify({ verifier, state, clientId, from: location.pathname + location.search }),
+  );
   const to = new URL(metadata.authorization_endpoint, location.origin);
   const params = {
     response_type: "code",

@@ -47,7 +47,7 @@ export interface ThreadState {
   checkpoint: { checkpoint_id: string; checkpoint_ns?: string };
   parent_checkpoint?: { checkpoint_id: string } | null;
   created_at?: string | null;
-  metadata?: { source?: string; step?: number } | null;
+  metadata?: { source?: string; step?: number; run_id?: string } | null;
 }
 
 export interface Run {

@@ -90,11 +90,12 @@ function ThreadsButton() {
 }
 
 /** The page where there is no conversation to show: the way to the others stays. */
-export function Bare({ children }: { children: ReactNode }) {
+export function Bare({ head, children }: { head?: ReactNode; children: ReactNode }) {
   return (
     <main className={css.bare}>
       <header className={css.header}>
         <ThreadsButton />
+        {head}
       </header>
       {children}
     </main>

@@ -2,11 +2,10 @@
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Stream } from "./agent.ts";
-import type { Fork } from "./branches.ts";
+import type { Checkpoint, Fork } from "./branches.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
 import type { Subagent } from "./Subagents.tsx";
-import type { Checkpoint } from "./Tick.tsx";
 import { Turn, type TurnActions } from "./Turn.tsx";
 import type { Turn as TurnShape } from "./turns.ts";
 

@@ -2,14 +2,10 @@
 import { DropdownMenu } from "radix-ui";
 import menu from "../ui/menu.module.css";
 import { exactTime } from "../ui/time.ts";
+import type { Checkpoint } from "./branches.ts";
 import css from "./Log.module.css";
 
 export type TickKind = "step" | "asked" | "decision" | "failed" | "now";
-
-export interface Checkpoint {
-  id: string;
-  at: string | undefined;
-}
 
 export function Tick({
   kind,

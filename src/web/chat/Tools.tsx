@@ -1,7 +1,6 @@
 /** Tool calls: one line each, folded until the reader opens them, and then for good. Failures are never folded away. */
 import { Check, ChevronRight, CircleAlert, LoaderCircle, Minus } from "lucide-react";
-import { useState } from "react";
-import { CopyButton } from "../ui/CopyButton.tsx";
+import { Payload } from "../ui/Payload.tsx";
 import { resultText } from "./messages.ts";
 import css from "./parts.module.css";
 import { useFold } from "./folds.ts";
@@ -70,42 +69,5 @@ export function ToolLine({ call }: { call: ToolCall }) {
         </div>
       )}
     </div>
-  );
-}
-
-const LINES = 12;
-const MOST = 300_000;
-
-function Payload({ label, text }: { label: string; text: string }) {
-  const [all, setAll] = useState(false);
-  const lines = text.split("\n");
-  const cut = !all && lines.length > LINES;
-  const shown = cut ? lines.slice(0, LINES).join("\n") : text.slice(0, MOST);
-  return (
-    <section className={css.payload} aria-label={label}>
-      <div className={css.payloadHead}>
-        <span>{label}</span>
-        <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
-      </div>
-      {/* What scrolls must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0} role="region" aria-label={label}>
-        {shown}
-      </pre>
-      {cut && (
-        <button type="button" className={css.more} onClick={() => setAll(true)}>
-          Show all {lines.length.toLocaleString()} lines
-        </button>
-      )}
-      {text.length > MOST && (
-        <a
-          className={css.more}
-          download={`${label.toLowerCase()}.txt`}
-          href={URL.createObjectURL(new Blob([text], { type: "text/plain" }))}
-        >
-          Download all of it, {Math.round(text.length / 1000).toLocaleString()} KB
-        </a>
-      )}
-    </section>
   );
 }

@@ -2,17 +2,18 @@
 import { useMessageMetadata } from "@langchain/react";
 import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
 import { memo } from "react";
+import { Link } from "wouter";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
-import type { Fork } from "./branches.ts";
+import type { Checkpoint, Fork } from "./branches.ts";
 import { EditMessage } from "./EditMessage.tsx";
 import css from "./Log.module.css";
 import { type Subagent, Subagents } from "./Subagents.tsx";
-import { type Checkpoint, Tick, type TickKind } from "./Tick.tsx";
+import { Tick, type TickKind } from "./Tick.tsx";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
 
@@ -59,6 +60,7 @@ export const Turn = memo(function Turn({
   const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
   const at = checkpoints.get(turn.id)?.at;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
+  const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
   const rerun = busy ? undefined : actions.rerun;
   return (
     <article className={css.turn} tabIndex={-1} data-turn={turn.id} aria-posinset={place.index} aria-setsize={place.of}>
@@ -113,15 +115,20 @@ export const Turn = memo(function Turn({
           />
         </div>
       ))}
-      {!(last && busy) && answer !== "" && (
+      {!(last && busy) && (answer !== "" || runs.length > 0) && (
         <div className={css.actions}>
           {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
-          <CopyButton text={answer} label="Copy answer" />
-          {asked && !busy && (
+          {answer !== "" && <CopyButton text={answer} label="Copy answer" />}
+          {answer !== "" && asked && !busy && (
             <IconButton label="Retry: ask again" onClick={() => actions.retry(asked.id, asked.text)}>
               <RotateCcw size={14} aria-hidden />
             </IconButton>
           )}
+          {runs.map((run, i) => (
+            <Link key={run} className={css.trace} href={`/traces/${run}`}>
+              Trace{runs.length > 1 && ` ${i + 1}`}
+            </Link>
+          ))}
         </div>
       )}
     </article>

@@ -4,9 +4,8 @@ import { useSearchParams } from "wouter";
 import { useHistory } from "../api/queries.ts";
 import type { RawMessage, ThreadState } from "../api/types.ts";
 import { messagesOf, type Stream } from "./agent.ts";
-import { checkpointBefore, checkpointsByMessage, type Fork, forksOf, idsOf } from "./branches.ts";
+import { type Checkpoint, checkpointBefore, checkpointsByMessage, type Fork, forksOf, idsOf } from "./branches.ts";
 import { useSettledAt } from "./clock.ts";
-import type { Checkpoint } from "./Tick.tsx";
 
 export interface Branch {
   /** The checkpoint in view, where it is not the newest branch. */

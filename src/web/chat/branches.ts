@@ -1,6 +1,14 @@
 /** Where a thread's paths part, found from its checkpoints. The stream itself follows one path only. */
 import type { RawMessage, ThreadState } from "../api/types.ts";
 
+/** A checkpoint beside a message. */
+export interface Checkpoint {
+  id: string;
+  at: string | undefined;
+  /** The run that wrote it. */
+  run: string | undefined;
+}
+
 export interface Fork {
   /** Which of the paths is shown, from 0. */
   index: number;
@@ -68,14 +76,13 @@ export function checkpointBefore(
 }
 
 /** The checkpoint that first has each message of a path, with its time. */
-export function checkpointsByMessage(
-  states: ThreadState[],
-  tip: string | undefined,
-): Map<string, { id: string; at: string | undefined }> {
-  const found = new Map<string, { id: string; at: string | undefined }>();
-  for (const state of ancestors(states, tip))
-    for (const id of idsOf(state))
-      found.set(id, { id: state.checkpoint.checkpoint_id, at: state.created_at ?? undefined });
+export function checkpointsByMessage(states: ThreadState[], tip: string | undefined): Map<string, Checkpoint> {
+  const found = new Map<string, Checkpoint>();
+  for (const state of ancestors(states, tip)) {
+    const { checkpoint, created_at, metadata } = state;
+    const first = { id: checkpoint.checkpoint_id, at: created_at ?? undefined, run: metadata?.run_id };
+    for (const id of idsOf(state)) found.set(id, first);
+  }
   return found;
 }
 

@@ -9,6 +9,7 @@ import { Shell } from "./Shell.tsx";
 import { SignedIn } from "./SignedIn.tsx";
 
 const Chat = lazy(() => import("../chat/Chat.tsx"));
+const Traces = lazy(() => import("../trace/Traces.tsx"));
 
 export function App() {
   return (
@@ -23,6 +24,10 @@ export function App() {
               <Suspense fallback={null}>
                 <Switch>
                   <Route path="/chat/:threadId">{({ threadId }) => <Chat threadId={threadId} />}</Route>
+                  <Route path="/traces/:traceId">{({ traceId }) => <Traces traceId={traceId} />}</Route>
+                  <Route path="/traces">
+                    <Traces traceId={undefined} />
+                  </Route>
                   <Route path="/chat">
                     <Redirect to="/" />
                   </Route>

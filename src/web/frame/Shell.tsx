@@ -68,9 +68,15 @@ export function Shell({ children }: { children: ReactNode }) {
 
   return (
     <FrameContext value={frame}>
-      <a className={css.skip} href="#composer">
-        To the composer
-      </a>
+      {path.startsWith("/traces") ? (
+        <a className={css.skip} href="#traces">
+          To the traces
+        </a>
+      ) : (
+        <a className={css.skip} href="#composer">
+          To the composer
+        </a>
+      )}
       <div className={css.shell} data-folded={!frame.beside || undefined}>
         {frame.beside && (
           <nav className={css.side} aria-label="Threads">

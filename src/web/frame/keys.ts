@@ -20,6 +20,7 @@ export const KEY_LIST: [keys: string, what: string][] = [
   ["[ and ]", "On a turn: previous or next branch"],
   ["e, c, r", "On a turn: edit, copy, ask again"],
   ["Ctrl Enter", "In a decision or an edit: send it"],
+  ["↑, ↓, ←, →", "In a trace: to another run, open or close it"],
   ["?", "This list"],
 ];
 

@@ -1,4 +1,4 @@
-import { Keyboard, LogOut, Moon, Plus, Sun, SunMoon, X } from "lucide-react";
+import { Keyboard, ListTree, LogOut, Moon, Plus, Sun, SunMoon, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link, useLocation, useRoute } from "wouter";
 import { queryClient, useThreads } from "../api/queries.ts";
@@ -18,7 +18,7 @@ const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "syst
 export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () => void }) {
   const threads = useThreads(true);
   const [search, setSearch] = useState("");
-  const [, navigate] = useLocation();
+  const [path, navigate] = useLocation();
   const [, params] = useRoute("/chat/:threadId");
   const [theme, setTheme] = useTheme();
   const rows = useMemo(() => threads.data?.pages.flat() ?? [], [threads.data]);
@@ -51,6 +51,9 @@ export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () 
         >
           <Plus size={16} aria-hidden /> New thread
         </button>
+        <Link href="/traces" className={css.traces} aria-current={path.startsWith("/traces") ? "page" : undefined}>
+          <ListTree size={16} aria-hidden /> Traces
+        </Link>
         <input
           type="search"
           className={controls.field}

@@ -1,0 +1,86 @@
+/** What the trace views ask the server for, over the same API that LangSmith's clients use. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { ApiError, call } from "../api/http.ts";
+import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
+
+/** The workspace's projects, the one with the newest run first. */
+export function useProjects() {
+  return useQuery({
+    queryKey: ["projects"],
+    queryFn: ({ signal }) =>
+      call<Project[]>("GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100", undefined, signal),
+  });
+}
+
+const PAGE = 30;
+const LIGHT = ["trace_id", "name", "status", "start_time", "end_time", "total_tokens", "total_cost", "inputs_preview"];
+
+/** The traces of a project, newest first. */
+export function useTraces({ project, failed, filter }: Wanted) {
+  return useInfiniteQuery({
+    queryKey: ["traces", project, failed, filter],
+    enabled: project !== undefined,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call<{ runs: TraceRow[]; cursors: { next: string | null } }>(
+        "POST",
+        "/api/v1/runs/query",
+        {
+          session: [project],
+          is_root: true,
+          limit: PAGE,
+          select: [...LIGHT, "error"],
+          cursor: pageParam,
+          ...(failed ? { error: true } : {}),
+          ...(filter === "" ? {} : { filter }),
+        },
+        signal,
+      ),
+    getNextPageParam: (last) => last.cursors.next ?? undefined,
+  });
+}
+
+const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids,project_id";
+/** A run's trace is written after its end: one that is not there is looked for so many times, and one that runs again. */
+const LOOKS = 8;
+const AGAIN = 2_000;
+
+/** The runs of a trace, in the order of their beginning, each after its parent. */
+export function useTrace(traceId: string, project: string | null) {
+  const query = new URLSearchParams({ selects: OF_TREE, ...(project === null ? {} : { project_id: project }) });
+  return useQuery({
+    queryKey: ["trace", traceId, project],
+    queryFn: async ({ signal }) =>
+      (await call<{ items: Span[] }>("GET", `/api/v2/traces/${traceId}/runs?${query}`, undefined, signal)).items,
+    refetchInterval: ({ state: { data, dataUpdateCount } }) =>
+      data && dataUpdateCount < LOOKS && (data.length === 0 || data.some(({ status }) => status === "PENDING"))
+        ? AGAIN
+        : false,
+  });
+}
+
+export function useRun({ id, project_id, start_time, status }: Span) {
+  const query = new URLSearchParams({ session_id: project_id, start_time });
+  return useQuery({
+    queryKey: ["run", id, status],
+    queryFn: ({ signal }) => call<RunDetails>("GET", `/api/v1/runs/${id}?${query}`, undefined, signal),
+    staleTime: 60_000,
+  });
+}
+
+/** Whether a thread that a trace names is one of this server: others have theirs elsewhere. */
+export function useThreadHere(threadId: string | null | undefined) {
+  return useQuery({
+    queryKey: ["thread-here", threadId],
+    enabled: typeof threadId === "string",
+    queryFn: ({ signal }) =>
+      call("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof ApiError && [404, 422].includes(error.status)) return false;
+          throw error;
+        },
+      ),
+    staleTime: 60_000,
+  });
+}

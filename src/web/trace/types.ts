@@ -1,0 +1,55 @@
+/** The trace API's shapes, as far as the page reads them. */
+
+export interface Project {
+  id: string;
+  name: string;
+}
+
+export interface TraceRow {
+  trace_id: string;
+  name: string;
+  status: string;
+  start_time: string;
+  end_time: string | null;
+  total_tokens: number;
+  total_cost: string | null;
+  inputs_preview: string | null;
+  error: string | null;
+}
+
+/** A run of a trace, without what it was given and gave. */
+export interface Span {
+  id: string;
+  name: string;
+  /** In upper case, as `status`. */
+  run_type: string;
+  status: string;
+  start_time: string;
+  latency_seconds: number | null;
+  /** Root first. */
+  parent_run_ids: string[];
+  project_id: string;
+}
+
+export interface RunDetails {
+  id: string;
+  start_time: string;
+  first_token_time: string | null;
+  inputs: unknown;
+  outputs: unknown;
+  error: string | null;
+  extra: { metadata?: Record<string, unknown> };
+  tags: string[] | null;
+  thread_id: string | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  total_cost: string | null;
+}
+
+/** Which traces are listed. */
+export interface Wanted {
+  project: string | undefined;
+  failed: boolean;
+  filter: string;
+}

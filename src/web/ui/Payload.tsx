@@ -1,0 +1,67 @@
+/** A text that may be large: its beginning, then all of it, and past what a page can hold as a file. */
+import { type ReactNode, useState } from "react";
+import { CopyButton } from "./CopyButton.tsx";
+import css from "./payload.module.css";
+
+const LINES = 12;
+/** Characters: of the beginning, and of what the page shows at most. */
+const FIRST = 4_000;
+const MOST = 300_000;
+
+/** What of a text to show, and the buttons for the rest of it. */
+export function useCut(text: string, name: string, lines = LINES): [shown: string, rest: ReactNode] {
+  const [all, setAll] = useState(false);
+  const end = Math.min(endOf(text, lines), FIRST);
+  const cut = !all && end < text.length;
+  const rest = (
+    <>
+      {cut && (
+        <button type="button" className={css.more} onClick={() => setAll(true)}>
+          {text.length > MOST ? "Show more" : `Show all ${text.split("\n").length.toLocaleString()} lines`}
+        </button>
+      )}
+      {text.length > MOST && (
+        <button type="button" className={css.more} onClick={() => download(text, `${name.toLowerCase()}.txt`)}>
+          Download all of it, {Math.round(text.length / 1000).toLocaleString()} KB
+        </button>
+      )}
+    </>
+  );
+  return [cut ? text.slice(0, end) : text.slice(0, MOST), rest];
+}
+
+export function Payload({ label, text, lines }: { label: string; text: string; lines?: number }) {
+  const [shown, rest] = useCut(text, label, lines);
+  return (
+    <section className={css.payload} aria-label={label}>
+      <div className={css.head}>
+        <span>{label}</span>
+        <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
+      </div>
+      {/* What scrolls must be reachable by keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {shown}
+      </pre>
+      {rest}
+    </section>
+  );
+}
+
+/** Where the first lines of a text end. */
+function endOf(text: string, lines: number): number {
+  let end = -1;
+  for (let i = 0; i < lines; i++) {
+    end = text.indexOf("\n", end + 1);
+    if (end < 0) return text.length;
+  }
+  return end;
+}
+
+function download(text: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

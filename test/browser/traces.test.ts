@@ -1,0 +1,227 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { sendTrace } from "../support/sdk-trace.ts";
+import { startServer, withTestGraphs } from "../support/server.ts";
+import {
+  browserHere,
+  choose,
+  eventually,
+  expectAnswer,
+  expectNoSidewaysScroll,
+  findings,
+  focused,
+  log,
+  onStage,
+  PHONE,
+  say,
+  settled,
+  strip,
+  visit,
+} from "./page.ts";
+
+const list = (page: Page) => page.getByRole("list", { name: "Traces" });
+const tree = (page: Page) => page.getByRole("tree");
+const row = (page: Page, name: RegExp) => tree(page).getByRole("treeitem", { name }).first();
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name });
+const output = (page: Page) => page.getByRole("region", { name: "Output", exact: true }).first();
+
+describe.runIf(browserHere)("traces in the browser", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+
+  const send = (project: string, name: string, text = "fine", failed = false) =>
+    sendTrace(stage.server, { project, name, text, failed });
+
+  it("tells how to send traces where there are none", async () => {
+    const { page, close } = await visit(stage);
+    await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
+    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("shows what a run of the chat did, and keeps its place over a reload", async () => {
+    const { page, troubles, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "What is 17 * 24?");
+    await expectAnswer(page, "17 * 24 = 408.");
+    await settled(page);
+    const chat = page.url();
+    await log(page).getByRole("link", { name: "Trace" }).click();
+    await row(page, /^agent chain/).waitFor();
+    await heading(page, "agent").waitFor();
+    await output(page).getByText("17 * 24 = 408.").waitFor();
+    expect(await row(page, /llm/).getAttribute("aria-level")).not.toBe("1");
+
+    await row(page, /^calculator tool/).click();
+    await heading(page, "calculator").waitFor();
+    await output(page).getByText("408").first().waitFor();
+    await page.reload();
+    await heading(page, "calculator").waitFor();
+    expect(await row(page, /^calculator tool/).getAttribute("aria-selected")).toBe("true");
+    expect(await findings(page)).toEqual([]);
+
+    await row(page, /llm/).click();
+    await page.getByRole("region", { name: "Output" }).getByText("Calls calculator").waitFor();
+    await page.getByRole("link", { name: "Its thread" }).click();
+    await page.waitForURL(chat);
+    await expectAnswer(page, "17 * 24 = 408.");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("has a link to each run of a turn that waited for a decision", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "approval");
+    await say(page, "Write to ada@example.com that the build is green");
+    await page.getByRole("button", { name: "Approve send_email" }).click();
+    await expectAnswer(page, "Sent to ada@example.com.");
+    await settled(page);
+    await log(page).getByRole("link", { name: "Trace 2" }).click();
+    await row(page, /^send_email tool/).waitFor();
+    await page.goBack();
+    await log(page).getByRole("link", { name: "Trace 1" }).click();
+    await row(page, /^approval chain/).waitFor();
+    expect(await row(page, /^send_email tool/).count()).toBe(0);
+    await close();
+  });
+
+  it("leads from a run that failed to where it failed", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "actor");
+    await say(page, "fail");
+    await page.getByText("The run failed here.").waitFor();
+    await log(page).getByRole("link", { name: "Trace" }).click();
+    await row(page, /^failed act chain/).click();
+    await page.getByRole("region", { name: "Error" }).getByText("It broke.").first().waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("moves in the tree by keyboard", async () => {
+    const id = await send("keys", "by_hand", "found");
+    const { page, close } = await visit(stage, { path: `/traces/${id}` });
+    await row(page, /^by_hand chain 2\.00 s/).focus();
+    await page.keyboard.press("ArrowDown");
+    await focused(page, row(page, /^look_up tool/));
+    await heading(page, "look_up").waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await focused(page, row(page, /^by_hand/));
+    await page.keyboard.press("ArrowLeft");
+    await row(page, /^look_up/).waitFor({ state: "detached" });
+    expect(await row(page, /^by_hand/).getAttribute("aria-expanded")).toBe("false");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("End");
+    await focused(page, row(page, /^look_up tool/));
+    await row(page, /^by_hand/)
+      .locator("[data-twist]")
+      .click();
+    await row(page, /^look_up/).waitFor({ state: "detached" });
+    await close();
+  });
+
+  it("lists a project's traces, the failed ones alone, and what a filter finds", async () => {
+    await send("listed", "went_well");
+    await send("listed", "went_wrong", "Error: no such key\n    at somewhere", true);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("listed");
+    const links = list(page).getByRole("link");
+    await eventually(
+      () => links.allTextContents(),
+      (texts) => expect(texts.map((text) => /went_\w{4,5}/.exec(text)?.[0])).toHaveLength(2),
+    );
+    await links.filter({ hasText: "went_well" }).getByText("What now?").waitFor();
+    expect(await findings(page)).toEqual([]);
+
+    await page.getByRole("switch", { name: "Failed only" }).click();
+    await links.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
+    await links.getByText("Error: no such key", { exact: true }).waitFor();
+    expect(await links.count()).toBe(1);
+    await page.reload();
+    await links.waitFor();
+    expect(await page.getByRole("switch", { name: "Failed only" }).isChecked()).toBe(true);
+
+    await page.getByRole("switch", { name: "Failed only" }).click();
+    const filter = page.getByLabel("Filter");
+    await filter.fill("eq(name, ");
+    await filter.press("Enter");
+    await page.getByRole("alert").getByText("position").waitFor();
+    await focused(page, filter);
+    expect(await findings(page)).toEqual([]);
+    await filter.fill('eq(name, "nobody")');
+    await filter.press("Enter");
+    await page.getByText("No trace matches.").waitFor();
+    await filter.fill('eq(name, "went_wrong")');
+    await filter.press("Enter");
+    await links.click();
+    await row(page, /^failed look_up tool/).click();
+    await page.getByRole("region", { name: "Error" }).getByText("at somewhere").first().waitFor();
+    expect(await page.getByRole("link", { name: "Its thread" }).count()).toBe(0);
+    await page.goBack();
+    expect(await filter.inputValue()).toBe('eq(name, "went_wrong")');
+    await close();
+  });
+
+  it("goes on to older traces", async () => {
+    for (let i = 0; i < 31; i++) await send("many", `trace_${i}`);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("many");
+    const links = list(page).getByRole("link");
+    await page.getByRole("button", { name: "Show more" }).click();
+    await eventually(
+      () => links.count(),
+      (count) => expect(count).toBe(31),
+    );
+    expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    await close();
+  });
+
+  it("shows the beginning of what is large", async () => {
+    const id = await send("large", "reader", "many words ".repeat(300_000));
+    const { page, close } = await visit(stage, { path: `/traces/${id}` });
+    await output(page).getByText("many words").first().waitFor();
+    expect((await output(page).textContent())?.length).toBeLessThan(10_000);
+    await page.getByRole("button", { name: /^Download all of it, 3,\d{3} KB/ }).waitFor();
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("fits a phone, and has no serious finding of axe, %s", async (colorScheme) => {
+    const id = await send("phone", "a_rather_long_name_of_a_graph_that_somebody_gave_it", "Error: no", true);
+    const { page, close } = await visit(stage, { ...PHONE, colorScheme, path: `/traces/${id}` });
+    await page.getByRole("region", { name: "Error" }).first().waitFor();
+    await page.getByText("Ada", { exact: true }).waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
+    await list(page).getByRole("link").first().waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("has words for a trace that is not there, and paths of the API stay paths of the API", async () => {
+    const { page, close } = await visit(stage, { path: `/traces/${crypto.randomUUID()}` });
+    await page.getByText("No trace with this id in this workspace.").waitFor();
+    await close();
+    for (const path of ["/api/v1/traces", "/api/v2/traces/none"]) {
+      const unknown = await fetch(stage.server.url + path, { headers: stage.server.headers });
+      expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    }
+  });
+
+  it("has no link where nothing is traced", async () => {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const call = (path: string, body: unknown) =>
+      fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    const { thread_id } = await (
+      await call("/threads", { metadata: { graph_id: "agent" } })
+    ).json<{ thread_id: string }>();
+    const messages = [{ type: "ai", id: "a1", content: "Said by hand" }];
+    await call(`/threads/${thread_id}/state`, { values: { messages }, as_node: "agent" });
+    const { page, close } = await visit(stage, { path: `/chat/${thread_id}` });
+    await expectAnswer(page, "Said by hand");
+    await strip(page).waitFor();
+    await log(page).getByRole("button", { name: "Copy answer" }).waitFor();
+    expect(await log(page).getByRole("link", { name: "Trace" }).count()).toBe(0);
+    await close();
+  });
+});
