@@ -71,3 +71,13 @@ it("registers anew when the server has forgotten it", async () => {
   expect(await stored(page, "local", "weir.client")).not.toBe("weir_client_forgotten");
   await context.close();
 });
+
+it("comes back to the address where it began, with its query", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const address = `${server.url}/traces?failed=1`;
+  await page.goto(address);
+  await signIn(page);
+  expect(page.url()).toBe(address);
+  await context.close();
+});
