@@ -12,7 +12,8 @@ import { queueTaskEffects } from "./tasks.ts";
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 const REQUEST_TIMEOUT_MS = 20_000;
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
-const LANES = [["trace"], ["webhook"], ["task", "task-hook"]] as const;
+const TRACES = ["trace"];
+const LANES = [TRACES, ["webhook"], ["task", "task-hook"]];
 type Lane = readonly string[];
 /** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
 const TRACE_ROW = 400_000;
@@ -102,8 +103,12 @@ async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
   // What is told is read from the log.
   await parts.journal.settled();
   const due = () => parts.tables.outbox.due(Date.now(), lane);
-  for (let rows = due(); rows.length > 0; rows = due()) for (const row of rows) await deliverOne(parts, row);
-  parts.journal.flush();
+  for (let rows = due(); rows.length > 0; rows = due()) {
+    // Traces have no order, and each waits for company in its partition.
+    if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
+    else for (const row of rows) await deliverOne(parts, row);
+    parts.journal.flush();
+  }
 }
 
 async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {

@@ -1,5 +1,5 @@
 /** What a run's end brings about, when a receiver does not answer. */
-import { runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { newCaller } from "../support/caller.ts";
@@ -39,4 +39,20 @@ it("stores traces while a webhook's receiver hangs, and tells it in order once i
   release();
   await expect.poll(left, { timeout: 10_000 }).toEqual([]);
   expect(told).toEqual(runs);
+});
+
+it("stores all the traces that a restart finds waiting, more than one reading gives", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    for (let i = 0; i < 45; i += 1)
+      storage.sql.exec("INSERT INTO outbox (kind, body, due) VALUES ('trace', '[]', ?)", Date.now());
+    await storage.setAlarm(Date.now() + 60_000);
+  });
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(stub());
+  const left = () =>
+    runInDurableObject(stub(), (_, { storage }) => storage.sql.exec("SELECT id FROM outbox").toArray().length);
+  expect(await left()).toBe(0);
 });
