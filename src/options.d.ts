@@ -24,8 +24,10 @@ interface Env {
   /** How long trace runs are kept, days: of `longlived` (default 400) and of `shortlived` projects (default 14). */
   TRACE_RETENTION_DAYS?: string;
   TRACE_RETENTION_DAYS_SHORT?: string;
-  /** Seconds a run may take before it is stopped with status "timeout". 3600 if left out. */
+  /** Seconds a run may take, over all its attempts, before it is stopped with status "timeout". 3600 if left out. */
   RUN_TIMEOUT_SECONDS?: string;
+  /** How often a run whose process dies is started without finishing a task in between. 3 if left out. */
+  RUN_MAX_ATTEMPTS?: string;
   /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
   WEBHOOK_SECRET?: string;
   /** "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own machine. */

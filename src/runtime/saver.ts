@@ -48,6 +48,8 @@ const ERROR = "__error__";
 const INTERRUPT = "__interrupt__";
 
 export class Saver extends BaseCheckpointSaver {
+  #failure: unknown;
+
   /** `metadata` goes into every checkpoint written through this saver: the run's id, assistant and so on. */
   constructor(
     private readonly storage: CheckpointStorage,
@@ -86,7 +88,12 @@ export class Saver extends BaseCheckpointSaver {
     const { ns, id: parentId } = address(config);
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
     const saved = { ns, id: checkpoint.id, parentId, checkpoint: rest, metadata: { ...this.metadata, ...metadata } };
-    this.storage.put(saved, values, Object.keys(newVersions ?? values));
+    try {
+      this.storage.put(saved, values, Object.keys(newVersions ?? values));
+    } catch (error) {
+      // LangGraph leaves the rejection of a put unhandled once a run has failed, so `check` throws it.
+      this.#failure ??= error;
+    }
     return this.#config(ns, checkpoint.id);
   }
 
@@ -95,6 +102,11 @@ export class Saver extends BaseCheckpointSaver {
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
     const rows = writes.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
     this.storage.putWrites(ns, id, rows);
+  }
+
+  /** Throws what kept a checkpoint from being stored. Call it when the graph has ended. */
+  check(): void {
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   override async deleteThread(): Promise<void> {

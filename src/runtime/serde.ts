@@ -198,8 +198,12 @@ export function wireChunk(message: { getType(): string; constructor: unknown }):
   return name.endsWith("MessageChunk") ? text.replace(/"type":"\w+"\}$/, `"type":"${name}"}`) : text;
 }
 
+/** Characters of an error's message that are kept. It goes into rows of limited size. */
+const LONGEST_MESSAGE = 32_000;
+
 /** `{error, message}` of whatever was thrown, as the Agent Server's `error` event has it. */
 export function errorBody(error: unknown): { error: string; message: string } {
-  if (error instanceof Error) return { error: error.name, message: error.message };
-  return { error: "Error", message: typeof error === "string" ? error : wire(error) };
+  const name = error instanceof Error ? error.name : "Error";
+  const message = error instanceof Error ? error.message : typeof error === "string" ? error : wire(error);
+  return { error: name.slice(0, 200), message: message.slice(0, LONGEST_MESSAGE) };
 }

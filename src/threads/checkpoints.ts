@@ -5,6 +5,7 @@
 import { dump, revive } from "../runtime/serde.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../runtime/saver.ts";
 import type { Journal } from "./journal.ts";
+import { withinState } from "./limits.ts";
 import type { Tables } from "./tables.ts";
 import type { Ref, Refs, Values } from "./values.ts";
 
@@ -92,6 +93,7 @@ export class Checkpoints implements CheckpointStorage {
       const same = before && !changed.includes(channel);
       refs[channel] = same ? before : this.store.encode(`${saved.ns}|${channel}`, value);
     }
+    withinState(this.store.size(refs));
     const entry: Entry = { ...saved, refs, writes: [] };
     this.#pending.set(key(saved.ns, saved.id), entry);
     this.#newest.set(saved.ns, entry);
@@ -111,13 +113,11 @@ export class Checkpoints implements CheckpointStorage {
       this.#lateWrites.set(key(ns, checkpointId), late);
     }
     this.#planFlush();
-    // What a node has written is kept before the next node can act on the world: no finished node runs twice.
-    if (this.get(ns, checkpointId)?.metadata.source !== "input") this.journal.flush();
+    this.journal.taskFinished();
   }
 
-  /** Removes the checkpoints that `which` picks, with their writes. For rollback, prune and delete. */
+  /** Removes the stored checkpoints that `which` picks, with their writes. Called within a transaction. */
   remove(which: (entry: SavedCheckpoint) => boolean): void {
-    this.journal.flush();
     const gone: SavedCheckpoint[] = [];
     for (const pack of this.tables.packs()) {
       const entries = JSON.parse(pack.entries) as Entry[];
@@ -139,7 +139,7 @@ export class Checkpoints implements CheckpointStorage {
   /** Forgets every checkpoint but the latest of the root graph. */
   keepLatest(): void {
     const latest = this.get("")?.id;
-    this.remove((entry) => entry.id !== latest);
+    this.journal.commit(() => this.journal.due(() => this.remove((entry) => entry.id !== latest)));
   }
 
   #planFlush(): void {

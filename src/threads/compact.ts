@@ -5,6 +5,7 @@
 import { Accumulator } from "../runtime/accumulate.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { Json } from "./rpc.ts";
+import type { EventsRow, Tables } from "./tables.ts";
 
 export interface StoredEvent {
   seq: number;
@@ -18,8 +19,8 @@ export interface StoredEvent {
 
 /** How long a thread must have been at rest: clients that lost their connection still find every token until then. */
 export const COMPACT_AFTER_MS = 10 * 60_000;
-/** Segments a pass: what fits in memory whatever they hold. */
-const PASS = 40;
+/** Characters of events that a pass takes at most, so that it fits in memory whatever they hold. */
+const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
 
@@ -28,20 +29,33 @@ export function compact(parts: ThreadParts): void {
   const { tables, journal, record } = parts;
   if (!record) return;
   const after = record.compacted?.through ?? 0;
-  const rows = tables.segmentsAfter(after, PASS).filter((row) => row.last_seq <= journal.visible);
+  const rows = rowsOfPass(tables, after, journal.visible);
   const events = rows.map((row) => JSON.parse(row.events) as StoredEvent[]);
   const sums = summed(events.flat());
+  const through = rows.at(-1)?.last_seq ?? after;
+  const more = rows.length > 0 && through < journal.visible;
+  const compacted = { ...record, compacted: { through, ...(more && { due: Date.now() }) } };
   tables.transaction(() => {
     for (const [i, row] of rows.entries()) {
       const before = events[i] ?? [];
       const left = before.flatMap((event) => sums.get(event) ?? (sums.has(event) ? [] : [event]));
       if (left.length < before.length) tables.setEvents(row.first_seq, row.n, JSON.stringify(left));
     }
-    const through = rows.at(-1)?.last_seq ?? after;
-    const more = rows.length > 0 && through < journal.visible;
-    parts.saveRecord({ ...record, compacted: { through, ...(more && { due: Date.now() }) } });
+    parts.writeRecord(compacted);
   });
+  parts.keepRecord(compacted);
   journal.recent.forget();
+}
+
+function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[] {
+  const rows: EventsRow[] = [];
+  let size = 0;
+  for (const row of tables.eventsAfter(after)) {
+    if (row.last_seq > visible || size > PASS) break;
+    rows.push(row);
+    size += row.events.length;
+  }
+  return rows;
 }
 
 /** For each delta that is part of a sum: the event that takes its place, or undefined when it goes. */

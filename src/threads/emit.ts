@@ -8,8 +8,9 @@ import { wire, wireChunk } from "../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import type { EventMethod } from "./events.ts";
 import type { Journal, NewEvent } from "./journal.ts";
+import { withinState } from "./limits.ts";
 import type { Interrupt, Interrupts } from "./rpc.ts";
-import type { Told } from "./tail.ts";
+import type { Told } from "./told.ts";
 import type { Refs, Values } from "./values.ts";
 
 /** An event longer than this lies apart, by content. */
@@ -79,6 +80,7 @@ export class Emitter implements DriveSink {
   ): number {
     if (this.#closed) return 0;
     if (method !== "lifecycle") this.firstAt ??= Date.now();
+    withinState(data.length);
     const apart = data.length > INLINE_EVENT;
     const kept = apart ? { data: this.#apart(data), refs: true } : { data };
     return this.journal.append({ runId: this.runId, method, namespace, ...more, ...kept });
@@ -104,6 +106,7 @@ export class Emitter implements DriveSink {
       return;
     }
     const refs = this.#refs(ns, payload);
+    withinState(this.store.size(refs));
     if (ns.length === 0) this.values = refs;
     this.#open(ns);
     this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
@@ -146,6 +149,9 @@ export class Emitter implements DriveSink {
       const whole = isObject(input);
       const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
       this.emit("tasks", ns, wire(data), { refs: whole });
+      // The process died in this run before. If it dies again, the log says at which node.
+      if (this.told) this.journal.flush();
+      else this.journal.taskBegins();
       return;
     }
     this.emit("tasks", ns, wire(task));

@@ -27,9 +27,14 @@ const RECURSION_LIMIT = 25;
 
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
 export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
-  const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  const tracer = project === undefined ? undefined : new Tracer(metadataOf(execution));
+  const tracer = tracerOf(execution);
   return { ...(await ending(execution, tracer)), tracer };
+}
+
+/** The tracer of a run; undefined when the deployment does not trace its own runs. */
+export function tracerOf(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
+  const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
+  return project === undefined ? undefined : new Tracer(metadataOf(execution));
 }
 
 async function ending(
@@ -56,7 +61,7 @@ export async function graphOf(graphId: string, config: Json, env: Env): Promise<
   return typeof entry === "function" ? entry(config, env) : entry;
 }
 
-const idsOf = ({ thread, run: { id, request } }: Execution) => ({
+const idsOf = ({ thread, run: { id, request } }: Pick<Execution, "run" | "thread">) => ({
   run_id: id,
   thread_id: thread.thread_id,
   graph_id: request.graph_id,
@@ -64,7 +69,7 @@ const idsOf = ({ thread, run: { id, request } }: Execution) => ({
 });
 
 /** The assistant's metadata, under the thread's, under the run's own. */
-function metadataOf(execution: Execution): Json {
+function metadataOf(execution: Pick<Execution, "run" | "thread">): Json {
   const { thread, run } = execution;
   const { assistant, metadata } = run.request;
   const own = { ...idsOf(execution), run_attempt: run.outcome.attempt };
@@ -87,6 +92,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   };
   const graph = await graphOf(request.graph_id, { ...config, configurable, context, metadata }, env);
   const modes = request.stream_mode ?? [];
+  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
   await drive(
     graph,
     begun ? null : input(request, thread),
@@ -101,7 +107,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
       interruptAfter: request.interrupt_after,
       durability: request.durability,
       signal,
-      checkpointer: new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }),
+      checkpointer: saver,
       store,
       debug: modes.includes("debug") || modes.includes("checkpoints"),
       events: modes.includes("events"),
@@ -109,6 +115,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     },
     emitter,
   );
+  saver.check();
 }
 
 function input(request: RunRequest, thread: ThreadRecord): unknown {

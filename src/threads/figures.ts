@@ -39,7 +39,7 @@ export function storageFigures({ checkpoints, tables }: ThreadParts): StorageFig
 /** The separately stored parts of a value, with their sizes: shared ones are counted once. */
 function parts(ref: Ref): [address: string, size: number][] {
   if ("l" in ref) return ref.l.map(([first, n, place, , size]) => [`${first}.${n}.${place}`, size]);
-  if ("b" in ref) return [[ref.b, 0]];
+  if ("b" in ref) return [[ref.b, ref.s ?? 0]];
   const text = JSON.stringify(ref.v);
   return [[text, text.length]];
 }

@@ -2,9 +2,11 @@
  * The thread's one event log, with thread-wide sequence numbers from 1, and its group commit: events gather for a
  * moment, then one transaction writes them together with whatever else has become due; only then do readers see them.
  */
+import { logError } from "../http/log.ts";
 import type { EventMethod } from "./events.ts";
 import { Recent } from "./recent.ts";
-import type { Tables } from "./tables.ts";
+import { type ChunkRef, Segments } from "./segments.ts";
+import type { SegmentRow, Tables } from "./tables.ts";
 
 export interface NewEvent {
   runId: string;
@@ -20,23 +22,10 @@ export interface NewEvent {
   meta?: string;
 }
 
-/** Where a chunk of list items lies: its segment row, its place there, how many items and how many characters. */
-export type ChunkRef = [first: number, n: number, place: number, count: number, size: number];
-
-interface Row {
-  first: number;
-  n: number;
-  last: number;
-  events: string[];
-  metas: Map<string, number>;
-  chunks: string[];
-  size: number;
-}
-
 /** Milliseconds that events may gather. Whatever must be kept at once calls `flush` itself. */
 const GATHER_MS = 50;
-/** A row's text is closed past this many characters, far below SQLite's 2 MB even if each takes 3 bytes. */
-const ROW_SIZE = 400_000;
+/** Characters that gather before they are written, whatever the time. */
+const GATHER_SIZE = 4_000_000;
 
 export class Journal {
   /** The last sequence number given out. */
@@ -46,76 +35,103 @@ export class Journal {
   ended = false;
   /** What readers who follow read. */
   readonly recent = new Recent();
-  #row: Row;
-  #full: Row[] = [];
+  readonly #segments: Segments;
   #due: (() => void)[] = [];
+  #taskFinished = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #readers = new Set<() => void>();
   #durable: Promise<void> = Promise.resolve();
 
+  /**
+   * `sync` resolves when what has been written is durable. `restart` makes the object read everything anew: after a
+   * failed flush memory is ahead of storage.
+   */
   constructor(
     private readonly tables: Tables,
     private readonly sync: () => Promise<void>,
+    private readonly restart: () => void,
   ) {
     const { seq, first, n } = tables.lastSeq();
     this.seq = this.visible = seq;
-    this.#row = emptyRow(seq + 1, first === seq + 1 ? n + 1 : 0);
+    this.#segments = new Segments(seq + 1, first === seq + 1 ? n + 1 : 0);
   }
 
   /** Adds an event; it becomes visible with the next flush. Returns its sequence number. */
   append({ runId, method, namespace, node, data, refs, meta }: NewEvent): number {
-    this.#makeRoom(data.length);
-    const row = this.#row;
-    this.seq += 1;
-    row.last = this.seq;
-    let head = `{"seq":${this.seq},"ts":${Date.now()},"run":"${runId}","method":"${method}","ns":${JSON.stringify(namespace)}`;
+    const seq = this.seq + 1;
+    let head = `{"seq":${seq},"ts":${Date.now()},"run":"${runId}","method":"${method}","ns":${JSON.stringify(namespace)}`;
     if (node !== undefined) head += `,"node":${JSON.stringify(node)}`;
-    const marks = `${refs ? ',"refs":true' : ""}${meta === undefined ? "" : `,"meta":${metaIndex(row, meta)}`}`;
-    const line = `${head}${marks},"data":${data}}`;
-    row.events.push(line);
-    row.size += line.length;
-    this.recent.add({ seq: this.seq, run: runId, method, head, meta, data, refs });
-    this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
-    return this.seq;
+    this.#segments.event(seq, head, data, { refs, meta });
+    this.seq = seq;
+    this.recent.add({ seq, run: runId, method, head, meta, data, refs });
+    this.#plan();
+    return seq;
   }
 
   /** Adds a chunk of list items (each JSON), to be kept with the next flush. */
   chunk(items: string[]): ChunkRef {
-    const body = `[${items.join(",")}]`;
-    this.#makeRoom(body.length);
-    const row = this.#row;
-    row.chunks.push(body);
-    row.size += body.length;
-    return [row.first, row.n, row.chunks.length - 1, items.length, body.length];
+    const ref = this.#segments.chunk(this.seq + 1, items);
+    this.#plan();
+    return ref;
   }
 
   /** A chunk that no flush has written yet. */
-  pendingChunk([first, n, place]: ChunkRef): string | undefined {
-    return [...this.#full, this.#row].find((row) => row.first === first && row.n === n)?.chunks[place];
+  pendingChunk(ref: ChunkRef): string | undefined {
+    return this.#segments.pendingChunk(ref);
   }
 
-  /** Has `write` run inside the next flush's transaction. */
-  due(write: () => void): void {
+  /** Has `write` run inside the next flush's transaction. `size`: characters it keeps in memory until then. */
+  due(write: () => void, size = 0): void {
     this.#due.push(write);
+    this.#segments.size += size;
+  }
+
+  /** What a task wrote waits for the next flush: when another task begins, or when the run ends. */
+  taskFinished(): void {
+    this.#taskFinished = true;
+  }
+
+  /** A task begins: what finished before it must be written first, so that no finished task runs twice. */
+  taskBegins(): void {
+    if (this.#taskFinished) this.flush();
   }
 
   /** Writes everything gathered, in one transaction, at once; readers see it as soon as it is durable. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const rows = [...this.#full, this.#row].filter((row) => row.events.length > 0 || row.chunks.length > 0);
-    const due = this.#due;
-    if (rows.length === 0 && due.length === 0) return;
-    this.tables.transaction(() => {
-      for (const row of rows) this.tables.insertSegment(segment(row));
-      for (const write of due) write();
-    });
-    this.#full = [];
-    this.#due = [];
-    const last = rows.at(-1);
-    if (last) this.#row = emptyRow(this.seq + 1, last.first === this.seq + 1 ? last.n + 1 : 0);
+    const rows = this.#segments.rows();
+    if (rows.length === 0 && this.#due.length === 0) return;
+    try {
+      this.#write(rows, this.#due);
+    } catch (error) {
+      this.#lost(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Writes what `build` appends and makes due, in one transaction of its own. When it fails, the log is as it was before
+   * and the error is the caller's. Whatever else `build` changes in memory must wait until this returns.
+   */
+  commit<T>(build: () => T): T {
+    this.flush();
     const { seq } = this;
-    this.#durable = this.sync().then(() => this.#publish(seq));
+    const undo = this.#segments.mark();
+    try {
+      const built = build();
+      this.#write(this.#segments.rows(), this.#due);
+      return built;
+    } catch (error) {
+      this.seq = seq;
+      this.#due = [];
+      undo();
+      this.recent.dropAfter(seq);
+      throw error;
+    } finally {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
   }
 
   /** Resolves when everything flushed so far is durable and visible. */
@@ -129,12 +145,7 @@ export class Journal {
     return () => this.#readers.delete(wake);
   }
 
-  #publish(seq: number): void {
-    if (seq > this.visible) this.visible = seq;
-    this.wake();
-  }
-
-  /** The log is no more: its readers are let go, and come back to what is there then. */
+  /** The thread is deleted: streams of its log end. */
   end(): void {
     this.ended = true;
     this.wake();
@@ -145,33 +156,31 @@ export class Journal {
     for (const wake of this.#readers) wake();
   }
 
-  #makeRoom(size: number): void {
-    const row = this.#row;
-    if (row.size === 0 || row.size + size <= ROW_SIZE) return;
-    this.#full.push(row);
-    this.#row = emptyRow(this.seq + 1, row.first === this.seq + 1 ? row.n + 1 : 0);
+  #write(rows: SegmentRow[], due: (() => void)[]): void {
+    this.tables.transaction(() => {
+      for (const row of rows) this.tables.insertSegment(row);
+      for (const write of due) write();
+    });
+    this.#due = [];
+    this.#taskFinished = false;
+    this.#segments.written(this.seq + 1);
+    const { seq } = this;
+    this.#durable = this.sync().then(() => this.#publish(seq));
+    this.#durable.catch((error: unknown) => this.#lost(error));
   }
-}
 
-function emptyRow(first: number, n: number): Row {
-  return { first, n, last: first - 1, events: [], metas: new Map(), chunks: [], size: 0 };
-}
+  #lost(error: unknown): void {
+    logError(error, { while: "writing a thread's log" });
+    this.restart();
+  }
 
-function metaIndex(row: Row, meta: string): number {
-  const known = row.metas.get(meta);
-  if (known !== undefined) return known;
-  row.metas.set(meta, row.metas.size);
-  row.size += meta.length;
-  return row.metas.size - 1;
-}
+  #plan(): void {
+    if (this.#segments.size > GATHER_SIZE) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
+  }
 
-function segment({ first, n, last, events, metas, chunks }: Row) {
-  return {
-    first_seq: first,
-    n,
-    last_seq: last,
-    events: `[${events.join(",")}]`,
-    metas: `[${[...metas.keys()].join(",")}]`,
-    chunks: `[${chunks.join(",")}]`,
-  };
+  #publish(seq: number): void {
+    if (seq > this.visible) this.visible = seq;
+    this.wake();
+  }
 }

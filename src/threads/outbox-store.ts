@@ -37,7 +37,7 @@ export class OutboxStore {
     const due = [...this.#dues().values()].filter((one) => one.due <= now && kinds.includes(one.kind));
     const rows = due.flatMap(({ row }) => row ?? []);
     if (rows.length === due.length) return rows;
-    const sql = `SELECT * FROM outbox WHERE due <= ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 20`;
+    const sql = `SELECT * FROM outbox WHERE due <= ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 8`;
     return this.statements.all<OutboxRow>(sql, now, JSON.stringify(kinds));
   }
 

@@ -44,7 +44,11 @@ export class ThreadParts {
     this.workspaceId = workspaceId;
     this.threadId = threadId;
     this.tables = new Tables(ctx.storage);
-    this.journal = new Journal(this.tables, () => ctx.storage.sync());
+    this.journal = new Journal(
+      this.tables,
+      () => ctx.storage.sync(),
+      () => ctx.abort("The thread's storage failed. The object starts again from what is stored."),
+    );
     this.values = new Values(this.tables, this.journal);
     this.checkpoints = new Checkpoints(this.tables, this.journal, this.values);
     this.record = readRecord(this.tables);
@@ -56,10 +60,20 @@ export class ThreadParts {
     return row && storedRun(row);
   }
 
+  /** Writes the record, then keeps it in memory. */
   saveRecord(record: ThreadRecord): void {
-    if (this.gone) return;
-    this.record = record;
+    this.writeRecord(record);
+    this.keepRecord(record);
+  }
+
+  /** Writes the record as a part of a transaction. `keepRecord` follows the transaction. */
+  writeRecord(record: ThreadRecord): void {
     this.tables.putThread(JSON.stringify(record));
+  }
+
+  /** Keeps the record in memory, once it is written. */
+  keepRecord(record: ThreadRecord): void {
+    if (!this.gone) this.record = record;
   }
 
   /** The long-term memory that graphs of this workspace share. */
@@ -104,6 +118,7 @@ export class ThreadParts {
     this.record = undefined;
     this.gone = true;
     this.tables.close();
+    this.journal.recent.forget();
     const { storage } = this.ctx;
     // They take effect now; what waits for them is only the answer.
     this.ctx.waitUntil(Promise.all([storage.deleteAlarm(), storage.deleteAll()]));

@@ -1,4 +1,4 @@
-/** The latest events of the log in memory: who follows needs no statement, and all readers share one text of an event. */
+/** The latest events of the log in memory: readers that follow need no statement, and share one text of an event. */
 import type { EventMethod } from "./events.ts";
 
 export interface RecentEvent {
@@ -17,10 +17,16 @@ export interface RecentEvent {
   line?: string;
 }
 
-/** Characters of data and lines that are kept; a reader further back reads the tables. */
+/** Characters of data and lines that one thread keeps. A reader further back reads the tables. */
 const LIMIT = 2_000_000;
+/** What all threads of this isolate keep together: its 128 MB are shared. Past it, each keeps its latest few. */
+const LIMIT_OF_ALL = 16_000_000;
+const LEAST = 100_000;
 /** Events that one reading takes at most, so that a slow reader does not hold thousands of lines. */
 const AT_ONCE = 512;
+
+/** What all threads of this isolate keep now. */
+let kept = 0;
 
 export class Recent {
   #events: RecentEvent[] = [];
@@ -44,24 +50,43 @@ export class Recent {
   line(event: RecentEvent, made: () => string): string {
     if (event.line !== undefined) return event.line;
     event.line = made();
-    this.#grow(event.line.length);
+    // An event that has left since is not counted any more.
+    if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.line.length);
     return event.line;
   }
 
-  /** Lets go of everything: the tables no longer say the same. */
+  /** Forgets the events after `seq`: their commit failed. */
+  dropAfter(seq: number): void {
+    this.#keep(this.#events.filter((event) => event.seq <= seq));
+  }
+
+  /** Forgets everything: the tables no longer say the same, or the thread is gone. */
   forget(): void {
-    this.#events = [];
-    this.#size = 0;
+    this.#keep([]);
   }
 
   #grow(size: number): void {
     this.#size += size;
-    if (this.#size <= LIMIT) return;
-    let gone = 0;
-    for (; gone < this.#events.length - 1 && this.#size > LIMIT / 2; gone += 1) {
-      const { head, data, line = "" } = this.#events[gone] as RecentEvent;
-      this.#size -= head.length + data.length + line.length;
-    }
-    this.#events = this.#events.slice(gone);
+    kept += size;
+    const most = kept > LIMIT_OF_ALL ? LEAST : LIMIT;
+    if (this.#size <= most) return;
+    let left = this.#size;
+    const from = this.#events.findIndex((event, i) => {
+      if (left <= most / 2 || i === this.#events.length - 1) return true;
+      left -= sizeOf(event);
+      return false;
+    });
+    this.#keep(this.#events.slice(from));
   }
+
+  #keep(events: RecentEvent[]): void {
+    const size = events.reduce((sum, event) => sum + sizeOf(event), 0);
+    kept += size - this.#size;
+    this.#size = size;
+    this.#events = events;
+  }
+}
+
+function sizeOf({ head, data, line = "" }: RecentEvent): number {
+  return head.length + data.length + line.length;
 }

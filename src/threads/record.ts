@@ -88,6 +88,9 @@ export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
 /** Longest state, in characters of JSON, that the index holds for searches by value. */
 const INDEXED_VALUES = 16_000;
 
+/** Longest interrupts, in characters of JSON, that the index holds: a row of D1 holds 2 MB. */
+const INDEXED_INTERRUPTS = 256_000;
+
 /** The thread's row in the D1 index. */
 export function indexRow(record: ThreadRecord, busy: boolean, values: Values, revision: number): IndexRow {
   const small = record.values !== null && values.size(record.values) <= INDEXED_VALUES;
@@ -99,7 +102,7 @@ export function indexRow(record: ThreadRecord, busy: boolean, values: Values, re
     config: record.config,
     values: small && record.values ? (JSON.parse(values.flatAll(record.values)) as Json) : null,
     hasValues: record.values !== null,
-    interrupts: record.interrupts,
+    interrupts: JSON.stringify(record.interrupts).length <= INDEXED_INTERRUPTS ? record.interrupts : {},
     error: record.error ? { ...record.error } : null,
     createdAt: record.created,
     updatedAt: record.updated,

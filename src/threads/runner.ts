@@ -7,17 +7,19 @@ import { remoteProblem } from "../http/problem.ts";
 import type { Tracer } from "../runtime/tracer.ts";
 import { COMPACT_AFTER_MS } from "./compact.ts";
 import { Emitter } from "./emit.ts";
-import { execute } from "./execute.ts";
+import { execute, tracerOf } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
 import { deliver, queueSideEffects } from "./outbox.ts";
 import type { ThreadParts } from "./parts.ts";
+import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
+import { QUEUE_LIMIT, withinMetadata } from "./limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "./record.ts";
 import type { CancelAction, Json, RunError, RunRequest, RunStatus, StopReason } from "./rpc.ts";
 import { stateOf } from "./state.ts";
-import { toldBefore } from "./tail.ts";
-import { busy, isOpen, storedRun, type StoredRun, strategyOf, transition } from "./runs.ts";
+import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "./runs.ts";
 import { refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
+import { type Told, toldBefore } from "./told.ts";
 
 interface Active {
   run: StoredRun;
@@ -34,8 +36,6 @@ interface Ending {
   feedback?: Record<string, string>;
 }
 
-/** Seconds a run may take when the deployment does not say. */
-const RUN_TIMEOUT = 3_600;
 /** So long after a run's end the command that made it still counts as a repetition. Longer, and people repeat themselves. */
 const REPEAT_MS = 10_000;
 
@@ -71,29 +71,24 @@ export class Runner {
     const fresh = this.parts.record === undefined;
     const record = this.#threadFor(request);
     if (strategy === "reject" && this.busy) throw busy();
-    const now = Date.now();
-    const last = this.open.at(-1);
-    const run: StoredRun = {
-      id: request.run_id,
-      // Creation orders the queue, and a clock may stand still within a request.
-      created: last && last.created >= now ? last.created + 1 : now,
-      due: now + (request.after_seconds ?? 0) * 1000,
-      status: "pending",
-      request,
-      outcome: { updated: now, attempt: 0 },
-    };
+    const text = JSON.stringify(request);
+    const given = this.#newRun(request, text.length);
     const before = [...this.open];
-    this.open.push(run);
-    const starts = !this.#active && before.length === 0 && run.due <= now;
-    if (starts) this.#begin(run);
-    this.parts.journal.due(() => {
-      this.parts.saveRecord(record);
-      const row = { run_id: run.id, created: run.created, status: run.status, request: JSON.stringify(request) };
-      this.parts.tables.insertRun({ ...row, outcome: starts ? JSON.stringify(run.outcome) : null });
-      joinTask(this.parts, request);
-      if (starts) queueTaskBegin(this.parts, run);
+    const starts = !this.#active && before.length === 0 && given.due <= Date.now();
+    const { journal, tables } = this.parts;
+    const run = journal.commit(() => {
+      const made = starts ? this.#begin(given, record) : given;
+      journal.due(() => {
+        this.parts.writeRecord(record);
+        const row = { run_id: made.id, created: made.created, status: made.status, request: text };
+        tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
+        joinTask(this.parts, request);
+        if (starts) queueTaskBegin(this.parts, made);
+      });
+      return made;
     });
-    this.parts.journal.flush();
+    this.parts.keepRecord(record);
+    this.open.push(run);
     // A thread that this run has made is found at once.
     if (fresh) void this.parts.project(this.busy);
     else this.parts.projectSoon(() => this.busy);
@@ -103,19 +98,26 @@ export class Runner {
     return run;
   }
 
-  /** Starts the next due run when none is running; resumes the one a crash has left. */
+  /** Starts the next due run when none is running; resumes the one whose process died. */
   next(): void {
     if (this.#active) return;
-    const [run] = this.open;
-    if (!run || run.due > Date.now()) return;
-    this.#begin(run);
-    this.parts.journal.due(() => {
-      this.parts.tables.setRun(run.id, run.status, JSON.stringify(run.outcome));
-      if (run.outcome.attempt === 1) queueTaskBegin(this.parts, run);
+    const [waiting] = this.open;
+    if (!waiting || waiting.due > Date.now()) return;
+    const { journal, tables, record } = this.parts;
+    const { attempt, first_seq = 1 } = waiting.outcome;
+    const told = attempt > 0 ? toldBefore(tables, first_seq, waiting.id) : undefined;
+    if (told && attemptsSpent(this.parts.env, waiting.outcome, told)) return this.#giveUp(waiting, told);
+    const run = journal.commit(() => {
+      const begun = this.#begin(waiting, record, told);
+      journal.due(() => {
+        tables.setRun(begun.id, begun.status, JSON.stringify(begun.outcome));
+        if (attempt === 0) queueTaskBegin(this.parts, begun);
+      });
+      return begun;
     });
-    this.parts.journal.flush();
+    this.open[0] = run;
     this.parts.projectSoon(() => this.busy);
-    this.#launch(run);
+    this.#launch(run, told);
   }
 
   /** Stops a run: an active one at its next breath, a pending one at once. */
@@ -154,9 +156,12 @@ export class Runner {
   #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
     if (fingerprint === undefined) return undefined;
     const since = Date.now() - REPEAT_MS;
-    const recent = this.parts.tables.runs(5, 0).map(storedRun);
-    const same = recent.find((run) => run.request.fingerprint === fingerprint);
-    return same && (isOpen(same.status) || same.outcome.updated > since) ? same : undefined;
+    for (const row of this.parts.tables.runs(5, 0)) {
+      const run = storedRun(row);
+      if (run.request.fingerprint !== fingerprint) continue;
+      return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
+    }
+    return undefined;
   }
 
   /** An interrupt is answered once, whoever is first. */
@@ -167,10 +172,28 @@ export class Runner {
     throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
   }
 
+  #newRun(request: RunRequest, size: number): StoredRun {
+    if (this.open.length > 0 && this.open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
+      throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
+    const now = Date.now();
+    const last = this.open.at(-1);
+    return {
+      id: request.run_id,
+      size,
+      // Creation orders the queue, and a clock may stand still within a request.
+      created: last && last.created >= now ? last.created + 1 : now,
+      due: now + (request.after_seconds ?? 0) * 1000,
+      status: "pending",
+      request,
+      outcome: { updated: now, attempt: 0 },
+    };
+  }
+
   #threadFor(request: RunRequest): ThreadRecord {
     const record = this.parts.record ?? this.#newThread(request);
     const { graph_id, assistant_id } = request;
-    return { ...record, updated: Date.now(), metadata: { ...record.metadata, graph_id, assistant_id } };
+    const metadata = withinMetadata({ ...record.metadata, graph_id, assistant_id });
+    return { ...record, updated: Date.now(), metadata };
   }
 
   #newThread(request: RunRequest): ThreadRecord {
@@ -180,20 +203,27 @@ export class Runner {
     return request.temporary ? { ...record, temporary: {} } : record;
   }
 
-  #begin(run: StoredRun): void {
+  /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
+  #begin(run: StoredRun, record: ThreadRecord | undefined, told?: Told): StoredRun {
     const { journal, values } = this.parts;
     const emitter = new Emitter(journal, values, run.id);
-    if (run.status === "pending") transition(run, "running");
-    run.outcome.attempt += 1;
-    run.outcome.began ??= Date.now();
-    const { attempt } = run.outcome;
+    const { request } = run;
+    const attempt = run.outcome.attempt + 1;
     const again = attempt > 1 && { attempt };
-    const first = emitter.lifecycle([], { event: "running", graph_name: run.request.graph_id, ...again });
-    run.outcome.first_seq ??= first;
+    const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
-    run.outcome.refusal = refusalOf(run.request, this.parts.record);
-    const answered = attempt === 1 && !run.outcome.refusal ? this.#answers(run.request) : [];
+    const refusal = refusalOf(request, record);
+    const answered = attempt === 1 && !refusal ? this.#answers(request) : [];
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
+    const begun = run.status === "pending" ? transitioned(run, "running") : run;
+    const outcome: Outcome = {
+      ...begun.outcome,
+      ...attemptOf(run.outcome, told),
+      began: run.outcome.began ?? Date.now(),
+      first_seq: run.outcome.first_seq ?? first,
+      refusal,
+    };
+    return { ...begun, outcome };
   }
 
   /** The pending interrupts that the run's command answers. */
@@ -205,16 +235,12 @@ export class Runner {
     return named.length > 0 ? named : pending;
   }
 
-  #launch(run: StoredRun): void {
+  #launch(run: StoredRun, told?: Told): void {
     const { env, journal, values, checkpoints, ctx } = this.parts;
     const stop = new AbortController();
-    const active: Active = { run, stop };
-    this.#active = active;
-    const { attempt, first_seq = 1 } = run.outcome;
-    const told = attempt > 1 ? toldBefore(this.parts.tables, first_seq, run.id) : undefined;
+    this.#active = { run, stop };
     const emitter = new Emitter(journal, values, run.id, told);
-    const seconds = Number(env.RUN_TIMEOUT_SECONDS ?? RUN_TIMEOUT);
-    const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), seconds * 1000);
+    const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
     const work = async () => {
       const thread = this.parts.record as ThreadRecord;
       const store = this.parts.memory();
@@ -227,7 +253,6 @@ export class Runner {
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
-      this.#active = undefined;
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
@@ -244,10 +269,19 @@ export class Runner {
     }
   }
 
-  #end(run: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
+  /** Ends a run whose process died too often. */
+  #giveUp(run: StoredRun, told: Told): void {
+    const { env, journal, values } = this.parts;
+    const emitter = new Emitter(journal, values, run.id);
+    emitter.values = told.values;
+    const tracer = tracerOf({ env, run, thread: this.parts.record as ThreadRecord });
+    this.#end(run, emitter, "error", { error: diedError(run.outcome, told), tracer });
+  }
+
+  #end(given: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
     const { journal, tables, values, checkpoints } = this.parts;
+    const run = transitioned(given, status);
     const { outcome } = run;
-    transition(run, status);
     outcome.first_event ??= emitter.firstAt;
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const told = new Emitter(journal, values, run.id);
@@ -255,23 +289,27 @@ export class Runner {
     if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
     outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, error), ...outcome.refusal });
     outcome.first_seq ??= outcome.last_seq;
-    this.open.splice(this.open.indexOf(run), 1);
-    this.#settling.add(run.id);
-    const record = this.#recordAfter(run, emitter, reason);
+    const others = this.open.filter((one) => one.id !== run.id);
+    const record = this.#recordAfter(run, emitter, others.length > 0, reason);
     journal.due(() => {
-      this.parts.saveRecord(record);
-      if (reason === "rollback") tables.deleteRun(run.id);
-      else tables.setRun(run.id, run.status, JSON.stringify(outcome));
+      this.parts.writeRecord(record);
+      if (reason === "rollback") {
+        tables.deleteRun(run.id);
+        checkpoints.remove((entry) => entry.metadata.run_id === run.id);
+      } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
       queueSideEffects(this.parts, run, tracer);
     });
     journal.flush();
-    if (reason === "rollback") checkpoints.remove((entry) => entry.metadata.run_id === run.id);
+    if (this.#active?.run.id === run.id) this.#active = undefined;
+    this.parts.keepRecord(record);
+    this.open.splice(0, this.open.length, ...others);
+    this.#settling.add(run.id);
     this.parts.ctx.waitUntil(this.#settle(run.id));
     this.next();
     this.arm();
   }
 
-  #recordAfter(run: StoredRun, emitter: Emitter, reason?: StopReason): ThreadRecord {
+  #recordAfter(run: StoredRun, emitter: Emitter, busy: boolean, reason?: StopReason): ThreadRecord {
     const record = this.parts.record as ThreadRecord;
     const { status, outcome } = run;
     const now = Date.now();
@@ -288,7 +326,7 @@ export class Runner {
         error: outcome.error,
       }),
       compacted: { through: record.compacted?.through ?? 0, due: now + COMPACT_AFTER_MS },
-      ...(record.temporary && !this.busy && { temporary: { until: now + 60_000 } }),
+      ...(record.temporary && !busy && { temporary: { until: now + 60_000 } }),
       ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
     };
   }

@@ -22,6 +22,9 @@ export interface Outcome {
   updated: number;
   /** How often it was started; more than once after a crash. */
   attempt: number;
+  /** How often in a row the process died before this attempt with the same tasks finished, and how many those are. */
+  deaths?: number;
+  finished?: number;
   /** When it was first started, and when its graph gave something first; milliseconds. */
   began?: number;
   first_event?: number;
@@ -38,6 +41,8 @@ export interface Outcome {
 
 export interface StoredRun {
   id: string;
+  /** Characters of the request as JSON. */
+  size: number;
   created: number;
   /** Not before this moment (`after_seconds`), milliseconds. */
   due: number;
@@ -51,14 +56,14 @@ export function storedRun(row: RunRow): StoredRun {
   const request = JSON.parse(row.request) as RunRequest;
   const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as Outcome);
   const due = row.created + (request.after_seconds ?? 0) * 1000;
-  return { id: row.run_id, created: row.created, due, status: row.status as RunStatus, request, outcome };
+  const size = row.request.length;
+  return { id: row.run_id, size, created: row.created, due, status: row.status as RunStatus, request, outcome };
 }
 
-/** Moves a run to its next status; throws when the machine has no such step. */
-export function transition(run: StoredRun, to: RunStatus): void {
+/** The run in its next status, as a copy; throws when the machine has no such step. */
+export function transitioned(run: StoredRun, to: RunStatus): StoredRun {
   if (!TRANSITIONS[run.status].includes(to)) throw new Error(`A ${run.status} run cannot become ${to}.`);
-  run.status = to;
-  run.outcome.updated = Date.now();
+  return { ...run, status: to, outcome: { ...run.outcome, updated: Date.now() } };
 }
 
 /** The answer when `multitask_strategy` is "reject" and a run is open. */

@@ -5,6 +5,7 @@ import { Saver } from "../runtime/saver.ts";
 import { readHistory, readState, writeState } from "../runtime/state.ts";
 import { graphOf } from "./execute.ts";
 import type { ThreadParts } from "./parts.ts";
+import type { ThreadRecord } from "./record.ts";
 import type { CheckpointAddress, HistoryQuery, Json, StateQuery, StateUpdate, ThreadState } from "./rpc.ts";
 
 const EMPTY: ThreadState = {
@@ -63,7 +64,9 @@ export async function applyUpdates(
   };
   let written: Json;
   try {
-    written = await writeState(graph, saver(parts), options, steps);
+    const own = saver(parts);
+    written = await writeState(graph, own, options, steps);
+    own.check();
   } catch (error) {
     throw remoteProblem(
       422,
@@ -86,18 +89,18 @@ async function refresh(parts: ThreadParts, graph: Graph): Promise<void> {
     .filter((task) => (task.interrupts as unknown[]).length > 0)
     .map((task) => [task.id, task.interrupts]);
   const now = Date.now();
-  journal.due(() =>
-    parts.saveRecord({
-      ...record,
-      updated: now,
-      stateUpdated: now,
-      values: refs,
-      interrupts: Object.fromEntries(interrupts) as typeof record.interrupts,
-      rest: state.next.length > 0 ? "interrupted" : "idle",
-      error: undefined,
-    }),
-  );
+  const refreshed: ThreadRecord = {
+    ...record,
+    updated: now,
+    stateUpdated: now,
+    values: refs,
+    interrupts: Object.fromEntries(interrupts) as typeof record.interrupts,
+    rest: state.next.length > 0 ? "interrupted" : "idle",
+    error: undefined,
+  };
+  journal.due(() => parts.writeRecord(refreshed));
   journal.flush();
+  parts.keepRecord(refreshed);
 }
 
 function saver(parts: ThreadParts): Saver {

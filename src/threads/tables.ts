@@ -23,10 +23,21 @@ const MIGRATIONS = [
   `CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 ];
 
-/** Longest text in one column, in UTF-16 units: a row holds 2 MB at most, and a unit takes up to 3 bytes. */
-const PART = 500_000;
-/** Packs that one statement reads. */
-const PACKS = 16;
+/** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
+const PACKS = 8;
+const EVENT_ROWS = 4;
+const RUN_ROWS = 20;
+
+/** Brings the tables of an object to the newest migration. */
+function migrate(sql: SqlStorage): void {
+  sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
+  const done = sql.exec("SELECT id FROM _migrations").toArray().length;
+  for (const [i, statements] of MIGRATIONS.entries()) {
+    if (i < done) continue;
+    sql.exec(statements);
+    sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
+  }
+}
 
 export interface RunRow {
   run_id: string;
@@ -36,12 +47,17 @@ export interface RunRow {
   outcome: string | null;
 }
 
-export interface SegmentRow {
+/** Events that one flush wrote, and the metadata that they share: JSON arrays. */
+export interface EventsRow {
   first_seq: number;
   n: number;
   last_seq: number;
   events: string;
   metas: string;
+}
+
+export interface SegmentRow extends EventsRow {
+  /** JSON, an array of arrays of items. */
   chunks: string;
 }
 
@@ -55,18 +71,8 @@ export class Tables {
   readonly #sql: Statements;
 
   constructor(private readonly storage: DurableObjectStorage) {
-    this.#sql = new Statements(storage.sql);
+    this.#sql = new Statements(storage.sql, migrate);
     this.outbox = new OutboxStore(this.#sql);
-    storage.transactionSync(() => {
-      this.#sql.run("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
-      const done = this.#sql.all<{ id: number }>("SELECT id FROM _migrations").length;
-      for (const [i, sql] of MIGRATIONS.entries()) {
-        if (i < done) continue;
-        this.#sql.run(sql);
-        this.#sql.run("INSERT INTO _migrations VALUES (?)", i + 1);
-      }
-    });
-    this.#sql.rowsWritten = 0;
   }
 
   /** Rows written since the object woke: what the bench reports. */
@@ -79,6 +85,7 @@ export class Tables {
     try {
       return this.storage.transactionSync(work);
     } catch (error) {
+      this.#sql.rolledBack();
       this.outbox.forget();
       throw error;
     }
@@ -111,11 +118,17 @@ export class Tables {
     this.#sql.run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
   }
 
-  /** Newest first. */
-  runs(limit: number, offset: number, status?: string): RunRow[] {
+  /** Newest first, read a few at a time: a request may have megabytes. */
+  *runs(limit: number, offset: number, status?: string): Generator<RunRow, void, void> {
     const where = status === undefined ? "" : "WHERE status = ?";
     const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
-    return this.#sql.all<RunRow>(sql, ...(status === undefined ? [] : [status]), limit, offset);
+    const filter = status === undefined ? [] : [status];
+    for (let read = 0; read < limit; read += RUN_ROWS) {
+      const most = Math.min(RUN_ROWS, limit - read);
+      const rows = this.#sql.all<RunRow>(sql, ...filter, most, offset + read);
+      yield* rows;
+      if (rows.length < most) return;
+    }
   }
 
   /** Pending and running, in the order they will run. */
@@ -139,15 +152,29 @@ export class Tables {
     this.#sql.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
   }
 
-  /** Segments that hold events after `seq`, in order. */
-  segmentsAfter(seq: number, limit: number): SegmentRow[] {
-    // Events of one segment are contiguous: the one that holds seq + 1 starts at or before it.
-    const from = this.#sql.all<{ at: number | null }>(
+  /**
+   * Rows with events after `seq`, in order. They are read a few at a time, because many together pass what an isolate
+   * holds; stop when enough have come.
+   */
+  *eventsAfter(seq: number): Generator<EventsRow, void, void> {
+    // Events of one row are contiguous: the one that holds seq + 1 starts at or before it.
+    const [from] = this.#sql.all<{ at: number | null }>(
       "SELECT max(first_seq) at FROM segments WHERE first_seq <= ?",
       seq + 1,
     );
-    const sql = "SELECT * FROM segments WHERE first_seq >= ? AND last_seq > ? ORDER BY first_seq, n LIMIT ?";
-    return this.#sql.all<SegmentRow>(sql, from[0]?.at ?? 0, seq, limit);
+    let cursor = [from?.at ?? 0, -1] as [number, number];
+    for (;;) {
+      const rows = this.#sql.all<EventsRow>(
+        `SELECT first_seq, n, last_seq, events, metas FROM segments
+         WHERE (first_seq, n) > (?, ?) AND last_seq > ? ORDER BY first_seq, n LIMIT ${EVENT_ROWS}`,
+        ...cursor,
+        seq,
+      );
+      yield* rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < EVENT_ROWS) return;
+      cursor = [last.first_seq, last.n];
+    }
   }
 
   setEvents(first: number, n: number, events: string): void {
@@ -219,17 +246,13 @@ export class Tables {
     this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
   }
 
-  /** Keeps a text of any length under its content's hash, in parts that fit a row. */
+  /** Keeps a text of any length under its content's hash. */
   putBlob(hash: string, text: string): void {
-    if (this.#sql.all("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
-    for (let part = 0; part * PART < text.length; part++) {
-      this.#sql.run("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, text.slice(part * PART, (part + 1) * PART));
-    }
+    this.#sql.texts.put(hash, text);
   }
 
   blob(hash: string): string {
-    const rows = this.#sql.all<{ body: string }>("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
-    return rows.map((row) => row.body).join("");
+    return this.#sql.texts.get(hash);
   }
 
   rows(table: CopiedTable): Row[] {

@@ -1,9 +1,8 @@
 /** Readers of the log: what is there, in order, and then what comes. */
-import { canonical } from "./canonical.ts";
 import type { EventMethod, TailQuery } from "./events.ts";
 import type { Journal } from "./journal.ts";
 import type { RecentEvent } from "./recent.ts";
-import type { SegmentRow, Tables } from "./tables.ts";
+import type { EventsRow, Tables } from "./tables.ts";
 import type { Refs, Values } from "./values.ts";
 
 interface Stored {
@@ -23,11 +22,18 @@ export interface TailSource {
   settled(runId: string): boolean;
 }
 
+/** Characters that a reader takes at once. A longer line goes out in pieces of this length. */
+const AT_ONCE = 256_000;
+/** Rows of the log that are searched before others get their turn. */
+const ROWS_AT_ONCE = 64;
+
 /** The log as lines of JSON. `onLeave` runs when the reader goes before the end. */
 export function tail(source: TailSource, query: TailQuery, onLeave: () => void): ReadableStream<Uint8Array> {
   const { journal } = source;
   const encoder = new TextEncoder();
   let cursor = query.after;
+  /** What has been read and not yet been handed out. */
+  let text = "";
   let wake: (() => void) | undefined;
   let left = false;
   const unfollow = journal.follow(() => wake?.());
@@ -39,14 +45,24 @@ export function tail(source: TailSource, query: TailQuery, onLeave: () => void):
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       for (;;) {
+        if (text !== "") {
+          const cut = cutOf(text);
+          controller.enqueue(encoder.encode(text.slice(0, cut)));
+          text = text.slice(cut);
+          return;
+        }
         if (journal.ended) return leave(controller);
         // Asked before reading: what was written before it was settled is then surely read.
         const over = ended();
-        const { lines, last } = read(source, cursor, query);
-        cursor = last;
-        if (lines.length > 0) return controller.enqueue(encoder.encode(`${lines.join("\n")}\n`));
+        const next = read(source, cursor, query);
+        cursor = next.last;
+        text = next.text;
         if (left) return;
-        if (cursor < journal.visible) continue;
+        if (text !== "") continue;
+        if (cursor < journal.visible) {
+          await new Promise((resolve) => setTimeout(resolve, 0));
+          continue;
+        }
         if (over) return leave(controller);
         await new Promise<void>((resolve) => (wake = resolve));
       }
@@ -60,79 +76,55 @@ export function tail(source: TailSource, query: TailQuery, onLeave: () => void):
   });
 }
 
-/** What a run's log has told before a crash. */
-export interface Told {
-  /** Updates since each graph's last state: namespace, a blank, and the data (`canonical`). */
-  updates: Set<string>;
-  /** The tasks whose result it has. */
-  finished: Set<string>;
+/** Where to cut a text for one chunk: between two characters, for half of a surrogate pair has no UTF-8. */
+function cutOf(text: string): number {
+  const code = text.charCodeAt(AT_ONCE - 1);
+  return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
 }
 
-/** What the log has of a run that starts again. `from` is the run's first sequence number. */
-export function toldBefore(tables: Tables, from: number, runId: string): Told {
-  const updates = new Map<string, Set<string>>();
-  const finished = new Set<string>();
-  for (let cursor = from - 1; ;) {
-    const rows = tables.segmentsAfter(cursor, 16);
-    const last = rows.at(-1);
-    if (!last) return { updates: new Set([...updates.values()].flatMap((told) => [...told])), finished };
-    for (const { seq, run, method, ns, data } of rows.flatMap(
-      (row) => JSON.parse(row.events) as (Stored & { ns: string[] })[],
-    )) {
-      const graph = ns.join("|");
-      if (seq <= cursor || run !== runId) continue;
-      if (method === "values") updates.delete(graph);
-      if (method === "tasks" && data && "result" in data) finished.add(String(data.id));
-      if (method === "updates")
-        updates.set(graph, (updates.get(graph) ?? new Set()).add(`${graph} ${canonical(data)}`));
+/** The next events after `cursor` that the query asks for, as lines, and how far they reach. */
+function read(source: TailSource, cursor: number, query: TailQuery): { text: string; last: number } {
+  const { visible, recent } = source.journal;
+  const wanted = ({ run, method }: Pick<Stored, "run" | "method">) =>
+    (query.runId === undefined || run === query.runId) && (query.methods?.includes(method) ?? true);
+  const lines: string[] = [];
+  let size = 0;
+  let last = cursor;
+  /** Takes one event; false when it is enough. */
+  const take = (event: Pick<Stored, "seq" | "run" | "method">, line: () => string): boolean => {
+    if (event.seq > last && event.seq <= visible) {
+      last = event.seq;
+      if (wanted(event)) {
+        const made = line();
+        lines.push(made);
+        size += made.length;
+      }
     }
-    cursor = last.last_seq;
-  }
-}
+    return size < AT_ONCE;
+  };
+  const text = () => (lines.length === 0 ? "" : `${lines.join("\n")}\n`);
 
-/** The sequence number of the root `values` event that follows this checkpoint's envelope. */
-export function seqOfCheckpoint(tables: Tables, from: number, checkpointId: string): number | undefined {
-  let cursor = from - 1;
-  let found = false;
-  for (;;) {
-    const rows = tables.segmentsAfter(cursor, 16);
-    const last = rows.at(-1);
-    if (!last) return undefined;
-    for (const event of rows.flatMap((row) => JSON.parse(row.events) as (Stored & { ns: string[] })[])) {
-      if (event.seq <= cursor || event.ns.length > 0) continue;
-      if (found && event.method === "values") return event.seq;
-      if (event.method === "checkpoints") found = event.data?.id === checkpointId;
-    }
-    cursor = last.last_seq;
-  }
-}
-
-/** The lines of the next events after `cursor` that the query asks for, and how far they reach. */
-function read(source: TailSource, cursor: number, query: TailQuery): { lines: string[]; last: number } {
-  const { tables, journal, values } = source;
-  const { visible, recent } = journal;
-  const wanted = ({ seq, run, method }: Pick<Stored, "seq" | "run" | "method">) =>
-    seq > cursor &&
-    seq <= visible &&
-    (query.runId === undefined || run === query.runId) &&
-    (query.methods?.includes(method) ?? true);
   const latest = recent.after(cursor, visible);
   if (latest) {
-    const lines = latest.filter(wanted).map((event) => recent.line(event, () => lineOf(event, values)));
-    return { lines, last: latest.at(-1)?.seq ?? cursor };
+    const { values } = source;
+    latest.every((event) => take(event, () => recent.line(event, () => lineOf(event, values))));
+    return { text: text(), last };
   }
-  const rows = tables.segmentsAfter(cursor, 16);
-  const lines = rows.flatMap((row) =>
-    (JSON.parse(row.events) as Stored[]).filter(wanted).map((event) => storedLine(event, row, values)),
-  );
-  return { lines, last: Math.min(rows.at(-1)?.last_seq ?? cursor, visible) };
+  let rows = 0;
+  for (const row of source.tables.eventsAfter(cursor)) {
+    const events = JSON.parse(row.events) as Stored[];
+    if (!events.every((event) => take(event, () => storedLine(event, row, source.values)))) break;
+    last = Math.min(row.last_seq, visible);
+    if ((rows += 1) >= ROWS_AT_ONCE) break;
+  }
+  return { text: text(), last };
 }
 
 function lineOf({ head, meta, data, refs }: RecentEvent, values: Values): string {
   return line(head, meta, refs ? whole(JSON.parse(data) as Record<string, unknown>, values) : data);
 }
 
-function storedLine({ meta, data, refs, ...rest }: Stored, row: SegmentRow, values: Values): string {
+function storedLine({ meta, data, refs, ...rest }: Stored, row: EventsRow, values: Values): string {
   const metadata = meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]);
   return line(JSON.stringify(rest).slice(0, -1), metadata, refs ? whole(data ?? {}, values) : JSON.stringify(data));
 }

@@ -13,7 +13,9 @@ import { Runner } from "./runner.ts";
 import { shownRun, storedRun } from "./runs.ts";
 import { applyUpdates, historyOf, stateOf } from "./state.ts";
 import { storageFigures } from "./figures.ts";
-import { seqOfCheckpoint, tail } from "./tail.ts";
+import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
+import { tail } from "./tail.ts";
+import { seqOfCheckpoint } from "./told.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks.ts";
 
@@ -37,7 +39,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     const parts = this.#parts;
     if (parts.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
     if (!parts.record) {
-      parts.saveRecord({ ...newRecord(parts.workspaceId, parts.threadId, metadata), ttl: startTtl(ttl) });
+      const record = newRecord(parts.workspaceId, parts.threadId, withinMetadata(metadata));
+      parts.saveRecord({ ...record, ttl: startTtl(ttl) });
       if (supersteps) await this.#seed(supersteps);
       armAlarm(parts, this.#runner);
     }
@@ -60,7 +63,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<rpc.Thread> {
     const record = this.#existing();
-    const merged = { ...record.metadata, ...metadata };
+    const merged = withinMetadata({ ...record.metadata, ...metadata });
     this.#parts.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
     await this.#parts.project(this.#runner.busy);
     armAlarm(this.#parts, this.#runner);
@@ -127,7 +130,19 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<rpc.Run[]> {
     this.#existing();
-    return this.#parts.tables.runs(limit, offset, status).map((row) => shownRun(storedRun(row), this.#parts.threadId));
+    const { tables, threadId } = this.#parts;
+    const runs: rpc.Run[] = [];
+    let size = 0;
+    for (const row of tables.runs(limit, offset, status)) {
+      size += row.request.length;
+      if (size > ANSWER_LIMIT)
+        throw remoteProblem(
+          413,
+          "The inputs of these runs are too large for one answer. Ask for fewer runs with limit.",
+        );
+      runs.push(shownRun(storedRun(row), threadId));
+    }
+    return runs;
   }
 
   async cancel(runId: string, action: rpc.CancelAction, wait: boolean): Promise<void> {

@@ -4,11 +4,14 @@
  */
 import { createHash } from "node:crypto";
 import { dump, flatten, revive } from "../runtime/serde.ts";
-import type { ChunkRef, Journal } from "./journal.ts";
+import type { Journal } from "./journal.ts";
+import { SharedCache } from "./cache.ts";
+import { withinState } from "./limits.ts";
+import type { ChunkRef } from "./segments.ts";
 import type { Tables } from "./tables.ts";
 
-/** A value, its blob's hash, or a list's chunks. */
-export type Ref = { v: unknown } | { b: string } | { l: ChunkRef[] };
+/** A value, its blob's hash with its length in characters, or a list's chunks. */
+export type Ref = { v: unknown } | { b: string; s?: number } | { l: ChunkRef[] };
 export type Refs = Record<string, Ref>;
 
 interface List {
@@ -21,15 +24,17 @@ const INLINE = 1_000;
 /** Chunks of a list that are shorter than this are merged once `MANY` of them trail it. */
 const SMALL = 60_000;
 const MANY = 32;
-/** Characters of flattened chunks kept in memory, for readers of whole states. */
-const CACHE_SIZE = 8_000_000;
+/** Length of a blob that was kept without it. */
+const SOME_BLOB = 64_000;
+/** Chunks as readers of whole states get them, and as graphs do; about 40 MB of memory at most in one isolate. */
+const flatChunks = new SharedCache<string>(8_000_000);
+const revivedChunks = new SharedCache<unknown[]>(4_000_000);
 
 export class Values {
+  /** Of this instance: chunks of a deleted thread must not be found under the addresses of its next life. */
+  readonly #id = crypto.randomUUID();
   /** The list last seen per channel: its items' identities tell what a step added. */
   #lists = new Map<string, List>();
-  #revived = new Map<string, unknown[]>();
-  #flat = new Map<string, string>();
-  #flatSize = 0;
   /** Objects a node has just written: it may have changed them in place. */
   #written = new WeakSet<object>();
 
@@ -49,15 +54,20 @@ export class Values {
   encode(key: string, value: unknown): Ref {
     if (Array.isArray(value) && value.length > 0) return { l: this.#list(key, value) };
     const text = dump(value);
-    return text.length <= INLINE ? { v: JSON.parse(text) as unknown } : { b: this.blob(text) };
+    withinState(text.length);
+    if (text.length <= INLINE) return { v: JSON.parse(text) as unknown };
+    return { b: this.blob(text), s: text.length };
   }
 
   /** Keeps a text under its hash. */
   blob(text: string): string {
     const hash = createHash("sha256").update(text).digest("base64url");
-    this.journal.due(() => this.tables.putBlob(hash, text));
+    if (this.#pendingBlobs.has(hash)) return hash;
     this.#pendingBlobs.set(hash, text);
-    this.journal.due(() => this.#pendingBlobs.delete(hash));
+    this.journal.due(() => {
+      this.tables.putBlob(hash, text);
+      this.#pendingBlobs.delete(hash);
+    });
     return hash;
   }
   #pendingBlobs = new Map<string, string>();
@@ -93,7 +103,7 @@ export class Values {
   /** About how many characters `flatAll` would give, without giving them. */
   size(refs: Refs): number {
     const sizes = Object.values(refs).map((ref) =>
-      "l" in ref ? ref.l.reduce((sum, chunk) => sum + chunk[4], 0) : "b" in ref ? INLINE * 64 : INLINE,
+      "l" in ref ? ref.l.reduce((sum, chunk) => sum + chunk[4], 0) : "b" in ref ? (ref.s ?? SOME_BLOB) : INLINE,
     );
     return sizes.reduce((sum, size) => sum + size, 0);
   }
@@ -149,28 +159,26 @@ export class Values {
   }
 
   async #items(chunk: ChunkRef): Promise<unknown[]> {
-    const address = chunk.slice(0, 3).join();
-    const known = this.#revived.get(address);
+    const address = this.#address(chunk);
+    const known = revivedChunks.get(address);
     if (known) return known;
     const items = (await revive(JSON.parse(this.#text(chunk)))) as unknown[];
-    if (this.#revived.size > 512) this.#revived.clear();
-    this.#revived.set(address, items);
+    revivedChunks.set(address, items, chunk[4]);
     return items;
   }
 
   /** The chunk's items in wire form, comma-separated, without brackets. */
   #flatChunk(chunk: ChunkRef): string {
-    const address = chunk.slice(0, 3).join();
-    const known = this.#flat.get(address);
+    const address = this.#address(chunk);
+    const known = flatChunks.get(address);
     if (known !== undefined) return known;
     const text = JSON.stringify(flatten(JSON.parse(this.#text(chunk)))).slice(1, -1);
-    if (this.#flatSize + text.length > CACHE_SIZE) {
-      this.#flat.clear();
-      this.#flatSize = 0;
-    }
-    this.#flat.set(address, text);
-    this.#flatSize += text.length;
+    flatChunks.set(address, text, text.length);
     return text;
+  }
+
+  #address([first, n, place]: ChunkRef): string {
+    return `${this.#id}.${first}.${n}.${place}`;
   }
 }
 

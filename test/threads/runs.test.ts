@@ -105,7 +105,7 @@ describe("a run", () => {
     const thread = await newThread(caller);
     const body = { assistant_id: "agent", input: say("What is 17 * 23?"), stream_mode: ["updates"] };
     const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 40));
       await abortAllDurableObjects();
       await caller.fetch(`/threads/${thread}`);

@@ -1,0 +1,29 @@
+/**
+ * How large the parts of a thread may be. An isolate has 128 MB for all that run in it, so what one run or one reader
+ * holds at once has a limit (docs/limits.md).
+ */
+import { remoteProblem } from "../http/problem.ts";
+
+/** Characters of JSON of a graph's whole state, of one channel of it, and of one event. */
+export const STATE_LIMIT = 24 * 1024 * 1024;
+/** Bytes of a thread's metadata as JSON: they are a part of its row in D1, which holds 2 MB. */
+export const METADATA_LIMIT = 256 * 1024;
+/** Characters of one answer of a thread's object, which the platform limits to 32 MiB. */
+export const ANSWER_LIMIT = 30 * 1024 * 1024;
+/** Characters of JSON of the runs that wait in a thread's queue. */
+export const QUEUE_LIMIT = 32 * 1024 * 1024;
+
+/** Throws an error that ends the run when a state, a channel or an event of it is too large. */
+export function withinState(size: number): void {
+  if (size <= STATE_LIMIT) return;
+  throw new RangeError(
+    `The graph's state or one event of it has ${size} characters of JSON. A run may hold ${STATE_LIMIT}. Keep large files outside of the state.`,
+  );
+}
+
+/** The metadata, or a 413. */
+export function withinMetadata<T extends object>(metadata: T): T {
+  const size = Buffer.byteLength(JSON.stringify(metadata));
+  if (size <= METADATA_LIMIT) return metadata;
+  throw remoteProblem(413, `The metadata has ${size} bytes as JSON. A thread holds ${METADATA_LIMIT}.`);
+}
