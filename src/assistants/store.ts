@@ -3,6 +3,7 @@ import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
+import { knownAssistants } from "./known.ts";
 import {
   type Assistant,
   type AssistantInput,
@@ -47,6 +48,18 @@ export async function resolveAssistant(
   return row && shown(row);
 }
 
+/**
+ * `resolveAssistant` for a run: an isolate reads an assistant at most every five seconds. A run sees an update at once in
+ * the isolate that made it, and within five seconds everywhere.
+ */
+export async function assistantToRun(
+  db: Database,
+  workspaceId: string,
+  idOrGraphId: string,
+): Promise<Assistant | undefined> {
+  return knownAssistants.get(`${workspaceId} ${idOrGraphId}`, () => resolveAssistant(db, workspaceId, idOrGraphId));
+}
+
 /** The first assistant made with this id, whatever its workspace: for what anybody may read, an agent card. */
 export async function findAnywhere(db: Database, id: string): Promise<Assistant | undefined> {
   const row = await db.select().from(assistants).where(eq(assistants.id, id)).orderBy(asc(assistants.createdAt)).get();
@@ -71,6 +84,7 @@ export async function deleteAssistant(db: Database, workspaceId: string, id: str
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
     db.delete(assistantVersions).where(isVersionOf({ workspaceId, id })),
   ]);
+  knownAssistants.forget();
   return gone.length > 0;
 }
 
@@ -81,6 +95,7 @@ export async function deleteAllAssistants(db: Database, workspaceId: string): Pr
     db.delete(assistantVersions).where(eq(assistantVersions.workspaceId, workspaceId)),
   ]);
   forgetDefaults(workspaceId);
+  knownAssistants.forget();
 }
 
 /** Assistants by filter. Asks for one more than `limit`, for paging. */

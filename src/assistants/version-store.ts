@@ -6,6 +6,7 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
+import { knownAssistants } from "./known.ts";
 import {
   type Assistant,
   type AssistantInput,
@@ -57,6 +58,7 @@ async function makeActive(db: Database, next: Row): Promise<Assistant | undefine
     db.update(assistants).set(active).where(isRow(next)).returning(),
     db.insert(assistantVersions).select(db.select(version).from(assistants).where(isRow(next))),
   ]);
+  knownAssistants.forget();
   return row && shown(row);
 }
 
@@ -82,6 +84,7 @@ export async function activateVersion(
     .where(isRow(row))
     .returning()
     .get();
+  knownAssistants.forget();
   return active && shown(active);
 }
 

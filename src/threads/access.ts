@@ -1,5 +1,5 @@
 /** From a request to the thread and the assistant it names, within the caller's workspace. */
-import { type Assistant, resolveAssistant } from "../assistants/store.ts";
+import { type Assistant, assistantToRun } from "../assistants/store.ts";
 import type { Principal } from "../auth/principal.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
@@ -17,7 +17,7 @@ export function threadOf(c: Call, threadId: string): ThreadRpc {
 
 /** The assistant of this id, or the default one of this graph; 404 when there is none. */
 export async function assistantOf(c: Call, idOrGraphId: string): Promise<Assistant> {
-  const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, idOrGraphId);
+  const assistant = await assistantToRun(database(c.env.DB), c.get("principal").workspaceId, idOrGraphId);
   if (!assistant)
     throw new Problem(
       404,

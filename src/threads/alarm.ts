@@ -10,15 +10,23 @@ import type { Runner } from "./runner.ts";
 const WATCHDOG_MS = 4_000;
 const REPROJECT_MS = 2_000;
 
-/** Sets the alarm to the earliest thing due. While something is under way, an earlier alarm that is already set stays. */
+/**
+ * Sets the alarm to the earliest thing due. One that is set already and comes earlier stays: it finds nothing to do and
+ * sets the next one. Moving it at each run's end would write a row more a run.
+ */
 export function armAlarm(parts: ThreadParts, runner: Runner): void {
-  const now = Date.now();
-  const { record } = parts;
-  const outbox = parts.tables.outbox.nextDue();
+  const due = nextDue(parts, runner, Date.now());
+  if (due === undefined || (parts.alarmAt !== undefined && parts.alarmAt <= due)) return;
+  parts.alarmAt = due;
+  parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
+}
+
+function nextDue({ record, tables, stale }: ThreadParts, runner: Runner, now: number): number | undefined {
+  const outbox = tables.outbox.nextDue();
   const dues = [
     runner.busy ? now + WATCHDOG_MS : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
-    parts.stale ? now + REPROJECT_MS : undefined,
+    stale ? now + REPROJECT_MS : undefined,
     // What is due already is being carried out now; this is for when that fails with the process.
     outbox !== undefined && outbox <= now ? now + WATCHDOG_MS : outbox,
     // What has to be told goes out before the thread goes.
@@ -27,12 +35,7 @@ export function armAlarm(parts: ThreadParts, runner: Runner): void {
     runner.busy ? undefined : record?.ttl?.expires,
     runner.busy ? undefined : record?.compacted?.due,
   ].filter((due) => due !== undefined);
-  if (dues.length === 0) return;
-  const due = Math.min(...dues);
-  const atRest = !runner.busy && outbox === undefined;
-  if (parts.alarmAt === due || (!atRest && parts.alarmAt !== undefined && parts.alarmAt < due)) return;
-  parts.alarmAt = due;
-  parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
+  return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
 /** What is due now. `forget` is the thread's end. Never throws: after six failures the platform would give the alarm up. */

@@ -4,6 +4,7 @@
  */
 import { Accumulator } from "../runtime/accumulate.ts";
 import type { ThreadParts } from "./parts.ts";
+import type { ThreadRecord } from "./record.ts";
 import type { Json } from "./rpc.ts";
 import type { EventsRow, Tables } from "./tables.ts";
 
@@ -18,11 +19,19 @@ export interface StoredEvent {
 }
 
 /** How long a thread must have been at rest: clients that lost their connection still find every token until then. */
-export const COMPACT_AFTER_MS = 10 * 60_000;
+const COMPACT_AFTER_MS = 10 * 60_000;
+/** Deltas of a run that are worth the alarm and the rows that it takes to add them up. */
+const WORTHWHILE = 10;
 /** Characters of events that a pass takes at most, so that it fits in memory whatever they hold. */
 const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
+
+/** How far a thread is compacted, and when to go on, after a run with so many deltas. */
+export function compactLater({ compacted }: ThreadRecord, deltas: number, now: number): ThreadRecord["compacted"] {
+  const { through = 0, due } = compacted ?? {};
+  return deltas > WORTHWHILE || due !== undefined ? { through, due: now + COMPACT_AFTER_MS } : compacted;
+}
 
 /** Compacts the next part of the log. The record says how far it has come, and whether there is more to do. */
 export function compact(parts: ThreadParts): void {

@@ -24,6 +24,8 @@ export class Emitter implements DriveSink {
   interrupts: Interrupts = {};
   /** When the graph gave its first event, milliseconds. */
   firstAt: number | undefined;
+  /** How many token deltas the graph gave. */
+  deltas = 0;
   #requested = new Set<string>();
   #opened = new Set<string>();
   #closed = false;
@@ -59,6 +61,7 @@ export class Emitter implements DriveSink {
   }
 
   message(ns: string[], node: string, event: MessageEvent): void {
+    if (event.event === "content-block-delta") this.deltas += 1;
     this.emit("messages", ns, wire(event), { node });
   }
 

@@ -24,7 +24,7 @@ export class ThreadParts {
   readonly checkpoints: Checkpoints;
   /** Undefined when the thread does not exist. */
   record: ThreadRecord | undefined;
-  /** The index row is behind the record. After a wake nobody knows, so it is written again. */
+  /** The index row is, or may be, behind the record. */
   stale = false;
   /** Destroyed: what is in memory must not be used again. */
   gone = false;
@@ -52,7 +52,9 @@ export class ThreadParts {
     this.values = new Values(this.tables, this.journal);
     this.checkpoints = new Checkpoints(this.tables, this.journal, this.values);
     this.record = readRecord(this.tables);
-    this.stale = this.record !== undefined;
+    // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
+    // compaction follows the watchdog's, so the row is there.
+    this.stale = this.record !== undefined && (this.record.compacted?.due ?? Infinity) > Date.now();
   }
 
   run(runId: string): StoredRun | undefined {

@@ -5,7 +5,7 @@
 import { logError } from "../http/log.ts";
 import { remoteProblem } from "../http/problem.ts";
 import type { Tracer } from "../runtime/tracer.ts";
-import { COMPACT_AFTER_MS } from "./compact.ts";
+import { compactLater } from "./compact.ts";
 import { Emitter } from "./emit.ts";
 import { execute, tracerOf } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
@@ -68,7 +68,6 @@ export class Runner {
     if (known) return known;
     if (!request.strict_resume) this.#checkAnswers(request);
     const strategy = strategyOf(request);
-    const fresh = this.parts.record === undefined;
     const record = this.#threadFor(request);
     if (strategy === "reject" && this.busy) throw busy();
     const text = JSON.stringify(request);
@@ -89,9 +88,7 @@ export class Runner {
     });
     this.parts.keepRecord(record);
     this.open.push(run);
-    // A thread that this run has made is found at once.
-    if (fresh) void this.parts.project(this.busy);
-    else this.parts.projectSoon(() => this.busy);
+    this.parts.projectSoon(() => this.busy);
     if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
     if (starts) this.#launch(run);
     this.arm();
@@ -325,7 +322,7 @@ export class Runner {
         rest: failed ? "error" : emitter.interrupted ? "interrupted" : "idle",
         error: outcome.error,
       }),
-      compacted: { through: record.compacted?.through ?? 0, due: now + COMPACT_AFTER_MS },
+      compacted: compactLater(record, emitter.deltas, now),
       ...(record.temporary && !busy && { temporary: { until: now + 60_000 } }),
       ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
     };

@@ -111,7 +111,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async launch(request: rpc.RunRequest): Promise<{ run: rpc.Run; seq: number }> {
+    const fresh = this.#parts.record === undefined;
     const run = this.#runner.create(request);
+    // A thread that this run has made is found by searches once its caller has the answer.
+    if (fresh) void this.#parts.project(this.#runner.busy);
     const answer = { run: shownRun(run, this.#parts.threadId), seq: run.outcome.first_seq ?? this.#parts.journal.seq };
     await this.#parts.projected();
     return answer;

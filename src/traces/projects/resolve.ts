@@ -1,24 +1,21 @@
 /** Which project a run goes to: found by id or name, and made on first use. */
 import type { Database } from "../../db/client.ts";
+import { Known } from "../../db/known.ts";
 import { findProject, findProjectByName, insertProject, type ProjectRow } from "../store.ts";
 
 /** Where runs go that name no project. */
 export const DEFAULT_PROJECT = "default";
 
-/** How long an isolate trusts what it knows of a project, milliseconds. */
-const TRUST_MS = 10_000;
-const MAX_KNOWN = 1_000;
-
-const known = new Map<string, { project: ProjectRow; until: number }>();
+const known = new Known<ProjectRow>();
 
 /** The project with this id, or undefined when the workspace has none. */
 export async function projectById(db: Database, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
-  return remembered(`${workspaceId} id ${id}`, () => findProject(db, workspaceId, id));
+  return known.get(`${workspaceId} id ${id}`, () => findProject(db, workspaceId, id));
 }
 
 /** The project of this name, made if there is none. */
 export async function projectByName(db: Database, workspaceId: string, name: string): Promise<ProjectRow> {
-  const project = await remembered(`${workspaceId} name ${name}`, async () => {
+  const project = await known.get(`${workspaceId} name ${name}`, async () => {
     const found = await findProjectByName(db, workspaceId, name);
     // Two requests may make it at once: the loser reads the winner's.
     return (
@@ -46,17 +43,7 @@ export function newProject(workspaceId: string, name: string, given: Partial<Pro
   };
 }
 
-/** To be called when projects change or go. Other isolates notice within 10 seconds. */
+/** To be called when projects change or go. Other isolates notice within five seconds. */
 export function forgetProjects(): void {
-  known.clear();
-}
-
-async function remembered(key: string, find: () => Promise<ProjectRow | undefined>): Promise<ProjectRow | undefined> {
-  const entry = known.get(key);
-  if (entry && entry.until > Date.now()) return entry.project;
-  const project = await find();
-  if (!project) return undefined;
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(key, { project, until: Date.now() + TRUST_MS });
-  return project;
+  known.forget();
 }

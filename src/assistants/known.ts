@@ -1,0 +1,5 @@
+/** Assistants that this isolate has just read for a run. What changes one calls `knownAssistants.forget()`. */
+import { Known } from "../db/known.ts";
+import type { Assistant } from "./row.ts";
+
+export const knownAssistants = new Known<Assistant>();

@@ -1,0 +1,33 @@
+/** Rows of D1 that this isolate has just read, so that a busy caller costs one read every few seconds, not one a request. */
+
+/** Milliseconds for which an isolate trusts what it has read. Another isolate's change is seen after that. */
+const KEPT_MS = 5_000;
+const KEPT_MOST = 10_000;
+
+export class Known<T> {
+  #entries = new Map<string, { value: T; until: number }>();
+  #forgotten = 0;
+
+  /** `expires` gives the moment (milliseconds) from which on a value no longer holds, whatever its age. */
+  constructor(private readonly expires: (value: T) => number = () => Infinity) {}
+
+  /** The value of this key: kept, or found by `find` and then kept. What is not there is asked for each time. */
+  async get(key: string, find: () => Promise<T | undefined>): Promise<T | undefined> {
+    const now = Date.now();
+    const kept = this.#entries.get(key);
+    if (kept && kept.until > now) return kept.value;
+    const before = this.#forgotten;
+    const value = await find();
+    // What was read before a change may be what has changed.
+    if (value === undefined || before !== this.#forgotten) return value;
+    if (this.#entries.size >= KEPT_MOST) this.#entries.clear();
+    this.#entries.set(key, { value, until: Math.min(now + KEPT_MS, this.expires(value)) });
+    return value;
+  }
+
+  /** Forgets all: to be called when a row changes. Each comes back with one read. */
+  forget(): void {
+    this.#forgotten += 1;
+    this.#entries.clear();
+  }
+}
