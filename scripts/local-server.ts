@@ -61,6 +61,8 @@ export interface ServeOptions {
 
 export interface LocalServer {
   url: string;
+  /** The process of wrangler, above all others of this server. */
+  pid: number;
   /** Settles when the process has ended, however. */
   ended: Promise<void>;
   /** Ends the server, with its own group if it has one: SIGTERM asks, SIGKILL does not. */
@@ -130,7 +132,7 @@ export async function serve({
     await stop(own ? "SIGKILL" : "SIGTERM");
     throw new Error(`The server did not start.\n${said}`);
   }
-  return { url, ended, stop };
+  return { url, pid, ended, stop };
 }
 
 async function answers(url: string, ended: Promise<void>): Promise<boolean> {

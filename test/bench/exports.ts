@@ -75,7 +75,7 @@ async function writers(folder: string): Promise<void> {
 export const bench: Bench = {
   title: "bulk export of runs of 2.6 KB",
   weirOnly: true,
-  async run() {
+  async start() {
     const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
     try {
       await writers(folder);

@@ -1,38 +1,36 @@
 /**
- * `npm run bench -- [name …] [--url URL] [--key KEY]`: measures any Agent Server with the stock LangGraph client, or Weir,
- * started here, when no URL is given. A name is a file in this folder; left out, all that fit the target run.
+ * `npm run bench -- [name …] [options]`: measures any Agent Server with the stock LangGraph client, or Weir, started here,
+ * when no URL is given. A name is a file in this folder; left out, all that fit. docs/benchmarks.md lists the options.
  */
 import { readdirSync } from "node:fs";
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
-import { type Bench, openTarget } from "./target.ts";
+import { readOptions } from "./options.ts";
+import { type Bench, openTarget, type Target } from "./target.ts";
 
-const HELPERS = new Set(["main.ts", "target.ts", "figures.ts", "workerd.ts"]);
+const HELPERS = new Set(["main.ts", "options.ts", "target.ts", "figures.ts", "inspector.ts"]);
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { url: { type: "string" }, key: { type: "string" }, runs: { type: "string", default: "200" } },
-});
+const { names: asked, options } = readOptions();
 const all = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith(".ts") && !HELPERS.has(file))
   .map((file) => file.slice(0, -3));
-const names = positionals.length > 0 ? positionals : all;
-const unknown = names.find((name) => !all.includes(name));
+const unknown = asked.find((name) => !all.includes(name));
 if (unknown) throw new Error(`No bench "${unknown}". There are: ${all.join(", ")}.`);
 
-const target = await openTarget({ url: values.url, key: values.key, runs: Number(values.runs) });
-console.log(`${target.name}, Node ${process.version}, ${cpus().length} cores\n`);
+let target: Target | undefined;
+console.log(`${options.url ?? "Weir, started here"}, Node ${process.version}, ${cpus().length} cores\n`);
 try {
-  for (const name of names) {
+  for (const name of asked.length > 0 ? asked : all) {
     const { bench } = (await import(`./${name}.ts`)) as { bench: Bench };
-    if (bench.weirOnly && !target.weir) {
-      if (positionals.length > 0) console.log(`${name}: only for a Weir started here.\n`);
+    if (asked.length === 0 && bench.byName) continue;
+    if (bench.weirOnly && options.url) {
+      if (asked.length > 0) console.log(`${name}: only for a Weir started here.\n`);
       continue;
     }
-    console.log(`## ${name}: ${bench.title}`);
-    await bench.run(target);
+    console.log(`## ${name}: ${bench.title}\n`);
+    await bench.start?.(options);
+    if (bench.run) await bench.run((target ??= await openTarget(options)));
     console.log("");
   }
 } finally {
-  await target.stop();
+  await target?.stop();
 }

@@ -1,36 +1,44 @@
 /** What is measured: an address that the stock client talks to, and for a Weir started here what it counts itself. */
 import { Client } from "langgraph-sdk-1-15";
 import { type CountingServer, startServer } from "../support/server.ts";
+import type { RoundsOptions } from "./runs/rounds.ts";
 
 export interface Target {
   name: string;
   client: Client;
-  /** How many runs the sequential measure makes. */
-  runs: number;
   weir?: CountingServer;
   stop(): Promise<void>;
 }
 
-/** One file of this folder exports one of these as `bench`. */
+/** One file of this folder exports one of these as `bench`. It has `run` or `start`. */
 export interface Bench {
   title: string;
-  /** Needs counters that only a Weir started here can give. */
+  /** Needs a Weir started here. */
   weirOnly?: boolean;
-  run(target: Target): Promise<void>;
+  /** Runs only when it is named: it takes long, or needs options. */
+  byName?: boolean;
+  /** Measures the server that all benches with `run` share. */
+  run?(target: Target): Promise<void>;
+  /** Starts the servers that it measures. */
+  start?(options: Options): Promise<void>;
 }
 
-interface Options {
-  url: string | undefined;
-  key: string | undefined;
-  runs: number;
+/** The options of the command line. */
+export interface Options extends RoundsOptions {
+  /** A server that runs already, its key, and the process above all others of it. */
+  url?: string;
+  key?: string;
+  pid?: number;
+  /** Another checkout to compare this one with. */
+  against?: string;
 }
 
-export async function openTarget({ url, key, runs }: Options): Promise<Target> {
+export async function openTarget({ url, key }: Options): Promise<Target> {
   if (url) {
     const client = new Client({ apiUrl: url, apiKey: key ?? null });
-    return { name: url, client, runs, stop: () => Promise.resolve() };
+    return { name: url, client, stop: () => Promise.resolve() };
   }
   const weir = await startServer();
   const client = new Client({ apiUrl: weir.url, apiKey: weir.key });
-  return { name: "Weir, started here", client, runs, weir, stop: () => weir.stop() };
+  return { name: "Weir, started here", client, weir, stop: () => weir.stop() };
 }

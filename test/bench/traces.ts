@@ -5,9 +5,9 @@
  */
 import { multiply, startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, table, typical } from "./figures.ts";
+import { workerdUsage } from "./servers/processes.ts";
 import type { Bench } from "./target.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
-import { workerdUsage } from "./workerd.ts";
 
 const AT_ONCE = 5;
 const RUNS = 20_000;
@@ -34,7 +34,7 @@ const FILTERS = [
 export const bench: Bench = {
   title: "ingest and query of traces",
   weirOnly: true,
-  async run() {
+  async start() {
     const server = await startKillable({}, { config: withBenchRoutes() });
     try {
       const rows = Number(process.env["TRACE_ROWS"] ?? 1_000_000);
@@ -57,6 +57,7 @@ export const bench: Bench = {
 
 interface Server {
   url: string;
+  pid: number;
   workspaceId: string;
   headers: Record<string, string>;
 }
@@ -65,7 +66,7 @@ interface Server {
 async function send(server: Server, project: string, count: number, days: number[]): Promise<(string | number)[]> {
   const bodies = Array.from({ length: count / BATCH }, (_, i) => batch(project, i * BATCH, days));
   const size = bodies.reduce((sum, { bytes }) => sum + bytes, 0);
-  const before = workerdUsage().cpu;
+  const before = workerdUsage(server.pid).cpu;
   const started = performance.now();
   const worker = async () => {
     for (let next = bodies.pop(); next; next = bodies.pop()) {
@@ -85,7 +86,7 @@ async function send(server: Server, project: string, count: number, days: number
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   const seconds = (performance.now() - started) / 1000;
-  const micros = Math.round((1e6 * (workerdUsage().cpu - before)) / count);
+  const micros = Math.round((1e6 * (workerdUsage(server.pid).cpu - before)) / count);
   return [project, count, Math.round(count / seconds), `${micros} us`, `${(size / count / 1024).toFixed(1)} KB`];
 }
 

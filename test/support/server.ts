@@ -14,7 +14,7 @@ import {
   type ServeOptions,
 } from "../../scripts/local-server.ts";
 
-const SECRETS = {
+export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
   WEIR_ADMIN_KEY: "admin-key-of-the-tests",
 };
@@ -76,6 +76,11 @@ export function withBenchRoutes(): string {
   return withMain("test/support/bench-worker.ts", "bench");
 }
 
+/** The configuration of this Worker counting what the platform bills (counting-worker.ts). */
+export function withCounts(): string {
+  return withMain("test/support/counting-worker.ts", "counting");
+}
+
 function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
@@ -109,6 +114,8 @@ export interface CountingServer extends TestServer {
 }
 
 export interface KillableServer extends TestServer {
+  /** The process of `wrangler dev`, above all others of this server. */
+  pid: number;
   /** Where its state lies. */
   persistTo: string;
   /** SIGKILL to the whole process group, at once. */
@@ -132,6 +139,9 @@ export async function startKillable(
   return {
     ...(await access(server.url)),
     another: () => access(server.url),
+    get pid() {
+      return server.pid;
+    },
     persistTo,
     kill: () => server.stop("SIGKILL"),
     async restart() {

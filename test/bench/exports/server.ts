@@ -8,7 +8,8 @@ import { quietPort } from "../../../scripts/local-server.ts";
 import { makeRuns } from "../../support/runs.ts";
 import { type KillableServer, multiply, startKillable, withBenchRoutes } from "../../support/server.ts";
 import { load, mb, table } from "../figures.ts";
-import { Isolate, workerdUsage } from "../workerd.ts";
+import { Isolate } from "../inspector.ts";
+import { workerdUsage } from "../servers/processes.ts";
 
 const DAYS = 4;
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -92,7 +93,7 @@ export async function endToEnd(folder: string, rows: number, codecs: readonly st
         mb(most.heap),
         mb(most.buffers),
         mb(most.both),
-        mb(workerdUsage().rss),
+        mb(workerdUsage(server.pid).rss),
       ]);
     }
     const measured = [
@@ -122,7 +123,7 @@ interface Timed {
 
 /** From the request to the completed export. */
 async function exported(server: KillableServer, rows: number, job: object): Promise<Timed> {
-  const before = workerdUsage().cpu;
+  const before = workerdUsage(server.pid).cpu;
   const start = performance.now();
   const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
   const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", { ...job, ...window });
@@ -137,7 +138,7 @@ async function exported(server: KillableServer, rows: number, job: object): Prom
     if (status !== "COMPLETED" || progress.rows_written !== rows) {
       throw new Error(`${status}: ${error}, ${progress.rows_written} rows`);
     }
-    return { id, seconds: (performance.now() - start) / 1000, cpu: workerdUsage().cpu - before };
+    return { id, seconds: (performance.now() - start) / 1000, cpu: workerdUsage(server.pid).cpu - before };
   }
 }
 

@@ -1,32 +1,4 @@
-/** What a server started here uses: processor time of its workerd, and the memory of its isolate. */
-import { readdirSync, readFileSync } from "node:fs";
-
-/** Clock ticks a second in /proc. */
-const TICKS = 100;
-
-/** Seconds of processor time that the workerd processes below this one have used so far, and the most memory of one, bytes. */
-export function workerdUsage(): { cpu: number; rss: number } {
-  const used = { cpu: 0, rss: 0 };
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("workerd")) continue;
-      if (!ancestors(pid).includes(String(process.pid))) continue;
-      const [, user = "0", system = "0"] =
-        /^\d+ \(.*\) \S(?: -?\d+){10} (\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
-      used.cpu += (Number(user) + Number(system)) / TICKS;
-      const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0;
-      used.rss = Math.max(used.rss, Number(peak) * 1024);
-    } catch {
-      // The process has ended in the meantime.
-    }
-  }
-  return used;
-}
-
-function ancestors(pid: string): string[] {
-  const parent = /PPid:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
-  return parent === "0" || parent === "1" ? [] : [parent, ...ancestors(parent)];
-}
+/** The memory of a server's isolate, as V8 tells it. */
 
 interface HeapUsage {
   usedSize: number;

@@ -1,0 +1,31 @@
+/** The options of `npm run bench`. */
+import { parseArgs } from "node:util";
+import { type Graph, WORK } from "./runs/drive.ts";
+import type { Options } from "./target.ts";
+
+const numbers = (text: string) => text.split(",").map(Number);
+
+export function readOptions(): { names: string[]; options: Options } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      url: { type: "string" },
+      key: { type: "string" },
+      pid: { type: "string" },
+      against: { type: "string" },
+      runs: { type: "string", default: "100" },
+      rounds: { type: "string", default: "3" },
+      at: { type: "string", default: "1,16,64,200" },
+      graphs: { type: "string", default: Object.keys(WORK).join() },
+    },
+  });
+  const { url, key, against } = values;
+  const pid = values.pid === undefined ? undefined : Number(values.pid);
+  const [runs, rounds, atOnce] = [Number(values.runs), Number(values.rounds), numbers(values.at)];
+  if (![runs, rounds, pid ?? 1, ...atOnce].every((number) => Number.isInteger(number) && number > 0))
+    throw new Error("--runs, --rounds and --pid take a whole number from 1 on, --at such numbers with commas between.");
+  const graphs = values.graphs.split(",");
+  const unknown = graphs.find((graph) => !(graph in WORK));
+  if (unknown) throw new Error(`--graphs takes ${Object.keys(WORK).join(" and ")}, not "${unknown}".`);
+  return { names: positionals, options: { url, key, pid, against, runs, rounds, atOnce, graphs: graphs as Graph[] } };
+}

@@ -1,0 +1,79 @@
+/** Sends runs to a server, so many at a time, and takes their times and the processor time of both sides. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "langgraph-sdk-1-15";
+import { cpuByRole, type Role, ROLES } from "../servers/processes.ts";
+import type { Server } from "../servers/server.ts";
+
+/** The stream of a run. `events` is how many a finished one has, so that two servers are known to do the same. */
+export const WORK = {
+  echo: { content: "hello", modes: ["values", "updates"], events: 4 },
+  agent: { content: "hello there, how are you?", modes: ["values", "updates", "messages-tuple"], events: 82 },
+} as const;
+export type Graph = keyof typeof WORK;
+
+/** Milliseconds from the call that makes the thread: to the first event, the last, and the end of the stream. */
+export interface Times {
+  first: number;
+  last: number;
+  close: number;
+}
+
+/** One run on a new thread, which is made inside the clock. */
+export async function timedRun(client: Client, graph: Graph): Promise<Times> {
+  const { content, modes, events } = WORK[graph];
+  const start = performance.now();
+  const { thread_id } = await client.threads.create();
+  const times = { first: 0, last: 0, close: 0 };
+  let seen = 0;
+  const input = { messages: [{ role: "user", content }] };
+  for await (const { event, data } of client.runs.stream(thread_id, graph, { input, streamMode: [...modes] })) {
+    if (event === "error") throw new Error(`The run failed: ${JSON.stringify(data)}`);
+    times.last = performance.now() - start;
+    times.first ||= times.last;
+    seen += 1;
+  }
+  times.close = performance.now() - start;
+  if (seen !== events) throw new Error(`A run of ${graph} had ${seen} events, not ${events}.`);
+  return times;
+}
+
+export interface Load {
+  graph: Graph;
+  runs: number;
+  /** Runs under way at the same time. */
+  atOnce: number;
+}
+
+export interface Driven {
+  perSecond: number;
+  times: Times[];
+  /** Processor milliseconds a run; NaN for a server whose process is not known. */
+  cpu: Record<Role | "client", number>;
+}
+
+/** After the last stream's end a server still stores traces and index rows: work of the runs too. Milliseconds. */
+const REST = 700;
+
+export async function drive({ client, pid, persistTo }: Server, { graph, runs, atOnce }: Load): Promise<Driven> {
+  const used = () => (pid === undefined ? undefined : cpuByRole(pid, persistTo));
+  const before = used();
+  const client0 = process.cpuUsage();
+  const start = performance.now();
+  const times: Times[] = [];
+  let left = runs;
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      times.push(await timedRun(client, graph));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(client0);
+  await sleep(REST);
+  const after = used();
+  const spent = (role: Role) => (((after?.[role] ?? Number.NaN) - (before?.[role] ?? 0)) * 1000) / runs;
+  const cpu = { client: (user + system) / 1000 / runs, workerd: 0, proxy: 0, node: 0 };
+  for (const role of ROLES) cpu[role] = spent(role);
+  return { perSecond: runs / seconds, times, cpu };
+}

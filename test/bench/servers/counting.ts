@@ -1,0 +1,32 @@
+/** A server that counts what the platform bills (test/support/counting-worker.ts). */
+import { setTimeout as sleep } from "node:timers/promises";
+import { withCounts } from "../../support/server.ts";
+import type { Counts, Meter } from "../../support/counting/counts.ts";
+import { startPlain } from "./plain.ts";
+import type { Server } from "./server.ts";
+
+export async function startCounting(vars: Record<string, string> = {}): Promise<Server> {
+  return startPlain({ config: withCounts(), vars, name: "Weir, counting" });
+}
+
+const PAUSE = 150;
+/** Looks in a row that see the same counts before the server is taken to be at rest. */
+const SAME = 5;
+
+/** The counts once they no longer change: traces and index rows are stored after the end of a run's stream. */
+export async function settled(server: Server): Promise<Counts> {
+  let last = "";
+  for (let same = 0; same < SAME;) {
+    const now = await (await fetch(`${server.url}/bench/counts`)).text();
+    same = now === last ? same + 1 : 0;
+    last = now;
+    await sleep(PAUSE);
+  }
+  return JSON.parse(last) as Counts;
+}
+
+/** What came in between. */
+export function difference(before: Counts, after: Counts): Counts {
+  const meters = Object.keys(after) as Meter[];
+  return Object.fromEntries(meters.map((meter) => [meter, (after[meter] ?? 0) - (before[meter] ?? 0)]));
+}

@@ -1,0 +1,37 @@
+/**
+ * Runs a bundle on Miniflare alone, without wrangler's proxy, in this process: started by plain.ts with the folder of the
+ * checkout, the configuration, the bundle, the folder of the state, the port and the variables as JSON.
+ */
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const [root = "", config = "", bundle = "", persistTo = "", port = "0", vars = "{}"] = process.argv.slice(2);
+// Miniflare is a dependency of wrangler: the checkout's own wrangler brings the version that it deploys with.
+const wrangler = createRequire(join(root, "node_modules", "wrangler", "package.json"));
+const { Miniflare, convertV4MiniflareOptions: convert } = wrangler("miniflare") as {
+  Miniflare: new (options: object) => { ready: Promise<URL> };
+  convertV4MiniflareOptions: (options: object) => object;
+};
+const { unstable_getMiniflareWorkerOptions: optionsOf } = wrangler("wrangler") as {
+  unstable_getMiniflareWorkerOptions: (config: string) => {
+    workerOptions: { bindings?: object; modulesRules?: unknown };
+  };
+};
+
+// The bundle is one module, so the rules for other kinds have no use.
+const { modulesRules: _rules, ...workerOptions } = optionsOf(config).workerOptions;
+const bindings = { ...workerOptions.bindings, ...(JSON.parse(vars) as object) };
+const worker = {
+  ...workerOptions,
+  name: "weir",
+  bindings,
+  modules: [{ type: "ESModule", path: bundle }],
+  modulesRoot: dirname(bundle),
+};
+await new Miniflare({
+  ...convert({ workers: [worker] }),
+  host: "127.0.0.1",
+  port: Number(port),
+  cf: false,
+  resourcePersistencePath: join(persistTo, "v3"),
+}).ready;

@@ -1,0 +1,81 @@
+/**
+ * The JavaScript Agent Server in memory, from the npm registry, in a project of its own outside this repository, with the
+ * same `echo` and `agent` as Weir's: their files are copied, and their dependencies have this repository's versions.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { quietPort } from "../../../scripts/local-server.ts";
+import { running, type Server, spawned } from "./server.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+const SERVER = "1.5.1";
+
+/** Packages that the graphs import. The SDK is named because npm does not find a version of it in reasonable time. */
+const SHARED = [
+  "@langchain/core",
+  "@langchain/langgraph",
+  "@langchain/langgraph-checkpoint",
+  "@langchain/langgraph-sdk",
+  "@langchain/openai",
+  "@langchain/protocol",
+  "fparser",
+  "zod",
+] as const;
+
+const ENTRY = `import { agent as factory } from "./src/graphs/agent.ts";
+export { echo } from "./src/graphs/echo.ts";
+export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "0" } as never);
+`;
+
+/** Writes and installs the project. Gives its folder. */
+export function setUpPeer(): string {
+  const folder = mkdtempSync(join(tmpdir(), "weir-peer-"));
+  const { dependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+    overrides: Record<string, string>;
+  };
+  const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value, null, 2));
+  write("package.json", {
+    private: true,
+    type: "module",
+    dependencies: {
+      ...Object.fromEntries(SHARED.map((name) => [name, dependencies[name]])),
+      "@langchain/langgraph-api": SERVER,
+      "@langchain/langgraph-cli": SERVER,
+      typescript: "5.9.3",
+    },
+    overrides,
+  });
+  write("langgraph.json", {
+    node_version: "22",
+    dependencies: ["."],
+    graphs: { echo: "./graphs.ts:echo", agent: "./graphs.ts:agent" },
+  });
+  writeFileSync(join(folder, "graphs.ts"), ENTRY);
+  for (const part of ["src/graphs", "src/runtime/als.ts"])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe", timeout: 300_000 });
+  return folder;
+}
+
+/** Sets the project up and starts it as its users do. The folder goes with the server. */
+export async function startPeer(): Promise<Server> {
+  const folder = setUpPeer();
+  const port = await quietPort();
+  const url = `http://127.0.0.1:${port}`;
+  const cli = join(folder, "node_modules", "@langchain", "langgraph-cli", "dist", "cli", "cli.mjs");
+  const args = [cli, "dev", "--host", "127.0.0.1", "--port", String(port), "--no-browser", "--no-reload"];
+  const env = { ...process.env, LANGGRAPH_CLI_NO_ANALYTICS: "1", LANGSMITH_TRACING: "false" };
+  const child = spawned(process.execPath, args, folder, env);
+  await child.up(`${url}/ok`);
+  return {
+    ...running({ url, pid: child.pid }),
+    name: `langgraph-api ${SERVER}`,
+    async stop() {
+      await child.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

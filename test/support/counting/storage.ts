@@ -1,0 +1,67 @@
+/** Counts rows and alarms of Durable Objects, and queries of D1, on the prototypes that the platform's own objects have. */
+import { active, count, countRows, type ObjectClass } from "./counts.ts";
+
+type Method = (this: object, ...args: never[]) => unknown;
+
+/** Replaces a method of an object's prototype, once. `around` gets the object, the original's result and its arguments. */
+function wrap(object: object, name: string, around: (self: object, result: unknown, args: unknown[]) => unknown): void {
+  const prototype = Object.getPrototypeOf(object) as Record<string, Method & { counts?: true }>;
+  const original = prototype[name];
+  if (!original) throw new Error(`This version of workerd has no ${name}: the counting Worker must be adapted.`);
+  if (original.counts) return;
+  const counting: Method & { counts?: true } = function counting(...args) {
+    return around(this, original.apply(this, args), args);
+  };
+  counting.counts = true;
+  prototype[name] = counting;
+}
+
+/** Which class and object a storage, its SQL or a state belongs to. */
+const owners = new WeakMap<object, { of: ObjectClass; id: string }>();
+
+/** Counts what this object does with its storage. Gives the state back, for the call of `super`. */
+export function countStorage(ctx: DurableObjectState, of: ObjectClass): DurableObjectState {
+  const owner = { of, id: ctx.id.toString() };
+  for (const part of [ctx, ctx.storage, ctx.storage.sql]) owners.set(part, owner);
+  wrap(ctx.storage.sql, "exec", (sql, cursor) => {
+    const { of } = owners.get(sql) ?? owner;
+    countRows(cursor as SqlStorageCursor<never>, of);
+    return cursor;
+  });
+  wrap(ctx.storage, "setAlarm", (storage, result) => {
+    count(`alarms set: ${(owners.get(storage) ?? owner).of}`);
+    return result;
+  });
+  wrap(ctx, "waitUntil", (state, result, [work]) => {
+    const { of, id } = owners.get(state) ?? owner;
+    void Promise.resolve(work)
+      .catch(() => undefined)
+      .finally(active(of, id));
+    return result;
+  });
+  return ctx;
+}
+
+interface Answer {
+  meta?: { rows_read?: number; rows_written?: number };
+}
+
+/** D1's client sends every statement through `_send`, whatever method was called: a batch is one call with many answers. */
+export function countQueries(db: D1Database): void {
+  const { alwaysPrimarySession: session } = db as D1Database & { alwaysPrimarySession?: object };
+  if (!session) throw new Error("This version of workerd has another D1 client: the counting Worker must be adapted.");
+  const holder = Object.hasOwn(Object.getPrototypeOf(session) as object, "_send")
+    ? session
+    : Object.getPrototypeOf(session);
+  wrap(holder as object, "_send", (_session, sent) => {
+    count("subrequests");
+    return (sent as Promise<Answer | Answer[]>).then((answered) => {
+      for (const { meta } of [answered].flat()) {
+        count("D1 queries");
+        count("D1 rows read", meta?.rows_read ?? 0);
+        count("D1 rows written", meta?.rows_written ?? 0);
+      }
+      return answered;
+    });
+  });
+}
