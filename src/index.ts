@@ -8,6 +8,7 @@ import { work } from "./exports/work.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
+export { ThreadIndex } from "./threads/search/object.ts";
 export { TracePartition } from "./traces/partition.ts";
 
 export default {

@@ -1,7 +1,6 @@
-import { and, count, desc, eq, gte, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, gte, lt, lte, or, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { contains } from "../db/contains.ts";
-import { a2aTasks, threads } from "../db/schema.ts";
+import { a2aTasks } from "../db/schema.ts";
 import type { State } from "./types.ts";
 
 export type TaskRow = typeof a2aTasks.$inferSelect;
@@ -11,8 +10,6 @@ export interface TaskFilter {
   assistantId: string;
   threadId?: string;
   state?: State;
-  /** What the metadata of the task's thread must contain. */
-  threadMetadata?: Record<string, unknown>;
   /** Milliseconds since the epoch; the status must be as new. */
   after?: number;
 }
@@ -63,18 +60,12 @@ export async function countTasks(db: Database, filter: TaskFilter): Promise<numb
   return row?.n ?? 0;
 }
 
-function matching({ workspaceId, assistantId, threadId, threadMetadata, state, after }: TaskFilter): SQL | undefined {
+function matching({ workspaceId, assistantId, threadId, state, after }: TaskFilter): SQL | undefined {
   return and(
     eq(a2aTasks.workspaceId, workspaceId),
     eq(a2aTasks.assistantId, assistantId),
     threadId === undefined ? undefined : eq(a2aTasks.threadId, threadId),
-    threadMetadata && onThread(threadMetadata),
     state && eq(a2aTasks.state, state),
     after === undefined ? undefined : gte(a2aTasks.updatedAt, after),
   );
-}
-
-function onThread(metadata: Record<string, unknown>): SQL {
-  const ids = and(eq(threads.workspaceId, a2aTasks.workspaceId), eq(threads.id, a2aTasks.threadId));
-  return sql`EXISTS (SELECT 1 FROM ${threads} WHERE ${ids} AND ${contains(threads.metadata, metadata)})`;
 }

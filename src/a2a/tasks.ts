@@ -9,6 +9,7 @@ import { read, taskNow } from "./follow.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
 import { isTerminal, type Task } from "./types.ts";
+import { visibleTasks } from "./visible.ts";
 
 const PAGE = 50;
 
@@ -45,16 +46,20 @@ export async function list(call: Call, given: unknown): Promise<unknown> {
     workspaceId: call.workspaceId,
     assistantId: call.assistant.assistant_id,
     threadId: contextId ? threadIdOf(contextId, userOf(call)) : undefined,
-    threadMetadata: await mayFind(call),
     state: status,
     after: statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter),
   };
   const size = pageSize || PAGE;
   const db = databaseOf(call);
-  const [rows, totalSize] = await Promise.all([
-    listTasks(db, filter, size, pageToken ? cursorOf(pageToken) : undefined),
-    countTasks(db, filter),
-  ]);
+  const cursor = pageToken ? cursorOf(pageToken) : undefined;
+  const metadata = await mayFind(call);
+  const [rows, totalSize] = metadata
+    ? await listVisible(
+        visibleTasks(call.c.env, db, filter, metadata, cursor),
+        visibleTasks(call.c.env, db, filter, metadata),
+        size,
+      )
+    : await Promise.all([listTasks(db, filter, size, cursor), countTasks(db, filter)]);
   const page = rows.slice(0, size);
   const tasks = await Promise.all(page.map((row) => taskOfRow(call, row)));
   const last = rows.length > size ? page.at(-1) : undefined;
@@ -66,6 +71,19 @@ export async function list(call: Call, given: unknown): Promise<unknown> {
     pageSize: size,
     totalSize,
   };
+}
+
+/** One row more than `size` of the tasks `from` a cursor on, and how many there are in `all`. */
+async function listVisible(
+  from: AsyncIterable<TaskRow>,
+  all: AsyncIterable<TaskRow>,
+  size: number,
+): Promise<[TaskRow[], number]> {
+  const rows: TaskRow[] = [];
+  for await (const row of from) if (rows.push(row) > size) break;
+  let count = 0;
+  for await (const _row of all) count += 1;
+  return [rows, count];
 }
 
 /** The task of a row; undefined, and no row any more, when its thread is gone. */

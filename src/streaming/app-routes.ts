@@ -1,7 +1,6 @@
 /** What a chat application needs besides the protocol: its list of threads, their state and their past. */
 import { Hono } from "hono";
 import { defaultGraphId } from "../assistants/defaults.ts";
-import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { jsonArray } from "../http/array.ts";
 import { page } from "../http/paging.ts";
@@ -37,7 +36,7 @@ export const application = new Hono<App>()
     const { limit, offset } = c.req.valid("query");
     const metadata = await authorize(c.get("principal"), "threads", "search", { metadata: {} });
     const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
-    const rows = await searchThreads(database(c.env.DB), c.get("principal").workspaceId, search);
+    const rows = await searchThreads(c.env, c.get("principal").workspaceId, search);
     const { items, headers } = page(rows, limit, offset);
     const shown = items.map(async ({ id, values, updatedAt }) => ({
       id,

@@ -28,7 +28,7 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
   const db = database(env.DB);
   const [runs, threads, assistants, items, firings, ended] = await Promise.all([
     openRuns(env, workspaceId),
-    countByStatus(db, workspaceId),
+    countByStatus(env, workspaceId),
     countAssistants(db, workspaceId, {}),
     countItems(db, workspaceId),
     countFirings(db, workspaceId),

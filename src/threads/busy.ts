@@ -1,5 +1,4 @@
 /** The threads of a workspace that have an open run, by the index. */
-import { database } from "../db/client.ts";
 import { searchThreads } from "./store.ts";
 
 const PAGE = 500;
@@ -15,7 +14,7 @@ export async function busyThreads(env: Env, workspaceId: string): Promise<string
       sortBy: "thread_id" as const,
       sortOrder: "asc" as const,
     };
-    const rows = await searchThreads(database(env.DB), workspaceId, page);
+    const rows = await searchThreads(env, workspaceId, page);
     ids.push(...rows.slice(0, PAGE).map((row) => row.id));
     if (rows.length <= PAGE) return ids;
   }

@@ -1,5 +1,4 @@
 /** Deletes threads of a workspace, found by the index. */
-import { database } from "../db/client.ts";
 import { type Json, threadStub } from "./rpc.ts";
 import { searchThreads } from "./store.ts";
 
@@ -11,7 +10,7 @@ export async function deleteThreads(env: Env, workspaceId: string, metadata?: Js
   let offset = 0;
   for (let more = true; more;) {
     const page = { metadata, limit: PAGE, offset, sortBy: "thread_id", sortOrder: "asc" } as const;
-    const rows = await searchThreads(database(env.DB), workspaceId, page);
+    const rows = await searchThreads(env, workspaceId, page);
     const gone = await Promise.all(rows.map(({ id }) => threadStub(env, workspaceId, id).remove()));
     offset += gone.filter((one) => !one).length;
     more = rows.length > PAGE;

@@ -1,6 +1,5 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
@@ -101,7 +100,7 @@ export class ThreadParts {
     const row = indexRow(record, busy, this.values, this.#revision);
     this.#projecting = this.#projecting.then(async () => {
       try {
-        await putThread(database(this.env.DB), row);
+        await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
         if (row.revision === this.#revision) this.stale = false;
       } catch (error) {
         logError(error, { thread: this.threadId, while: "writing its index row" });
@@ -129,6 +128,6 @@ export class ThreadParts {
   /** Takes the thread off the index, after what is being written there. */
   async unlist(): Promise<void> {
     await this.#projecting;
-    await removeThread(database(this.env.DB), this.workspaceId, this.threadId);
+    await removeThread(this.env, this.workspaceId, this.threadId);
   }
 }

@@ -1,12 +1,14 @@
 /** The thread's own record, and how it reads on the wire. */
 import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
-import type { IndexRow } from "./store.ts";
+import { currentShard, type IndexRow } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import type { Refs, Values } from "./values.ts";
 
 export interface ThreadRecord {
   thread_id: string;
   workspace_id: string;
+  /** The shard of the workspace's index that lists the thread; 0 when absent. */
+  shard?: number;
   created: number;
   updated: number;
   stateUpdated: number;
@@ -28,9 +30,11 @@ export interface ThreadRecord {
 /** The record of a thread that has just been made. */
 export function newRecord(workspaceId: string, threadId: string, metadata: Json): ThreadRecord {
   const now = Date.now();
+  const shard = currentShard(workspaceId);
   return {
     thread_id: threadId,
     workspace_id: workspaceId,
+    ...(shard > 0 && { shard }),
     created: now,
     updated: now,
     stateUpdated: now,
@@ -95,7 +99,6 @@ const INDEXED_INTERRUPTS = 256_000;
 export function indexRow(record: ThreadRecord, busy: boolean, values: Values, revision: number): IndexRow {
   const small = record.values !== null && values.size(record.values) <= INDEXED_VALUES;
   return {
-    workspaceId: record.workspace_id,
     id: record.thread_id,
     status: busy ? "busy" : record.rest,
     metadata: record.metadata,

@@ -1,6 +1,5 @@
 /** `/threads`: records, state, history. Their runs are in runs-routes.ts. */
 import { Hono } from "hono";
-import { database } from "../db/client.ts";
 import { jsonArray } from "../http/array.ts";
 import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
@@ -44,7 +43,7 @@ export const threads = new Hono<App>()
     return c.json(items, 200, headers);
   })
   .post("/count", doc("Count threads"), body(schema.ThreadCount), async (c) => {
-    return c.json(await countThreads(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("json")));
+    return c.json(await countThreads(c.env, c.get("principal").workspaceId, c.req.valid("json")));
   })
   .post(
     "/prune",

@@ -1,15 +1,14 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
-import { database } from "../db/client.ts";
 import { selected } from "../http/paging.ts";
 import { isTooLarge } from "../http/problem.ts";
 import { type Json, threadStub } from "./rpc.ts";
-import { type IndexRow, searchThreads, type ThreadFilter, type ThreadSearch } from "./store.ts";
+import { type IndexRow, searchThreads, type ThreadFilter, type ThreadPage } from "./store.ts";
 
 interface Request extends ThreadFilter {
   limit: number;
   offset: number;
-  sort_by: ThreadSearch["sortBy"];
-  sort_order: ThreadSearch["sortOrder"];
+  sort_by: ThreadPage["sortBy"];
+  sort_order: ThreadPage["sortOrder"];
   select?: readonly string[];
   /** Paths by the name that what they lead to gets. */
   extract?: Record<string, string>;
@@ -18,7 +17,7 @@ interface Request extends ThreadFilter {
 /** Threads on the wire, one more than `limit` when more exist. */
 export async function search(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
   const { select, extract, sort_by: sortBy, sort_order: sortOrder, ...rest } = request;
-  const rows = await searchThreads(database(env.DB), workspaceId, { ...rest, sortBy, sortOrder });
+  const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.entries(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
   const threads = await Promise.all(

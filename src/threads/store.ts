@@ -1,88 +1,92 @@
-/** The index of threads in D1. */
-import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
-import { among } from "../db/among.ts";
-import { contains } from "../db/contains.ts";
-import type { Database } from "../db/client.ts";
-import { threads } from "../db/schema.ts";
-import type { Json, ThreadStatus } from "./rpc.ts";
+/** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
+import { type IndexRow, indexShard, type SortBy, type ThreadFilter, type ThreadPage } from "./search/rpc.ts";
 
-export type IndexRow = typeof threads.$inferSelect;
+export type { IndexRow, SortBy, ThreadFilter, ThreadPage } from "./search/rpc.ts";
 
-export const SORTS = {
-  thread_id: threads.id,
-  status: threads.status,
-  created_at: threads.createdAt,
-  updated_at: threads.updatedAt,
-  state_updated_at: threads.stateUpdatedAt,
-};
+/** The shard that new threads of a workspace go to, as far as this isolate has been told. */
+const current = new Map<string, number>();
 
-export interface ThreadFilter {
-  ids?: string[];
-  metadata?: Json;
-  values?: Json;
-  status?: ThreadStatus;
+export const currentShard = (workspaceId: string): number => current.get(workspaceId) ?? 0;
+
+/** Writes a thread's row in its shard, unless a newer one is there. */
+export async function putThread(env: Env, workspaceId: string, shard: number, row: IndexRow): Promise<void> {
+  const next = await indexShard(env, workspaceId, shard).put(row);
+  if (next > currentShard(workspaceId)) current.set(workspaceId, next);
 }
 
-export interface ThreadSearch extends ThreadFilter {
-  limit: number;
-  offset: number;
-  sortBy: keyof typeof SORTS;
-  sortOrder: "asc" | "desc";
+/** Removes a thread's row; with `revision`, only while it is the row's. The thread's shard, or every one. */
+export async function removeThread(env: Env, workspaceId: string, id: string, revision?: number): Promise<void> {
+  await overShards(env, workspaceId, async (shard) => shard.remove(id, revision));
 }
 
-/** Writes a thread's row unless a newer one is there. */
-export async function putThread(db: Database, row: IndexRow): Promise<void> {
-  await db
-    .insert(threads)
-    .values(row)
-    .onConflictDoUpdate({
-      target: [threads.workspaceId, threads.id],
-      set: row,
-      setWhere: sql`${threads.revision} <= ${row.revision}`,
-    });
+/** The ids of threads by filter, in their order, from `offset` on; one more than `limit`, for paging. */
+export async function threadIds(
+  env: Env,
+  workspaceId: string,
+  { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
+): Promise<{ id: string; revision: number }[]> {
+  const found = await overShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
+  return found
+    .flat()
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(offset, offset + limit + 1);
 }
 
-/** Removes a thread's row. */
-export async function removeThread(db: Database, workspaceId: string, id: string): Promise<void> {
-  await db.delete(threads).where(and(eq(threads.workspaceId, workspaceId), eq(threads.id, id)));
-}
-
-/** Rows by filter; one more than `limit`, for paging. States too large for the index are matched by nobody here. */
-export async function searchThreads(db: Database, workspaceId: string, search: ThreadSearch): Promise<IndexRow[]> {
-  const order = search.sortOrder === "asc" ? asc : desc;
-  return db
-    .select()
-    .from(threads)
-    .where(matching(workspaceId, search))
-    .orderBy(order(SORTS[search.sortBy]), order(threads.id))
-    .limit(search.limit + 1)
-    .offset(search.offset)
-    .all();
+/** Rows by filter; one more than `limit`, for paging. A filter on values finds no state that is too large for the index. */
+export async function searchThreads(
+  env: Env,
+  workspaceId: string,
+  { limit, offset, ...page }: ThreadPage,
+): Promise<IndexRow[]> {
+  const [only, ...others] = await overShards(env, workspaceId, async (shard, shards) =>
+    shards === 1
+      ? shard.search({ ...page, limit: limit + 1, offset })
+      : shard.search({ ...page, limit: offset + limit + 1, offset: 0 }),
+  );
+  if (others.length === 0) return only ?? [];
+  const before = ascending(page.sortBy);
+  const all = [only ?? [], ...others].flat().sort((a, b) => (page.sortOrder === "asc" ? before(a, b) : before(b, a)));
+  return all.slice(offset, offset + limit + 1);
 }
 
 /** How many rows a search would find. */
-export async function countThreads(db: Database, workspaceId: string, filter: ThreadFilter): Promise<number> {
-  const row = await db.select({ n: count() }).from(threads).where(matching(workspaceId, filter)).get();
-  return row?.n ?? 0;
-}
-
-function matching(workspaceId: string, { ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
-  return and(
-    eq(threads.workspaceId, workspaceId),
-    ids && among(threads.id, ids),
-    status && eq(threads.status, status),
-    contains(threads.metadata, metadata),
-    Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
-  );
+export async function countThreads(env: Env, workspaceId: string, filter: ThreadFilter): Promise<number> {
+  const counts = await overShards(env, workspaceId, async (shard) => shard.count(filter));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** How many threads have each status. */
-export async function countByStatus(db: Database, workspaceId: string): Promise<Record<string, number>> {
-  const rows = await db
-    .select({ status: threads.status, n: count() })
-    .from(threads)
-    .where(eq(threads.workspaceId, workspaceId))
-    .groupBy(threads.status)
-    .all();
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+export async function countByStatus(env: Env, workspaceId: string): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const counts of await overShards(env, workspaceId, async (shard) => shard.countByStatus())) {
+    for (const [status, count] of Object.entries(counts)) sums[status] = (sums[status] ?? 0) + count;
+  }
+  return sums;
+}
+
+type Shard = ReturnType<typeof indexShard>;
+
+/** Asks every shard. Nearly every workspace has one, so that is asked for its part and for their number at once. */
+async function overShards<T>(
+  env: Env,
+  workspaceId: string,
+  ask: (shard: Shard, shards: number) => Promise<T>,
+): Promise<T[]> {
+  const first = indexShard(env, workspaceId, 0);
+  const [shards, answer] = await Promise.all([first.shards(), ask(first, 1)]);
+  if (shards === 1) return [answer];
+  return Promise.all(Array.from({ length: shards }, async (_, n) => ask(indexShard(env, workspaceId, n), shards)));
+}
+
+const COLUMNS = {
+  thread_id: "id",
+  status: "status",
+  created_at: "createdAt",
+  updated_at: "updatedAt",
+  state_updated_at: "stateUpdatedAt",
+} as const satisfies Record<SortBy, keyof IndexRow>;
+
+function ascending(sortBy: SortBy): (a: IndexRow, b: IndexRow) => number {
+  const column = COLUMNS[sortBy];
+  return (a, b) => (a[column] === b[column] ? (a.id < b.id ? -1 : 1) : a[column] < b[column] ? -1 : 1);
 }

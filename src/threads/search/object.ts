@@ -1,0 +1,115 @@
+/** The Durable Object of one shard of a workspace's thread index. */
+import { DurableObject } from "cloudflare:workers";
+import { remoteProblem } from "../../http/problem.ts";
+import { ANSWER_LIMIT } from "../limits.ts";
+import { importThreads } from "./import.ts";
+import { type IndexRow, indexShard, type ThreadFilter, type ThreadIndexRpc, type ThreadPage } from "./rpc.ts";
+import { IndexTables } from "./tables.ts";
+
+/** Bytes after which new threads go to the next shard. An object holds 10 GB. */
+const FULL = 5_000_000_000;
+/** Rows that one reading takes: a row may have 1 MB. */
+const AT_ONCE = 50;
+
+export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
+  readonly #tables: IndexTables;
+  readonly #workspaceId: string;
+  readonly #shard: number;
+  #ready: Promise<void> | undefined;
+  #waiting: IndexRow[] = [];
+  #writing: Promise<void> | undefined;
+  #full = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#tables = new IndexTables(ctx.storage);
+    const [workspaceId = "", shard] = (ctx.id.name ?? "").split(":");
+    this.#workspaceId = workspaceId;
+    this.#shard = Number(shard);
+  }
+
+  async put(row: IndexRow): Promise<number> {
+    await this.#imported();
+    this.#waiting.push(row);
+    // Rows that come while others are being written share the next transaction.
+    while (this.#waiting.includes(row)) {
+      if (this.#writing) await this.#writing.catch(() => undefined);
+      else await (this.#writing = this.#write());
+    }
+    return this.#next();
+  }
+
+  async remove(id: string, revision?: number): Promise<void> {
+    await this.#imported();
+    this.#waiting = this.#waiting.filter((row) => row.id !== id);
+    this.#tables.remove(id, revision);
+  }
+
+  async search(page: ThreadPage): Promise<IndexRow[]> {
+    await this.#imported();
+    const found: IndexRow[] = [];
+    let size = 0;
+    while (found.length < page.limit) {
+      const limit = Math.min(AT_ONCE, page.limit - found.length);
+      const rows = this.#tables.search({ ...page, limit, offset: page.offset + found.length });
+      size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
+      if (size > ANSWER_LIMIT)
+        throw remoteProblem(413, "These threads are too large for one answer. Ask for fewer of them with limit.");
+      found.push(...rows);
+      if (rows.length < limit) break;
+    }
+    return found;
+  }
+
+  async ids(filter: ThreadFilter, limit: number, offset: number): Promise<{ id: string; revision: number }[]> {
+    await this.#imported();
+    return this.#tables.ids(filter, limit, offset);
+  }
+
+  async count(filter: ThreadFilter): Promise<number> {
+    await this.#imported();
+    return this.#tables.count(filter);
+  }
+
+  async countByStatus(): Promise<Record<string, number>> {
+    await this.#imported();
+    return this.#tables.countByStatus();
+  }
+
+  async shards(): Promise<number> {
+    return this.#tables.meta("shards") ?? 1;
+  }
+
+  async grow(shards: number): Promise<void> {
+    if (shards > (await this.shards())) this.#tables.setMeta("shards", shards);
+  }
+
+  async #write(): Promise<void> {
+    const rows = this.#waiting;
+    this.#waiting = [];
+    try {
+      this.#tables.put(rows);
+      await this.ctx.storage.sync();
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  /** The shard for new threads: this one until it is full, then the next one, of which shard 0 must know first. */
+  async #next(): Promise<number> {
+    if (this.#tables.size < FULL) return this.#shard;
+    if (!this.#full) await indexShard(this.env, this.#workspaceId, 0).grow(this.#shard + 2);
+    this.#full = true;
+    return this.#shard + 1;
+  }
+
+  /** Versions before this object kept the index in D1: its rows are taken over once. */
+  async #imported(): Promise<void> {
+    if (this.#shard > 0 || this.#tables.meta("imported") !== undefined) return;
+    this.#ready ??= importThreads(this.env, this.#workspaceId, this.#tables).catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+}

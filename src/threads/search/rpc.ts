@@ -1,0 +1,63 @@
+/** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
+import type { Json, ThreadStatus } from "../rpc.ts";
+
+/**
+ * What can be searched of a thread: a projection of its own record, written after its commits and repaired by its next
+ * write. Never read as the truth about one thread.
+ */
+export interface IndexRow {
+  id: string;
+  status: string;
+  metadata: Json;
+  config: Json;
+  /** The state when it is small; null when it is not, and then the thread itself is asked. */
+  values: Json | null;
+  hasValues: boolean;
+  interrupts: Json;
+  error: Json | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  updatedAt: number;
+  stateUpdatedAt: number;
+  /** Grows with each projection of one thread, so that a late write never covers a newer one. */
+  revision: number;
+}
+
+export type SortBy = "thread_id" | "status" | "created_at" | "updated_at" | "state_updated_at";
+
+export interface ThreadFilter {
+  ids?: string[];
+  metadata?: Json;
+  values?: Json;
+  status?: ThreadStatus;
+}
+
+export interface ThreadPage extends ThreadFilter {
+  limit: number;
+  offset: number;
+  sortBy: SortBy;
+  sortOrder: "asc" | "desc";
+}
+
+/** One shard. Shard 0 knows how many there are. */
+export interface ThreadIndexRpc {
+  /** Writes the row unless a newer one is there. Gives the shard that new threads go to from now on. */
+  put(row: IndexRow): Promise<number>;
+  /** Removes a row; with `revision`, only while it is the row's. */
+  remove(id: string, revision?: number): Promise<void>;
+  /** 413 when the rows together are larger than one answer. */
+  search(page: ThreadPage): Promise<IndexRow[]>;
+  /** In the order of the ids. */
+  ids(filter: ThreadFilter, limit: number, offset: number): Promise<{ id: string; revision: number }[]>;
+  count(filter: ThreadFilter): Promise<number>;
+  countByStatus(): Promise<Record<string, number>>;
+  /** How many shards there are. */
+  shards(): Promise<number>;
+  /** Notes that there are at least so many shards. */
+  grow(shards: number): Promise<void>;
+}
+
+/** A shard of the workspace's index. */
+export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
+  return env.THREAD_INDEX.getByName(`${workspaceId}:${shard}`);
+}

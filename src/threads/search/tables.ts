@@ -1,0 +1,169 @@
+/** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
+import { and, asc, count, desc, eq, type SQL } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/durable-sqlite";
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { among } from "../../db/among.ts";
+import { contains } from "../../db/contains.ts";
+import type { IndexRow, ThreadFilter, ThreadPage } from "./rpc.ts";
+
+type Json = Record<string, unknown>;
+
+/** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
+const MIGRATIONS = [
+  `CREATE TABLE threads (id TEXT PRIMARY KEY, status TEXT NOT NULL, metadata TEXT NOT NULL, config TEXT NOT NULL,
+     "values" TEXT, has_values INTEGER NOT NULL, interrupts TEXT NOT NULL, error TEXT, created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL, state_updated_at INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE INDEX threads_created ON threads (created_at);
+   CREATE INDEX threads_updated ON threads (updated_at);
+   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+];
+
+const threads = sqliteTable(
+  "threads",
+  {
+    id: text("id").primaryKey(),
+    status: text("status").notNull(),
+    metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
+    config: text("config", { mode: "json" }).$type<Json>().notNull(),
+    values: text("values", { mode: "json" }).$type<Json>(),
+    hasValues: integer("has_values", { mode: "boolean" }).notNull(),
+    interrupts: text("interrupts", { mode: "json" }).$type<Json>().notNull(),
+    error: text("error", { mode: "json" }).$type<Json>(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    stateUpdatedAt: integer("state_updated_at").notNull(),
+    revision: integer("revision").notNull(),
+  },
+  (table) => [index("threads_created").on(table.createdAt), index("threads_updated").on(table.updatedAt)],
+);
+
+const SORTS = {
+  thread_id: threads.id,
+  status: threads.status,
+  created_at: threads.createdAt,
+  updated_at: threads.updatedAt,
+  state_updated_at: threads.stateUpdatedAt,
+};
+
+/** Written for each run, so without the query builder. */
+const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+  status = excluded.status, metadata = excluded.metadata, config = excluded.config, "values" = excluded."values",
+  has_values = excluded.has_values, interrupts = excluded.interrupts, error = excluded.error,
+  created_at = excluded.created_at, updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
+  revision = excluded.revision WHERE revision <= excluded.revision`;
+
+/** What a shard knows about itself. */
+export type Meta = "imported" | "shards";
+
+export class IndexTables {
+  readonly #sql: SqlStorage;
+  readonly #db: ReturnType<typeof drizzle>;
+  #made: boolean;
+
+  /** Whether there are tables: an object that holds nothing has none. */
+  get made(): boolean {
+    return this.#made;
+  }
+
+  constructor(private readonly storage: DurableObjectStorage) {
+    this.#sql = storage.sql;
+    this.#db = drizzle(storage);
+    this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = '_migrations'").toArray().length > 0;
+    if (this.#made) this.#migrate();
+  }
+
+  /** Writes rows unless newer ones are there, in one transaction. */
+  put(rows: IndexRow[]): void {
+    this.#write(() => {
+      for (const row of rows) {
+        const { id, status, metadata, config, values, hasValues, interrupts, error, revision } = row;
+        const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
+        const rest = [hasValues ? 1 : 0, JSON.stringify(interrupts), error && JSON.stringify(error)];
+        const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
+        this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times);
+      }
+    });
+  }
+
+  /** Removes a row; with `revision`, only while it is the row's. */
+  remove(id: string, revision?: number): void {
+    if (!this.#made) return;
+    if (revision === undefined) this.#sql.exec("DELETE FROM threads WHERE id = ?", id);
+    else this.#sql.exec("DELETE FROM threads WHERE id = ? AND revision = ?", id, revision);
+  }
+
+  setMeta(name: Meta, value: number): void {
+    this.#write(() => this.#sql.exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value));
+  }
+
+  meta(name: Meta): number | undefined {
+    if (!this.#made) return undefined;
+    return this.#sql.exec<{ value: number }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value;
+  }
+
+  search({ limit, offset, sortBy, sortOrder, ...filter }: ThreadPage): IndexRow[] {
+    if (!this.#made) return [];
+    const order = sortOrder === "asc" ? asc : desc;
+    return this.#db
+      .select()
+      .from(threads)
+      .where(matching(filter))
+      .orderBy(order(SORTS[sortBy]), order(threads.id))
+      .limit(limit)
+      .offset(offset)
+      .all();
+  }
+
+  /** In the order of the ids. */
+  ids(filter: ThreadFilter, limit: number, offset: number): { id: string; revision: number }[] {
+    if (!this.#made) return [];
+    const columns = { id: threads.id, revision: threads.revision };
+    const found = this.#db.select(columns).from(threads).where(matching(filter));
+    return found.orderBy(asc(threads.id)).limit(limit).offset(offset).all();
+  }
+
+  count(filter: ThreadFilter): number {
+    return this.#made ? (this.#db.select({ n: count() }).from(threads).where(matching(filter)).get()?.n ?? 0) : 0;
+  }
+
+  countByStatus(): Record<string, number> {
+    if (!this.#made) return {};
+    const rows = this.#sql.exec<{ status: string; n: number }>(
+      "SELECT status, count(*) n FROM threads GROUP BY status",
+    );
+    return Object.fromEntries(rows.toArray().map(({ status, n }) => [status, n]));
+  }
+
+  /** Bytes that the shard takes. */
+  get size(): number {
+    return this.#sql.databaseSize;
+  }
+
+  /** An object that holds nothing stores nothing: tables come with the first write. */
+  #write(work: () => void): void {
+    this.storage.transactionSync(() => {
+      if (!this.#made) this.#migrate();
+      work();
+    });
+    this.#made = true;
+  }
+
+  #migrate(): void {
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
+    const done = this.#sql.exec("SELECT id FROM _migrations").toArray().length;
+    for (const [i, statements] of MIGRATIONS.entries()) {
+      if (i < done) continue;
+      this.#sql.exec(statements);
+      this.#sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
+    }
+  }
+}
+
+function matching({ ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
+  return and(
+    ids && among(threads.id, ids),
+    status && eq(threads.status, status),
+    contains(threads.metadata, metadata),
+    Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
+  );
+}

@@ -1,0 +1,91 @@
+/** The index of a workspace's threads: its shards, and what versions before it left in D1. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { type IndexRow, indexShard } from "../../src/threads/search/rpc.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { newThread } from "./client.ts";
+
+interface Found {
+  thread_id: string;
+  updated_at: string;
+}
+
+async function search(caller: Caller, body: object): Promise<Found[]> {
+  return (await caller.fetch("/threads/search", { body })).json<Found[]>();
+}
+
+const count = async (caller: Caller, body: object) => (await caller.fetch("/threads/count", { body })).json<number>();
+
+const row = (n: number, more: Partial<IndexRow> = {}): IndexRow => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+  status: n % 2 === 0 ? "idle" : "error",
+  metadata: { n, even: n % 2 === 0 },
+  config: {},
+  values: { n },
+  hasValues: true,
+  interrupts: {},
+  error: null,
+  createdAt: 1_000 + n,
+  updatedAt: 1_000 + n,
+  stateUpdatedAt: 1_000 + n,
+  revision: 1,
+  ...more,
+});
+
+it("merges its shards: order, pages, filters and counts", async () => {
+  const caller = await newCaller();
+  for (let n = 0; n < 30; n += 1) await indexShard(env, caller.workspaceId, n % 3).put(row(n));
+  expect(await count(caller, {})).toBe(10);
+  await indexShard(env, caller.workspaceId, 0).grow(3);
+  expect(await count(caller, {})).toBe(30);
+  expect(await count(caller, { metadata: { even: true } })).toBe(15);
+  const order = (rows: Found[]) => rows.map(({ thread_id }) => Number(thread_id.slice(-12)));
+  const page = { limit: 7, sort_by: "updated_at" };
+  expect(order(await search(caller, page))).toEqual([29, 28, 27, 26, 25, 24, 23]);
+  expect(order(await search(caller, { ...page, offset: 7 }))).toEqual([22, 21, 20, 19, 18, 17, 16]);
+  expect(order(await search(caller, { ...page, sort_order: "asc" }))).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(order(await search(caller, { values: { n: 17 } }))).toEqual([17]);
+  expect(order(await search(caller, { status: "error", limit: 2 }))).toEqual([29, 27]);
+  expect((await caller.fetch("/threads/search", { body: page })).headers.get("x-pagination-next")).toBe("7");
+});
+
+it("keeps the newer of two rows of a thread", async () => {
+  const caller = await newCaller();
+  const shard = indexShard(env, caller.workspaceId, 0);
+  await Promise.all([5, 9, 7].map(async (revision) => shard.put(row(1, { revision, metadata: { revision } }))));
+  expect((await shard.search({ limit: 9, offset: 0, sortBy: "thread_id", sortOrder: "asc" }))[0]?.metadata).toEqual({
+    revision: 9,
+  });
+  await shard.remove(row(1).id, 7);
+  expect(await shard.count({})).toBe(1);
+  await shard.remove(row(1).id, 9);
+  expect(await shard.count({})).toBe(0);
+});
+
+it("takes over the rows that D1 has of the workspace, once", async () => {
+  const caller = await newCaller();
+  const insert = env.DB.prepare(
+    `INSERT INTO threads (workspace_id, id, status, metadata, config, "values", has_values, interrupts, error,
+       created_at, updated_at, state_updated_at, revision) VALUES (?, ?, 'idle', ?, '{}', NULL, 0, '{}', NULL, ?, ?, ?, 1)`,
+  );
+  const rows = Array.from({ length: 250 }, (_, n) => row(n));
+  await env.DB.batch(rows.map(({ id }, n) => insert.bind(caller.workspaceId, id, JSON.stringify({ n }), n, n, n)));
+  expect(await count(caller, {})).toBe(250);
+  expect(await count(caller, { metadata: { n: 249 } })).toBe(1);
+  const made = await newThread(caller);
+  await env.DB.prepare("DELETE FROM threads WHERE workspace_id = ?").bind(caller.workspaceId).run();
+  expect((await search(caller, { limit: 1 }))[0]?.thread_id).toBe(made);
+  expect(await count(caller, {})).toBe(251);
+});
+
+it("stores nothing for a workspace without threads", async () => {
+  const caller = await newCaller();
+  expect(await search(caller, {})).toEqual([]);
+  expect(await count(caller, {})).toBe(0);
+  const stub = env.THREAD_INDEX.getByName(`${caller.workspaceId}:0`);
+  const tables = await runInDurableObject(stub, (_, { storage }) =>
+    storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
+  );
+  expect(tables).toEqual([]);
+});
