@@ -32,9 +32,12 @@ function external(config: unknown): unknown {
   const { callbacks: _callbacks, ...rest } = config as Json;
   return {
     ...rest,
-    configurable: Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith("__"))),
+    configurable: Object.fromEntries(Object.entries(configurable).filter(([key]) => !internal(key))),
   };
 }
+
+/** A nested graph's config inherits the key of the task around it. */
+const internal = (key: string): boolean => key.startsWith("__") || key === "idempotency_key";
 
 /** The checkpoint a RunnableConfig names, or null. */
 export function addressOf(config: unknown): Json | null {

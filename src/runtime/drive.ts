@@ -3,6 +3,7 @@ import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, getConfig, isCommand, type Pregel, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { keysFrom, keyTasks } from "./idempotency-key.ts";
 import { Tap, type TapSink } from "./tap.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
@@ -18,6 +19,8 @@ export interface DriveSink extends TapSink {
 export interface DriveOptions {
   runId: string;
   configurable: Record<string, unknown>;
+  /** Names a checkpoint of the root graph alike at every attempt. See idempotency-key.ts. */
+  origin: (checkpointId: string) => string;
   context?: unknown;
   metadata: Record<string, unknown>;
   tags?: string[];
@@ -77,8 +80,12 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
   const push = ([namespace, mode, payload]: [string[], string, unknown]) => sink.chunk(namespace, mode, payload);
   const config = {
     runId: options.runId,
-    // A stream handed down by a parent is written to at once, where the graph's own one is read with a lag.
-    configurable: { ...options.configurable, __pregel_stream: { modes: new Set(modes), push } },
+    configurable: {
+      ...options.configurable,
+      ...keysFrom(options.origin),
+      // A stream handed down by a parent is written to at once, where the graph's own one is read with a lag.
+      __pregel_stream: { modes: new Set(modes), push },
+    },
     writer: (payload: unknown) => push([writerNamespace(), "custom", payload]),
     callbacks: [new Tap(sink, options.metadata), ...((options.callbacks as []) ?? [])],
     ...defined({
@@ -93,6 +100,7 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
     signal: options.signal,
     streamMode: ["values"] as ["values"],
   };
+  keyTasks(graph);
   const bound = bind(graph, options.checkpointer, options.store);
   const given = isCommand(input) ? input : (input ?? null);
   if (!options.events) {

@@ -99,6 +99,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     {
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
+      origin: (checkpointId) => originOf(execution, checkpointId),
       context,
       metadata,
       tags: config.tags,
@@ -116,6 +117,16 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
     emitter,
   );
   saver.check();
+}
+
+/**
+ * Names a checkpoint by its thread and the run that wrote it: a run writes one checkpoint a step, and an attempt that
+ * repeats the step writes it under another id. A checkpoint of a state update has no run and keeps its id.
+ */
+function originOf({ thread, run, checkpoints }: Execution, checkpointId: string): string {
+  // With the durability "exit", the checkpoints of this run are not stored yet.
+  const { run_id } = checkpoints.get("", checkpointId)?.metadata ?? { run_id: run.id };
+  return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
 }
 
 function input(request: RunRequest, thread: ThreadRecord): unknown {
