@@ -16,8 +16,10 @@ const ALONE = [
 
 export default defineConfig(async () => {
   const worker = cloudflareTest({
+    main: "./test/edge-limits/worker.ts",
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
+      durableObjects: { PROBE: { className: "Probe", useSQLite: true } },
       bindings: {
         ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
         WEIR_ADMIN_KEY: "admin-key-of-the-tests",

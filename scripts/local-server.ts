@@ -52,6 +52,8 @@ export interface ServeOptions {
   inspectorPort?: number;
   /** Flags for V8, separated by spaces. */
   v8Flags?: string;
+  /** Gets what the server prints, in the pieces in which it comes, if the group is its own. */
+  onOutput?: (text: string) => void;
   /**
    * "own": a process group of its own, silent, for tests that kill it whole. "shared": the caller's group and terminal, so
    * that Ctrl-C or a kill of the group reaches the server too.
@@ -88,6 +90,7 @@ export async function serve({
   config = localConfig(),
   inspectorPort = 0,
   v8Flags = "",
+  onOutput = () => {},
   group,
 }: ServeOptions): Promise<LocalServer> {
   const own = group === "own";
@@ -115,8 +118,12 @@ export async function serve({
   const { pid } = child;
   if (pid === undefined) throw new Error("wrangler could not be started.");
   let said = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on("data", (chunk) => (said = (said + chunk).slice(-4_000)));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-4_000);
+      onOutput(text);
+    });
+  }
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM") => {
     try {

@@ -58,6 +58,7 @@ export function toProblem(error: unknown): Problem {
   if (error instanceof HTTPException) return new Problem(error.status, error.message);
   const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
+  if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
   if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
@@ -65,6 +66,18 @@ export function toProblem(error: unknown): Problem {
 
 const TOO_LARGE =
   "What was asked for is larger than 32 MiB, too large for one answer. Read a thread's history or its streams: they come in parts.";
+
+const TOO_BIG_FOR_D1 =
+  "This request stores or searches for more than one record holds: 2,000,000 bytes in all, each text in UTF-8. Send less.";
+
+/**
+ * Whether D1 refused a value or a row because of its size. It has stored nothing then, for statements and batches are atomic.
+ * Drizzle's error has D1's own as its cause.
+ */
+function isRefusedByD1(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.message.includes("D1_ERROR: string or blob too big") || isRefusedByD1(error.cause);
+}
 
 /** Whether an object's answer was longer than the platform carries from one object to another. */
 export function isTooLarge(error: unknown): boolean {

@@ -14,7 +14,7 @@ import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
-/** Bytes of an answer that is kept; a longer one is not, and its request runs again. */
+/** Bytes of an answer that is kept, a third more once sealed, of a row's 2 MB. A longer one is not, and its request runs again. */
 const ANSWER_LIMIT = 1_000_000;
 const KEPT_HEADERS = ["content-type", "location", "content-location"];
 
@@ -73,7 +73,7 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
     return saveAnswer(db, { workspaceId, key, status: 0, headers: null, body: null });
   }
   const text = await c.res.clone().text();
-  if (text.length > ANSWER_LIMIT) return releaseKey(db, workspaceId, key);
+  if (Buffer.byteLength(text) > ANSWER_LIMIT) return releaseKey(db, workspaceId, key);
   const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
   await saveAnswer(db, {
     workspaceId,

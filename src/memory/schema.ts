@@ -12,13 +12,13 @@ const label = v.pipe(
 const namespace = v.pipe(v.array(label), v.maxLength(20));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
-/** A D1 row holds 2 MB, and the item's text is kept beside its value. */
+/** Bytes of JSON. A D1 row holds 2 MB, and the item's text is kept beside its value. */
 const VALUE_LIMIT = 768 * 1024;
 const value = v.pipe(
   JsonObject,
   v.check(
-    (one) => JSON.stringify(one).length <= VALUE_LIMIT,
-    `an item's value holds at most ${VALUE_LIMIT} characters`,
+    (one) => Buffer.byteLength(JSON.stringify(one)) <= VALUE_LIMIT,
+    `an item's value holds at most ${VALUE_LIMIT} bytes of JSON`,
   ),
 );
 

@@ -64,6 +64,18 @@ describe("Idempotency-Key", () => {
     expect(await again.json()).toMatchObject({ key });
   });
 
+  it("keeps no answer that is larger than a row, in bytes", async () => {
+    for (const key of ["a", "b", "c"]) {
+      const item = { namespace: ["large"], key, value: { text: "水".repeat(200_000) } };
+      await caller.fetch("/store/items", { method: "PUT", body: item });
+    }
+    const search = { body: { namespace_prefix: ["large"] }, headers: { "idempotency-key": "large" } };
+    expect((await caller.fetch("/store/items/search", search)).status).toBe(200);
+    const again = await caller.fetch("/store/items/search", search);
+    expect(again.headers.get("idempotency-replayed")).toBeNull();
+    expect((await again.json<{ items: object[] }>()).items).toHaveLength(3);
+  });
+
   it("is forgotten after 24 hours", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     await create("old", { name: "made once" });

@@ -13,6 +13,8 @@ import {
   serve,
   type ServeOptions,
 } from "../../scripts/local-server.ts";
+import type { Crossing } from "./edge-limits/record.ts";
+import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 
 export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -30,6 +32,9 @@ export interface Access {
 export interface TestServer extends Access {
   /** One more workspace with a key. */
   another(): Promise<Access>;
+  /** The limits of Cloudflare's that were crossed since the last call. For a test that crosses one on purpose. */
+  crossings(): Promise<Crossing[]>;
+  /** Throws when a limit was crossed and `crossings` was not called since. */
   stop(): Promise<void>;
 }
 
@@ -40,11 +45,12 @@ async function access(url: string): Promise<Access> {
 
 /**
  * The quick way: wrangler's test harness, in this process, with storage of its own. The Worker's outgoing requests go
- * through this process's `fetch`. `vars` are settings such as OPENAI_API_KEY.
+ * through this process's `fetch`. `vars` are settings such as OPENAI_API_KEY. Cloudflare's limits hold, unless
+ * `configPath` is that of a Worker without them.
  */
 export async function startServer(
   vars: Record<string, string> = {},
-  configPath: string = localConfig(),
+  configPath: string = withEdgeLimits(),
 ): Promise<CountingServer> {
   const secrets = { ...SECRETS, OFFLINE_MODEL_DELAY_MS: "0", ...vars };
   Object.assign(process.env, QUIET);
@@ -57,21 +63,32 @@ export async function startServer(
   const origin = url.origin;
   const { THREAD, DB } = await harness.getWorker<Env>().getEnv();
   const own = await access(origin);
+  const watch = new CrossingsWatch(origin);
   return {
     ...own,
+    crossings: () => watch.take(),
     another: () => access(origin),
     db: DB,
     rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
-    stop: () => harness.close(),
+    async stop() {
+      const found = await watch.take();
+      await harness.close();
+      failOn(found);
+    },
   };
 }
 
-/** The configuration of this Worker with the graphs that only tests deploy (worker.ts). */
+/** The configuration of this Worker within Cloudflare's limits (edge-worker.ts). */
+export function withEdgeLimits(): string {
+  return withMain("test/support/edge-worker.ts", "edge");
+}
+
+/** The same with the graphs that only tests deploy (worker.ts). */
 export function withTestGraphs(): string {
   return withMain("test/support/worker.ts", "graphs");
 }
 
-/** The configuration of this Worker with what only benches need (bench-worker.ts). */
+/** The configuration of this Worker with what only benches need (bench-worker.ts), and without the limits' cost. */
 export function withBenchRoutes(): string {
   return withMain("test/support/bench-worker.ts", "bench");
 }
@@ -81,7 +98,8 @@ export function withCounts(): string {
   return withMain("test/support/counting-worker.ts", "counting");
 }
 
-function withMain(main: string, name: string): string {
+/** The configuration of this Worker with another main module. `name` tells its file from others. */
+export function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
   // A server that runs on it starts anew when it is written.
@@ -124,7 +142,10 @@ export interface KillableServer extends TestServer {
   restart(): Promise<void>;
 }
 
-/** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
+/**
+ * The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. Within
+ * Cloudflare's limits, unless `config` is that of a Worker without them.
+ */
 export async function startKillable(
   vars: Record<string, string> = {},
   more: Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> = {},
@@ -134,7 +155,10 @@ export async function startKillable(
   const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
   migrate(persistTo);
-  const options = { port: await quietPort(), persistTo, envFile, ...more, group: "own" as const };
+  const port = await quietPort();
+  const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
+  const own = { config: withEdgeLimits(), onOutput: watch.onOutput, group: "own" as const };
+  const options = { port, persistTo, envFile, ...own, ...more };
   let server: LocalServer = await serve(options);
   return {
     ...(await access(server.url)),
@@ -143,13 +167,16 @@ export async function startKillable(
       return server.pid;
     },
     persistTo,
+    crossings: () => watch.take(),
     kill: () => server.stop("SIGKILL"),
     async restart() {
       server = await serve(options);
     },
     async stop() {
+      const found = await watch.take();
       await server.stop("SIGKILL");
       rmSync(persistTo, { recursive: true, force: true });
+      failOn(found);
     },
   };
 }

@@ -3,5 +3,5 @@ import "./graphs.ts";
 import "./payment-graph.ts";
 import "./streaming-graphs.ts";
 
-export { default } from "../../src/index.ts";
-export * from "../../src/index.ts";
+export { default } from "./edge-worker.ts";
+export * from "./edge-worker.ts";

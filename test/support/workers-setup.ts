@@ -1,6 +1,9 @@
-/** Before each file of workerd tests: in workerd for sure, and with the tables in place. */
+/** Before each file of workerd tests: in workerd for sure, within Cloudflare's limits, and with the tables in place. */
+import "./edge-limits/install.ts";
 import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { afterAll, afterEach } from "vitest";
+import { failOnCrossings } from "./edge-limits/record.ts";
 
 if (navigator.userAgent !== "Cloudflare-Workers") throw new Error("These tests must run in workerd.");
 
@@ -9,3 +12,7 @@ await applyD1Migrations(env.DB, (env as Env & { TEST_MIGRATIONS: D1Migration[] }
 // Written by hand, so making the migrations anew loses it: `git checkout main -- migrations/0001_store_text.sql`.
 const index = await env.DB.prepare("SELECT 1 FROM sqlite_master WHERE name = 'store_text'").first();
 if (!index) throw new Error("migrations/0001_store_text.sql is missing: take it from main.");
+
+// Also when the code under test caught the error. What goes on after a test's end counts for the next one.
+afterEach(failOnCrossings);
+afterAll(failOnCrossings);

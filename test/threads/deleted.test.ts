@@ -40,4 +40,4 @@ it("a thread that is deleted and made anew at once stays whole", async () => {
   await caller.fetch(path, { method: "DELETE" });
   const found = await (await caller.fetch("/threads/search", { body: { ids: [id] } })).json();
   expect(found).toEqual([]);
-});
+}, 120_000);

@@ -1,0 +1,14 @@
+/** A Durable Object that does what a test tells it to. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { Probe } from "./worker.ts";
+
+/** A new one. */
+export function newProbe(): DurableObjectStub<Probe> {
+  const { PROBE } = env as Env & { PROBE: DurableObjectNamespace<Probe> };
+  return PROBE.getByName(crypto.randomUUID());
+}
+
+/** Does `work` with the storage of a new one. */
+export const inStorage = <T>(work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+  runInDurableObject(newProbe(), (_probe, { storage }) => work(storage));

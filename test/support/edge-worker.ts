@@ -1,0 +1,11 @@
+/** The Worker within Cloudflare's limits, for tests: see docs/limits.md. */
+import "./edge-limits/install.ts";
+import weir, * as product from "../../src/index.ts";
+import { guardHandlers } from "./edge-limits/handlers.ts";
+import { guardObject } from "./edge-limits/objects.ts";
+
+export const Thread = guardObject(product.Thread);
+export const ThreadIndex = guardObject(product.ThreadIndex);
+export const TracePartition = guardObject(product.TracePartition);
+
+export default guardHandlers(weir);
