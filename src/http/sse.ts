@@ -15,26 +15,60 @@ export function sseFrame({ event, data, id }: SseFrame): string {
 /** Milliseconds between heartbeat comments. Clients arm a watchdog on them, so it must stay under 10 s. */
 const HEARTBEAT_MS = 5_000;
 
+const encoder = new TextEncoder();
+const HEARTBEAT = encoder.encode(": heartbeat\n\n");
+
+/** Where the bytes of a streaming answer come from. */
+interface Source {
+  /** The next bytes; undefined at the end. */
+  next(): Promise<Uint8Array | undefined>;
+  /** The client has left before the end. */
+  leave(): Promise<unknown>;
+}
+
 /**
  * A streaming answer made of `frames`, with a heartbeat comment while nothing comes.
- * When the client leaves, `frames.return()` runs, so the producer can let go.
+ * When the client leaves, `frames.return()` runs, so that the producer can stop.
  */
-export function sseResponse(frames: AsyncIterator<string>, headers: Record<string, string> = {}): Response {
-  const encoder = new TextEncoder();
+export function sseResponse(frames: AsyncIterator<string>, headers?: Record<string, string>): Response {
+  const next = async () => {
+    const { done, value } = await frames.next();
+    return done ? undefined : encoder.encode(value);
+  };
+  return answer({ next, leave: async () => frames.return?.() }, headers);
+}
+
+/** The same of bytes that are frames already. They pass unread, in chunks of any size. */
+export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<string, string>): Response {
+  const reader = frames.getReader();
+  return answer({ next: async () => (await reader.read()).value, leave: async () => reader.cancel() }, headers);
+}
+
+function answer({ next, leave }: Source, headers: Record<string, string> = {}): Response {
   let timer: ReturnType<typeof setInterval> | undefined;
+  const between = new FrameEnd();
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      timer = setInterval(() => controller.enqueue(encoder.encode(": heartbeat\n\n")), HEARTBEAT_MS);
+      timer = setInterval(() => between.here && controller.enqueue(HEARTBEAT), HEARTBEAT_MS);
     },
     async pull(controller) {
-      const next = await frames.next();
-      if (!next.done) return controller.enqueue(encoder.encode(next.value));
+      try {
+        const bytes = await next();
+        if (bytes) {
+          between.pass(bytes);
+          return controller.enqueue(bytes);
+        }
+      } catch (error) {
+        clearInterval(timer);
+        // A cut connection, not an end: clients reconnect after the one and take the other for the run's.
+        throw error;
+      }
       clearInterval(timer);
       controller.close();
     },
     async cancel() {
       clearInterval(timer);
-      await frames.return?.();
+      await leave();
     },
   });
   return new Response(body, {
@@ -45,4 +79,17 @@ export function sseResponse(frames: AsyncIterator<string>, headers: Record<strin
       ...headers,
     },
   });
+}
+
+/** Whether the bytes passed so far end with a whole frame: a comment within one would damage it. */
+class FrameEnd {
+  #lineFeeds = 2;
+
+  get here(): boolean {
+    return this.#lineFeeds >= 2;
+  }
+
+  pass(bytes: Uint8Array): void {
+    for (const byte of bytes.subarray(-2)) this.#lineFeeds = byte === 10 ? this.#lineFeeds + 1 : 0;
+  }
 }

@@ -1,14 +1,16 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
-import type { EventMethod, Json, LogEvent } from "../threads/rpc.ts";
+import type { EventMethod, EventText, Json } from "../threads/rpc.ts";
 
+/** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
 export interface ProtocolEvent {
-  type: "event";
   /** Unique in the thread. Ends in the sequence number, so that any id is a place to go on from. */
-  event_id: string;
-  /** Thread-wide, from 1; grows, with gaps. */
-  seq: number;
+  id: string;
   method: string;
-  params: { namespace: string[]; timestamp: number; node?: string; data: unknown };
+  namespace: string[];
+  /** Of a custom event that has one. */
+  name?: string;
+  /** The whole event as JSON. */
+  json: string;
 }
 
 /** Which of the log's methods each channel is made from. `custom:<name>` is made from `custom`. */
@@ -41,13 +43,16 @@ export function methodsOf(channels: string[]): EventMethod[] {
   ];
 }
 
-/** The log's event in the protocol; undefined when the protocol does not show it. */
-export function protocolEvent(event: LogEvent): ProtocolEvent | undefined {
+/** The log's event in the protocol, as JSON; undefined when the protocol does not show it. */
+export function protocolEvent(event: EventText): ProtocolEvent | undefined {
   const { seq, ts, ns, method } = event;
   const shown = FRAMES[method]?.(event);
   if (!shown) return undefined;
-  const params = { namespace: ns, timestamp: ts, ...(shown.node !== undefined && { node: shown.node }) };
-  return { type: "event", event_id: eventId(event), seq, method, params: { ...params, data: shown.data } };
+  const id = shown.event === undefined ? String(seq) : eventId(event, shown.event);
+  const node = shown.node === undefined ? "" : `,"node":${JSON.stringify(shown.node)}`;
+  const params = `{"namespace":${JSON.stringify(ns)},"timestamp":${ts}${node},"data":${shown.data}}`;
+  const json = `{"type":"event","event_id":"${id}","seq":${seq},"method":"${method}","params":${params}}`;
+  return { id, method, namespace: ns, name: shown.name, json };
 }
 
 /**
@@ -60,63 +65,81 @@ export function seqOfEventId(id: string): number | undefined {
 }
 
 /** By `synth:<run id>:` the clients tell one run's end from another's in a replay. */
-function eventId({ method, ns, run, seq, data }: LogEvent): string {
-  if (method !== "lifecycle" || ns.length > 0) return String(seq);
-  return `synth:${run}:lc||${(data as { event: string }).event}|${seq}`;
+function eventId({ ns, run, seq }: EventText, event: string): string {
+  return ns.length > 0 ? String(seq) : `synth:${run}:lc||${event}|${seq}`;
 }
 
-type Shown = { data: unknown; node?: string };
+interface Shown {
+  /** JSON. */
+  data: string;
+  node?: string;
+  /** Of a lifecycle event: what happened. */
+  event?: string;
+  /** Of a custom event. */
+  name?: string;
+}
 
-const as = ({ data, node }: LogEvent): Shown => ({ data, node });
+const as = (event: EventText): Shown => ({ data: event.text(), node: event.node });
+const json = (event: EventText): unknown => JSON.parse(event.text());
 
-const FRAMES: Partial<Record<EventMethod, (event: LogEvent) => Shown | undefined>> = {
+const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefined>> = {
   messages: as,
   checkpoints: as,
   tasks: as,
   "input.requested": as,
   "input.answered": as,
-  lifecycle,
-  values: ({ data }) => (raisesInterrupt(data) ? undefined : { data }),
-  updates,
-  custom: ({ data }) => ({ data: isNamed(data) ? data : { payload: data } }),
-  tools: ({ data }) => tool(data as Json),
+  lifecycle: (event) => lifecycle(json(event) as Json),
+  values,
+  updates: (event) => updates(json(event)),
+  custom: (event) => custom(json(event)),
+  tools: (event) => tool(json(event) as Json),
 };
 
 /** A run that a crash made start again has begun only once, for those who watch it. */
-function lifecycle({ data }: LogEvent): Shown | undefined {
-  const { attempt = 1, ...shown } = data as Json & { attempt?: number };
-  return attempt > 1 ? undefined : { data: shown };
+function lifecycle({ attempt = 1, ...shown }: Json & { attempt?: number }): Shown | undefined {
+  return attempt > 1 ? undefined : { data: JSON.stringify(shown), event: String(shown.event) };
 }
 
-/** Interrupts are told by `input.requested`. */
+/** A state of megabytes is parsed only when it may be an interrupt, which `input.requested` shows. */
+function values(event: EventText): Shown | undefined {
+  const data = event.text();
+  return data.includes('"__interrupt__"') && raisesInterrupt(JSON.parse(data)) ? undefined : { data };
+}
+
 function raisesInterrupt(data: unknown): boolean {
   return typeof data === "object" && data !== null && "__interrupt__" in data;
 }
 
-function updates({ data }: LogEvent): Shown | undefined {
+function updates(data: unknown): Shown | undefined {
   if (raisesInterrupt(data)) return undefined;
   const [node, values] = Object.entries((data ?? {}) as Json)[0] ?? [];
-  if (node === undefined) return { data: { values: {} } };
-  return { node, data: { node, values: typeof values === "object" ? (values ?? {}) : { value: values } } };
+  if (node === undefined) return { data: JSON.stringify({ values: {} }) };
+  const shown = typeof values === "object" ? (values ?? {}) : { value: values };
+  return { node, data: JSON.stringify({ node, values: shown }) };
 }
 
-function isNamed(data: unknown): boolean {
-  return typeof data === "object" && data !== null && "payload" in data && typeof (data as Json).name === "string";
+function custom(data: unknown): Shown {
+  const named = typeof data === "object" && data !== null && "payload" in data ? (data as Json).name : undefined;
+  if (typeof named === "string") return { data: JSON.stringify(data), name: named };
+  return { data: JSON.stringify({ payload: data }) };
 }
 
-function tool({ event, toolCallId, name, input, data, output, error }: Json): Shown | undefined {
+function tool(given: Json): Shown | undefined {
+  const shown = toolEvent(given);
+  return shown && { data: JSON.stringify(shown) };
+}
+
+function toolEvent({ event, toolCallId, name, input, data, output, error }: Json): Json | undefined {
   const call = { tool_call_id: typeof toolCallId === "string" ? toolCallId : "" };
   switch (event) {
     case "on_tool_start":
-      return {
-        data: { event: "tool-started", ...call, tool_name: typeof name === "string" ? name : "unknown", input },
-      };
+      return { event: "tool-started", ...call, tool_name: typeof name === "string" ? name : "unknown", input };
     case "on_tool_event":
-      return { data: { event: "tool-output-delta", ...call, delta: asText(data) } };
+      return { event: "tool-output-delta", ...call, delta: asText(data) };
     case "on_tool_end":
-      return { data: { event: "tool-finished", ...call, output } };
+      return { event: "tool-finished", ...call, output };
     case "on_tool_error":
-      return { data: { event: "tool-error", ...call, message: asText((error as Json | undefined)?.message) } };
+      return { event: "tool-error", ...call, message: asText((error as Json | undefined)?.message) };
     default:
       return undefined;
   }

@@ -8,7 +8,7 @@ export function matcher({ channels, namespaces, depth }: Filter): (event: Protoc
   const prefixes = namespaces ?? [];
   return (event) => {
     if (!wantsChannel(wanted, event)) return false;
-    const { namespace } = event.params;
+    const { namespace } = event;
     // Without namespaces everything is wanted, however deep.
     if (prefixes.length === 0) return true;
     return prefixes.some(
@@ -17,12 +17,10 @@ export function matcher({ channels, namespaces, depth }: Filter): (event: Protoc
   };
 }
 
-function wantsChannel(wanted: Set<string>, { method, params }: ProtocolEvent): boolean {
+function wantsChannel(wanted: Set<string>, { method, name }: ProtocolEvent): boolean {
   if (wanted.has(method)) return true;
   if (method.startsWith("input.")) return wanted.has("input");
-  if (method !== "custom") return false;
-  const { name } = params.data as { name?: unknown };
-  return typeof name === "string" && wanted.has(`custom:${name}`);
+  return name !== undefined && wanted.has(`custom:${name}`);
 }
 
 /** A segment without a task id (`research`) stands for every task of that node (`research:<id>`). */

@@ -9,6 +9,7 @@ import { configurableOf } from "../threads/request.ts";
 import { threadObject } from "../threads/rpc.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
+import { streamingStub } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
 import { eventStream } from "./stream.ts";
@@ -76,5 +77,6 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
 }
 
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
-  return eventStream(threadOf(c, threadId), filter, c.req.header("last-event-id"));
+  const thread = streamingStub(c.env, c.get("principal").workspaceId, threadId);
+  return eventStream(thread, filter, c.req.header("last-event-id"));
 }

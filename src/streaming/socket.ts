@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
-import { idsIn, type Json, readLines } from "../threads/rpc.ts";
+import { type Framing, idsIn, type Json, textLines } from "../threads/rpc.ts";
 import { Thread } from "../threads/thread.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { carryOut } from "./commands.ts";
@@ -14,7 +14,7 @@ import { CommandError } from "./errors.ts";
 import { knownChannel, methodsOf, protocolEvent } from "./events.ts";
 import { matcher } from "./filter.ts";
 import { Command, Filter, Unsubscribe } from "./schema.ts";
-import { startOf } from "./stream.ts";
+import { protocolFraming, startOf } from "./stream.ts";
 
 /** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
 export const CALLER_HEADER = "x-weir-caller";
@@ -54,6 +54,10 @@ export class StreamingThread extends Thread {
     this.ctx.acceptWebSocket(server);
     server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
+  }
+
+  async streamEvents(filter: Filter, after: number): Promise<ReadableStream<Uint8Array>> {
+    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter));
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -111,13 +115,12 @@ export class StreamingThread extends Thread {
   async #pump(socket: WebSocket): Promise<void> {
     void this.#stop(socket);
     const { subscriptions } = attachment(socket);
-    if (subscriptions.length === 0 || socket.readyState !== WebSocket.OPEN) return;
+    if (subscriptions.length === 0 || !isOpen(socket)) return;
     const pump: Pump = {};
     this.#pumps.set(socket, pump);
     const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
     const after = Math.min(...subscriptions.map((one) => one.after));
-    pump.reader = (await this.follow({ after, methods })).getReader();
-    if (this.#pumps.get(socket) !== pump) return pump.reader.cancel();
+    pump.reader = this.read({ after, methods }, socketFraming(subscriptions)).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(
@@ -129,17 +132,15 @@ export class StreamingThread extends Thread {
 
   /** Sends until the log ends (true), or another pump has taken over (false). */
   async #forward(socket: WebSocket, pump: Pump, subscriptions: Subscription[]): Promise<boolean> {
-    const matching = subscriptions.map((one) => ({ one, matches: matcher(one.filter) }));
-    const lines = readLines();
+    const lines = textLines();
     for (;;) {
       const { done = true, value } = (await pump.reader?.read()) ?? {};
       if (this.#pumps.get(socket) !== pump) return false;
       if (done) return true;
-      for (const logged of lines(value as Uint8Array)) {
-        const event = protocolEvent(logged);
-        const behind = matching.filter(({ one }) => one.after < logged.seq);
-        for (const { one } of behind) one.after = logged.seq;
-        if (event && behind.some(({ matches }) => matches(event))) send(socket, event);
+      for (const line of lines(value as Uint8Array)) {
+        const [seq, wanting, event] = framed(line);
+        if (wanting.some((i) => (subscriptions[i]?.after ?? seq) < seq) && isOpen(socket)) socket.send(event);
+        for (const one of subscriptions) one.after = Math.max(one.after, seq);
       }
       // Subscriptions that came since are not this pump's; how far its own have come is.
       const own = new Map(subscriptions.map((one) => [one.id, one]));
@@ -155,6 +156,21 @@ export class StreamingThread extends Thread {
     this.#pumps.delete(socket);
     await pump?.reader?.cancel();
   }
+}
+
+/** A line an event: its sequence number, the places of the subscriptions that want it, and the event. */
+function socketFraming(subscriptions: Subscription[]): Framing {
+  const matchers = subscriptions.map(({ filter }) => matcher(filter));
+  return (event) => {
+    const shown = protocolEvent(event);
+    const wanting = shown ? matchers.flatMap((matches, i) => (matches(shown) ? [i] : [])) : [];
+    return shown && wanting.length > 0 ? `${event.seq} ${wanting.join()} ${shown.json}\n` : "";
+  };
+}
+
+function framed(line: string): [seq: number, wanting: number[], event: string] {
+  const [, seq = "0", wanting = "", event = ""] = /^(\d+) ([\d,]+) ([^]*)$/.exec(line) ?? [];
+  return [Number(seq), wanting.split(",").map(Number), event];
 }
 
 /** The command in a frame, or what is wrong with it. */
@@ -181,6 +197,8 @@ function attach(socket: WebSocket, subscriptions: Subscription[]): void {
   }
 }
 
+const isOpen = (socket: WebSocket): boolean => socket.readyState === WebSocket.OPEN;
+
 function send(socket: WebSocket, message: object): void {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  if (isOpen(socket)) socket.send(JSON.stringify(message));
 }

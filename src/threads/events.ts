@@ -16,6 +16,25 @@ export interface LogEvent {
   data: unknown;
 }
 
+/** An event as the texts that the log keeps: framings are made from these, so that a state of megabytes is not parsed. */
+export interface EventText extends Omit<LogEvent, "meta" | "data"> {
+  /** JSON. */
+  meta?: string;
+  /** JSON, made when it is asked for. */
+  text(): string;
+}
+
+/** Makes what a reader gets of an event; "" when it shows nothing. */
+export type Framing = (event: EventText) => string;
+
+/** The framing of `readEvents`: a `LogEvent` a line. */
+export const asLine: Framing = (event) => {
+  const { seq, ts, run, method, ns, node, meta } = event;
+  const head = `{"seq":${seq},"ts":${ts},"run":"${run}","method":"${method}","ns":${JSON.stringify(ns)}`;
+  const named = node === undefined ? head : `${head},"node":${JSON.stringify(node)}`;
+  return `${named}${meta === undefined ? "" : `,"meta":${meta}`},"data":${event.text()}}\n`;
+};
+
 /**
  * - `metadata`: a run began, or began again after a crash: `{run_id, attempt}`.
  * - `lifecycle`: `{event: started|running|completed|failed|interrupted, graph_name, error?}`. At the root each run has
@@ -61,6 +80,12 @@ export interface TailQuery {
 
 /** Takes a tail's bytes as they come and gives the events they complete: one JSON object a line. */
 export function readLines<T = LogEvent>(): (bytes: Uint8Array) => T[] {
+  const lines = textLines();
+  return (bytes) => lines(bytes).map((line) => JSON.parse(line) as T);
+}
+
+/** Takes bytes as they come and gives the lines they complete. */
+export function textLines(): (bytes: Uint8Array) => string[] {
   const decoder = new TextDecoder();
   // The line that has begun, in the pieces it came in: a state of megabytes must not be searched again with each.
   let rest: string[] = [];
@@ -72,7 +97,7 @@ export function readLines<T = LogEvent>(): (bytes: Uint8Array) => T[] {
     }
     const lines = `${rest.join("")}${text}`.split("\n");
     rest = [lines.pop() ?? ""];
-    return lines.map((line) => JSON.parse(line) as T);
+    return lines;
   };
 }
 

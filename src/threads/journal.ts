@@ -58,14 +58,12 @@ export class Journal {
 
   /** Adds an event; it becomes visible with the next flush. Returns its sequence number. */
   append({ runId, method, namespace, node, data, refs, meta }: NewEvent): number {
-    const seq = this.seq + 1;
-    let head = `{"seq":${seq},"ts":${Date.now()},"run":"${runId}","method":"${method}","ns":${JSON.stringify(namespace)}`;
-    if (node !== undefined) head += `,"node":${JSON.stringify(node)}`;
-    this.#segments.event(seq, head, data, { refs, meta });
-    this.seq = seq;
-    this.recent.add({ seq, run: runId, method, head, meta, data, refs });
+    const event = { seq: this.seq + 1, ts: Date.now(), run: runId, method, ns: namespace, node, meta, data, refs };
+    this.#segments.event(event);
+    this.seq = event.seq;
+    this.recent.add(event);
     this.#plan();
-    return seq;
+    return event.seq;
   }
 
   /** Adds a chunk of list items (each JSON), to be kept with the next flush. */

@@ -1,23 +1,17 @@
 /** The latest events of the log in memory: readers that follow need no statement, and share one text of an event. */
-import type { EventMethod } from "./events.ts";
+import type { EventText } from "./events.ts";
 
-export interface RecentEvent {
-  seq: number;
-  run: string;
-  method: EventMethod;
-  /** What stands before `meta` and `data` in its line: an open JSON object. */
-  head: string;
-  /** JSON. */
-  meta?: string;
+/** An event as it was appended. */
+export interface RecentEvent extends Omit<EventText, "text"> {
   /** JSON. */
   data: string;
   /** `data` refers to what is kept elsewhere. */
   refs?: boolean;
-  /** The line that readers get, once one has asked for it. */
-  line?: string;
+  /** `data` with what it refers to put back in, once a reader has asked for it. */
+  whole?: string;
 }
 
-/** Characters of data and lines that one thread keeps. A reader further back reads the tables. */
+/** Characters that one thread keeps. A reader further back reads the tables. */
 const LIMIT = 2_000_000;
 /** What all threads of this isolate keep together: its 128 MB are shared. Past it, each keeps its latest few. */
 const LIMIT_OF_ALL = 16_000_000;
@@ -35,7 +29,7 @@ export class Recent {
   /** Takes the next event of the log: sequence numbers come without gaps. */
   add(event: RecentEvent): void {
     this.#events.push(event);
-    this.#grow(event.head.length + event.data.length);
+    this.#grow(sizeOf(event));
   }
 
   /** The next events after `seq`, up to `last`; undefined when they are no longer all here. */
@@ -46,13 +40,14 @@ export class Recent {
     return this.#events.slice(from, Math.min(from + AT_ONCE, last + 1 - first));
   }
 
-  /** The event's line; `made` makes it the first time. */
-  line(event: RecentEvent, made: () => string): string {
-    if (event.line !== undefined) return event.line;
-    event.line = made();
+  /** The event with its whole data; `expand` puts in what the data refers to, the first time. */
+  text(event: RecentEvent, expand: (data: string) => string): string {
+    if (!event.refs) return event.data;
+    if (event.whole !== undefined) return event.whole;
+    event.whole = expand(event.data);
     // An event that has left since is not counted any more.
-    if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.line.length);
-    return event.line;
+    if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.whole.length);
+    return event.whole;
   }
 
   /** Forgets the events after `seq`: their commit failed. */
@@ -87,6 +82,7 @@ export class Recent {
   }
 }
 
-function sizeOf({ head, data, line = "" }: RecentEvent): number {
-  return head.length + data.length + line.length;
+/** About how many characters an event holds in memory. */
+function sizeOf({ data, meta = "", whole = "" }: RecentEvent): number {
+  return 200 + data.length + meta.length + whole.length;
 }

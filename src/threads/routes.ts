@@ -4,6 +4,7 @@ import { jsonArray } from "../http/array.ts";
 import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
+import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { found, threadOf } from "./access.ts";
@@ -12,7 +13,6 @@ import { type Json, readStates, type ThreadState } from "./rpc.ts";
 import * as schema from "./schema.ts";
 import { search } from "./search.ts";
 import { countThreads } from "./store.ts";
-import { threadEvents } from "./thread-stream.ts";
 
 const doc = documented("Threads");
 
@@ -164,7 +164,9 @@ export const threads = new Hono<App>()
     async (c) => {
       const { stream_modes, stream_mode } = c.req.valid("query");
       const thread = threadOf(c, c.req.valid("param").thread_id);
-      return threadEvents(thread, stream_modes ?? stream_mode ?? ["run_modes"], c.req.header("last-event-id"));
+      const seen = c.req.header("last-event-id");
+      const after = seen === undefined ? undefined : Math.max(Number(seen) || 0, 0);
+      return sseBytes(await thread.streamThread(stream_modes ?? stream_mode ?? ["run_modes"], after));
     },
   )
   .get(

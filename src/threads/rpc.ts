@@ -2,8 +2,8 @@
 import type { WireCommand } from "../runtime/drive.ts";
 import { readLines, type TailQuery } from "./events.ts";
 
-export type { EventMethod, LogEvent, TailQuery } from "./events.ts";
-export { readEvents, readLines } from "./events.ts";
+export type { EventMethod, EventText, Framing, LogEvent, TailQuery } from "./events.ts";
+export { readEvents, readLines, textLines } from "./events.ts";
 
 export type Json = Record<string, unknown>;
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
@@ -191,6 +191,20 @@ export interface RunsQuery {
   status?: RunStatus;
 }
 
+/** A run's events as classic SSE frames. */
+export interface RunStream {
+  /** The run's own when absent. */
+  modes?: string[];
+  /** Only these graphs' events: namespaces joined by `|`, the root is `""`. */
+  namespaces?: string[];
+  /** Frames up to this sequence number are left out; from the run's beginning when absent or negative. */
+  seen?: number;
+  /** Without `seen`: events up to this checkpoint are left out. */
+  checkpointId?: string;
+  /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
+  cancelOnDisconnect?: boolean;
+}
+
 /** Open runs by their ids, else by their status. */
 export interface OpenRuns {
   runIds?: string[];
@@ -228,6 +242,15 @@ export interface ThreadRpc {
   launch(request: RunRequest): Promise<{ run: Run; seq: number }>;
   /** `startRun` and `follow` of the run in one call; the run has the request's id. */
   startAndFollow(request: RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<ReadableStream<Uint8Array>>;
+  /** `startRun` and `streamRun` in one call. */
+  startAndStream(request: RunRequest, options: RunStream): Promise<ReadableStream<Uint8Array>>;
+  /** SSE frames of a run, replayed, then live, to its end. 404 when there is no such run. */
+  streamRun(runId: string, options: RunStream): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * SSE frames of all runs, after a sequence number (from now on when absent). Never ends by itself.
+   * `modes`: lifecycle, run_modes, state_update.
+   */
+  streamThread(modes: string[], after?: number): Promise<ReadableStream<Uint8Array>>;
   getRun(runId: string): Promise<Run | undefined>;
   listRuns(query: RunsQuery): Promise<Run[]>;
   /** With `wait` it resolves when the run has ended. 404 when there is no such run, 409 when it has ended. */
@@ -256,9 +279,6 @@ export interface ThreadRpc {
   lastSeq(): Promise<number>;
   /** Of a run: the sequence number of its first event. */
   firstSeq(runId: string): Promise<number | undefined>;
-
-  /** The sequence number of the state that this checkpoint of the run's root graph shows; undefined when it is not the run's. */
-  seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined>;
 
   state(query: StateQuery): Promise<ThreadState | undefined>;
   /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */

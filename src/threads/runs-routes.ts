@@ -1,7 +1,9 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
+import type * as v from "valibot";
 import { documented } from "../http/documented.ts";
 import { originOf } from "../http/origin.ts";
+import { sseBytes } from "../http/sse.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -13,7 +15,6 @@ import { assistantOf, found, threadOf } from "./access.ts";
 import { busyThreads } from "./busy.ts";
 import { configurableOf, runRequest } from "./request.ts";
 import type { Run, RunRequest } from "./rpc.ts";
-import { joinRun, streamRun } from "./run-stream.ts";
 import * as schema from "./run-schema.ts";
 import { ThreadParam } from "./schema.ts";
 import { waitResponse } from "./wait.ts";
@@ -52,6 +53,38 @@ async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisco
   return resultOf(c, threadId, runId, cancelOnDisconnect);
 }
 
+/** Starts a run and streams it. `base` is the path of its thread, empty for a stateless run. */
+async function startedStream(
+  c: C,
+  threadId: string,
+  request: RunRequest,
+  namespaces: string[] | undefined,
+  base: string,
+): Promise<Response> {
+  const cancelOnDisconnect = request.on_disconnect === "cancel";
+  const frames = await threadOf(c, threadId).startAndStream(request, { namespaces, cancelOnDisconnect });
+  const path = `${base}/runs/${request.run_id}`;
+  return sseBytes(frames, { "content-location": path, location: `${path}/stream` });
+}
+
+/** Streams a run that was started before: from after Last-Event-ID, or from its beginning (`-1`, or none). */
+async function joinedStream(
+  c: C,
+  threadId: string,
+  runId: string,
+  options: v.InferOutput<typeof schema.JoinQuery>,
+): Promise<Response> {
+  const frames = await threadOf(c, threadId).streamRun(runId, {
+    modes: options.stream_mode,
+    namespaces: options.namespace,
+    seen: Number(c.req.header("last-event-id") ?? -1) || 0,
+    // What the caller shows already. A real Last-Event-ID takes precedence.
+    checkpointId: options.checkpoint_id,
+    cancelOnDisconnect: options.cancel_on_disconnect,
+  });
+  return sseBytes(frames);
+}
+
 export const threadRuns = new Hono<App>()
   .post(
     "/:thread_id/runs",
@@ -73,7 +106,7 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const request = await requestOf(c, c.req.valid("json"));
-      return streamRun(threadOf(c, thread_id), request, `/threads/${thread_id}`, c.req.valid("query").namespace);
+      return startedStream(c, thread_id, request, c.req.valid("query").namespace, `/threads/${thread_id}`);
     },
   )
   .post(
@@ -124,7 +157,7 @@ export const threadRuns = new Hono<App>()
     query(schema.JoinQuery),
     async (c) => {
       const { thread_id, run_id } = c.req.valid("param");
-      return joinRun(threadOf(c, thread_id), run_id, c.req.header("last-event-id"), c.req.valid("query"));
+      return joinedStream(c, thread_id, run_id, c.req.valid("query"));
     },
   )
   .post(
@@ -152,7 +185,7 @@ export const statelessRuns = new Hono<App>()
     body(schema.RunCreate),
     async (c) => {
       const request = await statelessRequest(c, c.req.valid("json"));
-      return streamRun(threadOf(c, request.run_id), request, "", c.req.valid("query").namespace);
+      return startedStream(c, request.run_id, request, c.req.valid("query").namespace, "");
     },
   )
   .post("/wait", doc("Start a stateless run and wait for its final state"), body(schema.RunCreate), async (c) => {
@@ -189,7 +222,7 @@ export const statelessRuns = new Hono<App>()
     query(schema.JoinQuery),
     async (c) => {
       const { run_id } = c.req.valid("param");
-      return joinRun(threadOf(c, run_id), run_id, c.req.header("last-event-id"), c.req.valid("query"));
+      return joinedStream(c, run_id, run_id, c.req.valid("query"));
     },
   )
   .get(

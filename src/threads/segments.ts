@@ -1,4 +1,5 @@
 /** What the next flush writes of the log: events, and chunks of lists, in rows of bounded size. */
+import type { RecentEvent } from "./recent.ts";
 import type { SegmentRow } from "./tables.ts";
 
 /** Where a chunk of list items lies: its segment row, its place there, how many items and how many characters. */
@@ -28,12 +29,15 @@ export class Segments {
     this.#open = emptySegment(first, n);
   }
 
-  /** Adds the event `seq`; `head` is the beginning of its JSON object. */
-  event(seq: number, head: string, data: string, { refs, meta }: { refs?: boolean; meta?: string }): void {
+  /** Adds an event; sequence numbers come without gaps. */
+  event({ seq, ts, run, method, ns, node, meta, data, refs }: RecentEvent): void {
     this.#makeRoom(seq, data.length);
     const row = this.#open;
-    const marks = `${refs ? ',"refs":true' : ""}${meta === undefined ? "" : `,"meta":${this.#meta(meta)}`}`;
-    const line = `${head}${marks},"data":${data}}`;
+    let line = `{"seq":${seq},"ts":${ts},"run":"${run}","method":"${method}","ns":${JSON.stringify(ns)}`;
+    if (node !== undefined) line += `,"node":${JSON.stringify(node)}`;
+    if (refs) line += ',"refs":true';
+    if (meta !== undefined) line += `,"meta":${this.#meta(meta)}`;
+    line += `,"data":${data}}`;
     row.events.push(line);
     row.last = seq;
     this.#grow(line.length);

@@ -1,17 +1,15 @@
 /** Readers of the log: what is there, in order, and then what comes. */
-import type { EventMethod, TailQuery } from "./events.ts";
+import type { EventMethod, EventText, Framing, TailQuery } from "./events.ts";
 import type { Journal } from "./journal.ts";
-import type { RecentEvent } from "./recent.ts";
 import type { EventsRow, Tables } from "./tables.ts";
+import type { Json } from "./rpc.ts";
 import type { Refs, Values } from "./values.ts";
 
-interface Stored {
-  seq: number;
-  run: string;
+interface Stored extends Omit<EventText, "meta" | "text"> {
   method: EventMethod;
   meta?: number;
   refs?: boolean;
-  data: Record<string, unknown> | null;
+  data: Json | null;
 }
 
 export interface TailSource {
@@ -22,13 +20,18 @@ export interface TailSource {
   settled(runId: string): boolean;
 }
 
-/** Characters that a reader takes at once. A longer line goes out in pieces of this length. */
+/** Characters that a reader takes at once. A longer text goes out in pieces of this length. */
 const AT_ONCE = 256_000;
 /** Rows of the log that are searched before others get their turn. */
 const ROWS_AT_ONCE = 64;
 
-/** The log as lines of JSON. `onLeave` runs when the reader goes before the end. */
-export function tail(source: TailSource, query: TailQuery, onLeave: () => void): ReadableStream<Uint8Array> {
+/** The log as bytes in a framing. `onLeave` runs when the reader goes before the end. */
+export function tail(
+  source: TailSource,
+  query: TailQuery,
+  framing: Framing,
+  onLeave: () => void,
+): ReadableStream<Uint8Array> {
   const { journal } = source;
   const encoder = new TextEncoder();
   let cursor = query.after;
@@ -54,7 +57,7 @@ export function tail(source: TailSource, query: TailQuery, onLeave: () => void):
         if (journal.ended) return leave(controller);
         // Asked before reading: what was written before it was settled is then surely read.
         const over = ended();
-        const next = read(source, cursor, query);
+        const next = read(source, cursor, query, framing);
         cursor = next.last;
         text = next.text;
         if (left) return;
@@ -82,59 +85,47 @@ function cutOf(text: string): number {
   return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
 }
 
-/** The next events after `cursor` that the query asks for, as lines, and how far they reach. */
-function read(source: TailSource, cursor: number, query: TailQuery): { text: string; last: number } {
+/** The next events after `cursor` that the query asks for, framed, and how far they reach. */
+function read(source: TailSource, cursor: number, query: TailQuery, framing: Framing): { text: string; last: number } {
+  const { tables, values } = source;
   const { visible, recent } = source.journal;
-  const wanted = ({ run, method }: Pick<Stored, "run" | "method">) =>
-    (query.runId === undefined || run === query.runId) && (query.methods?.includes(method) ?? true);
-  const lines: string[] = [];
-  let size = 0;
+  let text = "";
   let last = cursor;
   /** Takes one event; false when it is enough. */
-  const take = (event: Pick<Stored, "seq" | "run" | "method">, line: () => string): boolean => {
+  const take = (event: Pick<EventText, "seq" | "run" | "method">, whole: () => EventText): boolean => {
     if (event.seq > last && event.seq <= visible) {
       last = event.seq;
-      if (wanted(event)) {
-        const made = line();
-        lines.push(made);
-        size += made.length;
-      }
+      const wanted = query.runId === undefined || event.run === query.runId;
+      if (wanted && (query.methods?.includes(event.method) ?? true)) text += framing(whole());
     }
-    return size < AT_ONCE;
+    return text.length < AT_ONCE;
   };
-  const text = () => (lines.length === 0 ? "" : `${lines.join("\n")}\n`);
-
+  const expand = (data: string) => expanded(JSON.parse(data) as Json, values);
   const latest = recent.after(cursor, visible);
   if (latest) {
-    const { values } = source;
-    latest.every((event) => take(event, () => recent.line(event, () => lineOf(event, values))));
-    return { text: text(), last };
+    latest.every((event) => take(event, () => ({ ...event, text: () => recent.text(event, expand) })));
+    return { text, last };
   }
   let rows = 0;
-  for (const row of source.tables.eventsAfter(cursor)) {
+  for (const row of tables.eventsAfter(cursor)) {
     const events = JSON.parse(row.events) as Stored[];
-    if (!events.every((event) => take(event, () => storedLine(event, row, source.values)))) break;
+    if (!events.every((event) => take(event, () => storedText(event, row, values)))) break;
     last = Math.min(row.last_seq, visible);
     if ((rows += 1) >= ROWS_AT_ONCE) break;
   }
-  return { text: text(), last };
+  return { text, last };
 }
 
-function lineOf({ head, meta, data, refs }: RecentEvent, values: Values): string {
-  return line(head, meta, refs ? whole(JSON.parse(data) as Record<string, unknown>, values) : data);
-}
-
-function storedLine({ meta, data, refs, ...rest }: Stored, row: EventsRow, values: Values): string {
-  const metadata = meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]);
-  return line(JSON.stringify(rest).slice(0, -1), metadata, refs ? whole(data ?? {}, values) : JSON.stringify(data));
-}
-
-function line(head: string, meta: string | undefined, data: string): string {
-  return `${head}${meta === undefined ? "" : `,"meta":${meta}`},"data":${data}}`;
+function storedText({ meta, data, refs, ...event }: Stored, row: EventsRow, values: Values): EventText {
+  return {
+    ...event,
+    meta: meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]),
+    text: () => (refs ? expanded(data ?? {}, values) : JSON.stringify(data)),
+  };
 }
 
 /** The event's data with what it refers to put back in, as JSON. */
-function whole(data: Record<string, unknown>, values: Values): string {
+function expanded(data: Json, values: Values): string {
   if (typeof data.$b === "string") return values.readBlob(data.$b);
   if ("$x" in data) return values.flat(data.$x as Refs[string]);
   const state = values.flatAll(data.$v as Refs);

@@ -1,47 +1,39 @@
 /** `GET /threads/{id}/stream`: the events of all runs of a thread, as they come, in the classic framing. */
-import { sseFrame, sseResponse } from "../http/sse.ts";
+import { sseFrame } from "../http/sse.ts";
 import { ClassicFramer } from "./classic.ts";
-import { readEvents, type LogEvent, type ThreadRpc } from "./rpc.ts";
+import type { EventText, Framing } from "./events.ts";
+import type { StoredRun } from "./runs.ts";
 
 const ENDS = new Set(["completed", "failed", "interrupted"]);
 
-/** `modes`: lifecycle, run_modes (each run's own stream modes), state_update. Never ends by itself. */
-export async function threadEvents(thread: ThreadRpc, modes: string[], lastEventId?: string): Promise<Response> {
-  const after = lastEventId === undefined ? await thread.lastSeq() : Math.max(Number(lastEventId) || 0, 0);
-  const events = readEvents(await thread.follow({ after }));
-  return sseResponse(frames(thread, events, new Set(modes)));
-}
-
-async function* frames(
-  thread: ThreadRpc,
-  events: AsyncGenerator<LogEvent>,
-  modes: Set<string>,
-): AsyncGenerator<string> {
+/** `modes`: lifecycle, run_modes (each run's own stream modes), state_update. */
+export function threadFraming(modes: string[], runOf: (runId: string) => StoredRun | undefined): Framing {
+  const wanted = new Set(modes);
   const framers = new Map<string, ClassicFramer>();
-  for await (const event of events) {
+  const ofRun = (event: EventText): string => {
+    let framer = framers.get(event.run);
+    if (!framer) framers.set(event.run, (framer = framerOf(runOf(event.run))));
+    return framer.frames(event);
+  };
+  return (event) => {
     const id = String(event.seq);
-    if (modes.has("run_modes")) {
-      let framer = framers.get(event.run);
-      if (!framer) framers.set(event.run, (framer = await framerOf(thread, event.run)));
-      for (const frame of framer.frames(event)) yield sseFrame({ ...frame, id });
-    }
-    if (modes.has("state_update") && event.method === "values" && event.ns.length === 0) {
-      yield sseFrame({ event: "state_update", data: JSON.stringify(event.data), id });
-    }
-    const status = event.method === "lifecycle" && event.ns.length === 0 ? (event.data as { event: string }).event : "";
-    if (modes.has("lifecycle") && status)
-      yield sseFrame({ event: "lifecycle", data: JSON.stringify({ run_id: event.run, event: status }), id });
-    if (!ENDS.has(status)) continue;
+    const isRoot = event.ns.length === 0;
+    let frames = wanted.has("run_modes") ? ofRun(event) : "";
+    if (wanted.has("state_update") && event.method === "values" && isRoot)
+      frames += sseFrame({ event: "state_update", data: event.text(), id });
+    if (event.method !== "lifecycle" || !isRoot) return frames;
+    const { event: status } = JSON.parse(event.text()) as { event: string };
+    if (wanted.has("lifecycle"))
+      frames += sseFrame({ event: "lifecycle", data: JSON.stringify({ run_id: event.run, event: status }), id });
+    if (!ENDS.has(status)) return frames;
     framers.delete(event.run);
-    yield sseFrame({ event: "metadata", data: JSON.stringify({ status: "run_done", run_id: event.run }), id });
-  }
+    return (
+      frames + sseFrame({ event: "metadata", data: JSON.stringify({ status: "run_done", run_id: event.run }), id })
+    );
+  };
 }
 
-async function framerOf(thread: ThreadRpc, runId: string): Promise<ClassicFramer> {
-  const kwargs = (await thread.getRun(runId))?.kwargs as { stream_mode?: string[]; subgraphs?: boolean } | undefined;
-  return new ClassicFramer({
-    modes: kwargs?.stream_mode ?? ["values"],
-    subgraphs: kwargs?.subgraphs ?? false,
-    after: 0,
-  });
+function framerOf(run: StoredRun | undefined): ClassicFramer {
+  const { stream_mode: modes = ["values"], stream_subgraphs: subgraphs = false } = run?.request ?? {};
+  return new ClassicFramer({ modes, subgraphs });
 }

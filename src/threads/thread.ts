@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import { copyRows, pasteRows, type Rows } from "./copy.ts";
+import { asLine, type Framing } from "./events.ts";
 import { lineStream } from "./lines.ts";
 import { deliver } from "./outbox.ts";
 import { ThreadParts } from "./parts.ts";
@@ -10,12 +11,13 @@ import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from 
 import type * as rpc from "./rpc.ts";
 import { threadObject } from "./rpc.ts";
 import { Runner } from "./runner.ts";
-import { shownRun, storedRun } from "./runs.ts";
+import { runStream } from "./run-stream.ts";
+import { shownRun, type StoredRun, storedRun } from "./runs.ts";
 import { applyUpdates, historyOf, stateOf } from "./state.ts";
 import { storageFigures } from "./figures.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
 import { tail } from "./tail.ts";
-import { seqOfCheckpoint } from "./told.ts";
+import { threadFraming } from "./thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks.ts";
 
@@ -123,7 +125,24 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async startAndFollow(request: rpc.RunRequest, query: Omit<rpc.TailQuery, "after" | "runId">) {
     const run = this.#runner.create(request);
     const after = (run.outcome.first_seq ?? this.#parts.journal.seq + 1) - 1;
-    return this.#tail({ ...query, after, runId: run.id });
+    return this.read({ ...query, after, runId: run.id });
+  }
+
+  async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
+    return this.#streamOf(this.#runner.create(request), options);
+  }
+
+  async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {
+    const run = this.#parts.run(runId);
+    if (!run) throw remoteProblem(404, "Run not found.");
+    return this.#streamOf(run, options);
+  }
+
+  async streamThread(modes: string[], after = this.#parts.journal.visible): Promise<ReadableStream<Uint8Array>> {
+    return this.read(
+      { after },
+      threadFraming(modes, (runId) => this.#parts.run(runId)),
+    );
   }
 
   async getRun(runId: string): Promise<rpc.Run | undefined> {
@@ -199,7 +218,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async follow(query: rpc.TailQuery): Promise<ReadableStream<Uint8Array>> {
     if (query.runId !== undefined && !this.#parts.run(query.runId)) throw remoteProblem(404, "Run not found.");
-    return this.#tail(query);
+    return this.read(query);
   }
 
   async lastSeq(): Promise<number> {
@@ -208,11 +227,6 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async firstSeq(runId: string): Promise<number | undefined> {
     return this.#parts.run(runId)?.outcome.first_seq;
-  }
-
-  async seqOfCheckpoint(runId: string, checkpointId: string): Promise<number | undefined> {
-    const run = this.#parts.run(runId);
-    return run && seqOfCheckpoint(this.#parts.tables, run.outcome.first_seq ?? 1, checkpointId);
   }
 
   async state(query: rpc.StateQuery): Promise<rpc.ThreadState | undefined> {
@@ -242,13 +256,21 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#parts.tables.rowsWritten;
   }
 
-  #tail(query: rpc.TailQuery): ReadableStream<Uint8Array> {
+  /** The log's events as bytes in a framing: replayed, then live. */
+  protected read(query: rpc.TailQuery, framing: Framing = asLine): ReadableStream<Uint8Array> {
     const { tables, journal, values } = this.#parts;
     const runner = this.#runner;
     const source = { tables, journal, values, settled: (runId: string) => runner.settled(runId) };
-    return tail(source, query, () => {
+    return tail(source, query, framing, () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
     });
+  }
+
+  #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
+    const { tables, journal } = this.#parts;
+    // What this call has appended is not visible yet.
+    const { query, framing } = runStream(tables, run, journal.seq, options);
+    return this.read(query, framing);
   }
 
   /** As JSON; the state is long, so it is not read to be written again. */
