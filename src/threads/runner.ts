@@ -78,7 +78,8 @@ export class Runner {
     const run = journal.commit(() => {
       const made = starts ? this.#begin(given, record) : given;
       journal.due(() => {
-        this.parts.writeRecord(record);
+        // Of an existing thread only the time of its last change is new, which the run's end writes.
+        if (record.metadata !== this.parts.record?.metadata) this.parts.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.parts, request);
@@ -189,7 +190,8 @@ export class Runner {
   #threadFor(request: RunRequest): ThreadRecord {
     const record = this.parts.record ?? this.#newThread(request);
     const { graph_id, assistant_id } = request;
-    const metadata = withinMetadata({ ...record.metadata, graph_id, assistant_id });
+    const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
+    const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
     return { ...record, updated: Date.now(), metadata };
   }
 
