@@ -1,10 +1,11 @@
 import * as v from "valibot";
+import { maxBytes, METADATA_BYTES, PAYLOAD_BYTES, byteLength } from "../http/bytes.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { Flag, optional, paging, Uuid } from "../http/fields.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const name = v.pipe(v.string(), v.maxLength(1000));
-const description = v.pipe(v.string(), v.maxLength(10_000));
+const description = v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"));
 
 const Config = v.pipe(
   v.looseObject({
@@ -15,25 +16,40 @@ const Config = v.pipe(
   v.metadata({ description: "LangGraph run configuration" }),
 );
 
-export const CreateAssistant = v.object({
-  graph_id: graphId,
-  assistant_id: optional(Uuid),
+const configuration = {
   config: optional(Config),
   context: optional(JsonObject),
-  metadata: optional(JsonObject),
-  if_exists: optional(v.picklist(["raise", "do_nothing"])),
-  name: optional(name),
-  description: optional(description),
-});
+  metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
+};
 
-export const UpdateAssistant = v.object({
-  graph_id: optional(graphId),
-  config: optional(Config),
-  context: optional(JsonObject),
-  metadata: optional(JsonObject),
-  name: optional(name),
-  description: v.optional(v.nullable(description)),
-});
+/** Both lie in one row of D1, beside the metadata. */
+const fits = <T extends { config?: object; context?: object }>() =>
+  v.check<T, string>(
+    ({ config = {}, context = {} }) => byteLength(config) + byteLength(context) <= PAYLOAD_BYTES,
+    `config and context together must be at most ${PAYLOAD_BYTES} bytes as JSON`,
+  );
+
+export const CreateAssistant = v.pipe(
+  v.object({
+    graph_id: graphId,
+    assistant_id: optional(Uuid),
+    ...configuration,
+    if_exists: optional(v.picklist(["raise", "do_nothing"])),
+    name: optional(name),
+    description: optional(description),
+  }),
+  fits(),
+);
+
+export const UpdateAssistant = v.pipe(
+  v.object({
+    graph_id: optional(graphId),
+    ...configuration,
+    name: optional(name),
+    description: v.optional(v.nullable(description)),
+  }),
+  fits(),
+);
 
 const filter = { metadata: optional(JsonFilter), graph_id: optional(graphId), name: optional(name) };
 

@@ -3,6 +3,7 @@ import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
+import { METADATA_BYTES, withinBytes } from "../http/bytes.ts";
 import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
@@ -120,7 +121,9 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
     description: description === undefined ? row.description : description,
     config: configured ? (config ?? {}) : row.config,
     context: configured ? (context ?? {}) : row.context,
-    metadata: { ...row.metadata, ...metadata },
+    metadata: metadata
+      ? withinBytes({ ...row.metadata, ...metadata }, METADATA_BYTES, "metadata, joined with the stored one,")
+      : row.metadata,
     createdAt: now,
     updatedAt: now,
   };

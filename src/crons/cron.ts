@@ -1,5 +1,6 @@
 /** A cron as it is made, changed and shown. */
 import type * as v from "valibot";
+import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
 import type { CronRow } from "./store.ts";
@@ -28,7 +29,7 @@ export function made(
     nextRunDate: null,
     enabled,
     onRunCompleted: threadId === null ? on_run_completed : null,
-    payload: present({ assistant_id, ...run }),
+    payload: payloadOf({ assistant_id, ...run }),
     metadata,
     userId,
     createdAt: now,
@@ -47,9 +48,9 @@ export function changed(row: CronRow, change: Change): Partial<CronRow> {
     timezone: timezone === undefined ? row.timezone : timezone,
     endTime: end_time === undefined ? row.endTime : end_time,
     enabled: enabled ?? row.enabled,
-    metadata: { ...row.metadata, ...metadata },
+    metadata: withinBytes({ ...row.metadata, ...metadata }, METADATA_BYTES, "metadata, joined with the stored one,"),
     onRunCompleted: row.threadId === null ? (on_run_completed ?? row.onRunCompleted) : null,
-    payload: { ...row.payload, ...present(run) },
+    payload: payloadOf({ ...row.payload, ...present(run) }),
     updatedAt: now,
   };
   const retimed = [schedule, timezone, end_time, enabled].some((value) => value !== undefined);
@@ -75,6 +76,11 @@ export function shown(row: CronRow) {
     created_at: iso(row.createdAt),
     updated_at: iso(row.updatedAt),
   };
+}
+
+/** What a cron's runs start with. The row holds it beside the metadata. */
+function payloadOf(run: object): Record<string, unknown> {
+  return withinBytes(present(run), PAYLOAD_BYTES, "input, config, context and what else a run starts with together");
 }
 
 function present(members: object): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { maxBytes, METADATA_BYTES } from "../http/bytes.ts";
 import { optional, paging, Uuid } from "../http/fields.ts";
 import { JsonFilter, JsonObject } from "../http/json.ts";
 import { RunCreate } from "../threads/run-schema.ts";
@@ -37,7 +38,7 @@ const run = v.pick(RunCreate, [
 const own = {
   timezone: optional(zone),
   end_time: optional(time),
-  metadata: optional(JsonObject),
+  metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
   enabled: optional(v.boolean()),
   on_run_completed: optional(v.picklist(["delete", "keep"])),
 };

@@ -34,7 +34,9 @@ export const CreateExport = v.pipe(
     format: v.optional(v.nullable(v.literal("Parquet")), "Parquet"),
     format_version: v.optional(v.nullable(v.literal("v2_beta")), "v2_beta"),
     compression: v.optional(v.nullable(v.picklist(Object.keys(CODECS) as Compression[])), "zstandard"),
-    export_fields: optional(v.pipe(v.array(v.picklist(EXPORT_FIELDS)), v.minLength(1, "must name at least one field"))),
+    export_fields: optional(
+      v.pipe(v.array(v.picklist(EXPORT_FIELDS)), v.minLength(1, "must name at least one field"), v.maxLength(1_000)),
+    ),
   }),
   v.forward(
     v.check(

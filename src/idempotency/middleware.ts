@@ -14,7 +14,7 @@ import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
-/** Bytes of an answer that is kept, a third more once sealed, of a row's 2 MB. A longer one is not, and its request runs again. */
+/** Bytes of an answer that is kept: sealed, it is a third longer. A longer one is not kept, and its request runs again. */
 const ANSWER_LIMIT = 1_000_000;
 const KEPT_HEADERS = ["content-type", "location", "content-location"];
 
@@ -72,8 +72,8 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
   if (status < 300 && isStream(c)) {
     return saveAnswer(db, { workspaceId, key, status: 0, headers: null, body: null });
   }
-  const text = await c.res.clone().text();
-  if (Buffer.byteLength(text) > ANSWER_LIMIT) return releaseKey(db, workspaceId, key);
+  const text = await shortText(c.res.clone().body);
+  if (text === undefined) return releaseKey(db, workspaceId, key);
   const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
   await saveAnswer(db, {
     workspaceId,
@@ -82,6 +82,18 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
     headers: Object.fromEntries(kept),
     body: await seal(c.env, text, purposeOf(workspaceId, key)),
   });
+}
+
+/** The text of an answer, or undefined when it has more than `ANSWER_LIMIT` bytes: the rest is then not read here. */
+async function shortText(body: ReadableStream<Uint8Array> | null): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > ANSWER_LIMIT) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** Answers that come as the run goes; `/wait` sends keep-alive blanks before its JSON. */

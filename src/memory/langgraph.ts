@@ -10,9 +10,11 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
+import { parse } from "../http/validate.ts";
 import { embeddingsOf } from "./embeddings.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";
+import { StoredItem } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, type PutItem, putItems } from "./store.ts";
 import type { Embed } from "./vectors.ts";
@@ -36,6 +38,7 @@ class D1Store extends BaseStore {
     const results = await Promise.all(operations.map((operation) => this.read(operation)));
     const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
     const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
+    for (const item of items) parse(StoredItem, item, "item");
     if (items.length > 0) await putItems(this.db, this.workspaceId, items, this.embed);
     for (const { namespace, key, value } of puts) {
       if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);

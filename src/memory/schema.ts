@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
 import { JsonObject, JsonFilter } from "../http/json.ts";
 import { Flag, optional, paging } from "../http/fields.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
@@ -12,20 +13,12 @@ const label = v.pipe(
 const namespace = v.pipe(v.array(label), v.maxLength(20));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
-/** Bytes of JSON. A D1 row holds 2 MB, and the item's text is kept beside its value. */
-const VALUE_LIMIT = 768 * 1024;
-const value = v.pipe(
-  JsonObject,
-  v.check(
-    (one) => Buffer.byteLength(JSON.stringify(one)) <= VALUE_LIMIT,
-    `an item's value holds at most ${VALUE_LIMIT} bytes of JSON`,
-  ),
-);
+/** What names an item, and its value. A row of D1 holds them beside the text that is searched (`TEXT_BYTES` in store.ts). */
+const item = { namespace, key, value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)) };
+export const StoredItem = v.object(item);
 
 export const PutItemBody = v.object({
-  namespace,
-  key,
-  value,
+  ...item,
   index: optional(v.union([v.literal(false), v.pipe(v.array(v.pipe(v.string(), v.maxLength(500))), v.maxLength(50))])),
   ttl: optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(60 * 24 * 366 * 10))),
 });

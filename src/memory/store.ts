@@ -2,6 +2,7 @@ import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
+import { cutBytes } from "../http/bytes.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
 import { type Index, textsOf } from "./text.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
@@ -16,11 +17,16 @@ export interface PutItem {
 }
 
 const MINUTE = 60_000;
+/** How much of an item's texts a query searches, bytes: with the value it stays below the 2 MB of a row. */
+const TEXT_BYTES = 768 * 1024;
+/** Texts of one item that get a vector: each is a statement of the transaction. */
+const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
 export async function putItems(db: Database, workspaceId: string, items: PutItem[], embed?: Embed): Promise<void> {
   const texts = items.map(({ value, index }) => textsOf(value, index));
-  const vectors = embed ? await embedEach(texts, embed) : [];
+  const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
+  const vectors = embed ? await embedEach(embedded, embed) : [];
   const statements = items.flatMap((item, n) => [
     upsert(db, workspaceId, item, texts[n] ?? []),
     ...vectorStatements(db, workspaceId, item, vectors[n]),
@@ -90,7 +96,7 @@ function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl 
   const now = Date.now();
   const change = {
     value,
-    text: texts.length > 0 ? texts.join("\n") : null,
+    text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,
     ttlMinutes: ttl ?? null,
     expiresAt: ttl === undefined ? null : now + ttl * MINUTE,
     updatedAt: now,

@@ -4,14 +4,14 @@ import { logError } from "../http/log.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
-import { readMeta, writeMeta } from "./partition/meta.ts";
+import { addToCounts, readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
-import { runTimes } from "./partition/run-times.ts";
-import { deleteOutside, expiryOf, register, REGISTER_DELAY_MS } from "./partition/register.ts";
-import { childrenOf, listThreads, partitionStats } from "./partition/stats.ts";
-import { migrate } from "./partition/tables.ts";
-import { applyWrites } from "./partition/write.ts";
+import { noRunTimes, runTimes } from "./partition/run-times.ts";
+import { deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
+import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
+import { hasTables, migrate } from "./partition/tables.ts";
+import { applyWrites, inGroups } from "./partition/write.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
 import type {
@@ -30,6 +30,8 @@ import { dayBounds } from "./time.ts";
 
 /** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
+  /** Whether there are tables. They come with the first commit, so that nothing is stored by reading what is not there. */
+  private held: boolean;
   private alarmIsSet = false;
   /** As the last write told it: only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
@@ -37,7 +39,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    migrate(ctx.storage);
+    this.held = hasTables(this.sql);
+    if (this.held) migrate(ctx.storage);
   }
 
   async upsert(identity: PartitionIdentity, writes: RunWrite[], soon = false): Promise<void> {
@@ -48,7 +51,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async which(ids: string[]): Promise<string[]> {
-    return storedIds(this.sql, ids);
+    return this.known(() => storedIds(this.sql, ids)) ?? [];
   }
 
   async readPage(request: PageRequest): Promise<RunPage | undefined> {
@@ -60,7 +63,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async crossing(): Promise<string[]> {
-    return crossingTraces(this.sql);
+    return this.known(() => crossingTraces(this.sql)) ?? [];
   }
 
   async tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]> {
@@ -68,8 +71,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async stats(selection: RunSelection): Promise<PartitionStats> {
-    const nobody = { workspaceId: "", projectId: "", day: "", traceTier: "longlived" as const };
-    return partitionStats(this.sql, readMeta(this.sql, "identity") ?? nobody, selection);
+    return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
   }
 
   async threads(selection: RunSelection): Promise<ThreadSummary[]> {
@@ -77,45 +79,69 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async runTimes(): Promise<RunTimes> {
-    return this.ctx.storage.transactionSync(() => runTimes(this.sql));
+    return this.known(() => this.ctx.storage.transactionSync(() => runTimes(this.sql))) ?? noRunTimes();
   }
 
   async children(id: string): Promise<{ direct: string[]; all: string[] }> {
-    return childrenOf(this.sql, id);
+    return this.known(() => childrenOf(this.sql, id)) ?? { direct: [], all: [] };
   }
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
-    return this.ctx.storage.transactionSync(() => {
-      this.identify(identity);
+    const stored = this.commit(identity, () => {
+      // Feedback can come before its run. The day is then registered without runs, so that it can be found and ends in time.
+      if (!readMeta(this.sql, "counts")) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
       return putFeedback(this.sql, feedback);
     });
+    await this.tell();
+    return stored;
   }
 
   async getFeedback(ids: string[]): Promise<StoredFeedback[]> {
-    return getFeedback(this.sql, ids);
+    return this.known(() => getFeedback(this.sql, ids)) ?? [];
   }
 
   async deleteFeedback(id: string): Promise<boolean> {
-    return this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id));
+    return this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
   }
 
   async destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void> {
     await deleteOutside(this.env, identity);
     await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
+    const deleted = this.ctx.storage.deleteAll();
     this.alarmIsSet = false;
-    migrate(this.ctx.storage);
+    this.held = false;
+    await deleted;
   }
 
+  /**
+   * Registers the partition, or ends it when its time is over. After six failures in a row the platform would give the
+   * alarm up, and a day would be kept for ever: a failure is logged, and the alarm set for another attempt.
+   */
   override async alarm(): Promise<void> {
     this.alarmIsSet = false;
-    const identity = readMeta(this.sql, "identity");
-    if (!identity) return;
+    try {
+      const next = await this.onAlarm();
+      // A write in the meantime has set its own, earlier alarm.
+      if (next !== undefined && !this.alarmIsSet) await this.ctx.storage.setAlarm(next);
+    } catch (error) {
+      logError(error, { partition: this.ctx.id.toString(), while: "its alarm" });
+      if (!this.held) return;
+      this.alarmIsSet = true;
+      await this.ctx.storage.setAlarm(nextAttempt(this.env, this.sql, Date.now()));
+    }
+  }
+
+  /** When the alarm is to come next; undefined when nothing is left. */
+  private async onAlarm(): Promise<number | undefined> {
+    const identity = this.known((identity) => identity);
+    if (!identity) return undefined;
     const expiry = expiryOf(this.env, this.sql) ?? Number.POSITIVE_INFINITY;
-    if (expiry <= Date.now()) return this.destroy(identity);
-    await register(this.env, this.sql);
-    // A write during the registration has set its own, earlier alarm.
-    if (!this.alarmIsSet) await this.ctx.storage.setAlarm(expiry);
+    if (expiry <= Date.now()) {
+      await this.destroy(identity);
+      return undefined;
+    }
+    await register(this.env, this.sql, () => this.held);
+    return this.held ? expiry : undefined;
   }
 
   private get sql(): SqlStorage {
@@ -123,26 +149,36 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
-    const identity = readMeta(this.sql, "identity");
+    const identity = this.held ? readMeta(this.sql, "identity") : undefined;
     return identity === undefined ? undefined : read(identity);
   }
 
   private apply(writes: RunWrite[]): void {
     const identity = this.told;
-    if (!identity) throw new Error("Nobody has told this partition what it is.");
-    this.ctx.storage.transactionSync(() => {
-      this.identify(identity);
-      applyWrites(this.sql, dayBounds(identity.day), writes, priceTable(this.env.TRACE_PRICES));
-    });
+    if (!identity) throw new Error("A write came without the partition's identity.");
+    const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
+    for (const group of groups) {
+      this.commit(identity, () =>
+        applyWrites(this.sql, dayBounds(identity.day), group, priceTable(this.env.TRACE_PRICES)),
+      );
+    }
   }
 
-  private identify(identity: PartitionIdentity): void {
-    const known = readMeta(this.sql, "identity");
-    if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
+  /** Writes in one transaction, with the tables if there are none yet. */
+  private commit<T>(identity: PartitionIdentity, write: () => T): T {
+    const result = this.ctx.storage.transactionSync(() => {
+      if (!this.held) migrate(this.ctx.storage);
+      const known = readMeta(this.sql, "identity");
+      if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
+      return write();
+    });
+    this.held = true;
+    return result;
   }
 
   /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
   private async tell(): Promise<void> {
+    if (!this.held) return;
     const isFirst = readMeta(this.sql, "registered") === undefined;
     if (!isFirst && this.alarmIsSet) return;
     if (!this.alarmIsSet) {
@@ -151,7 +187,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     }
     if (!isFirst) return;
     try {
-      await register(this.env, this.sql);
+      await register(this.env, this.sql, () => this.held);
     } catch (error) {
       // The runs are safe, and the alarm will register them.
       logError(error, { while: "registering a trace partition" });

@@ -4,9 +4,13 @@ import type { Usage } from "./ingest/usage.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
-/** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
+/** The payloads of a run that every reader can ask for. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
+
+/** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
+export const LARGE_FIELDS = [...PAYLOAD_FIELDS, "serialized"] as const;
+export type LargeField = (typeof LARGE_FIELDS)[number];
 
 /** A payload kept in R2 under `payloadKey`. */
 export interface LargePayload {
@@ -54,7 +58,7 @@ export interface StoredRun {
   completion_cost: number | null;
   first_token_time: number | null;
   /** Payloads that are not in their field (null there) but in R2: fill them in with `resolvePayloads`. */
-  large?: Partial<Record<PayloadField, LargePayload>>;
+  large?: Partial<Record<LargeField, LargePayload>>;
 }
 
 /** A position in a partition's order by (start_time, id): everything up to and including it has been read. */
@@ -99,7 +103,7 @@ export interface RunWrite {
   error?: PayloadWrite;
   extra?: PayloadWrite;
   events?: PayloadWrite;
-  serialized?: string;
+  serialized?: PayloadWrite;
   /** JSON object: the part of `extra` that filters look into. */
   metadata?: string;
   /** JSON arrays of [path, text]: what filters on input_key and output_key find. */
@@ -107,6 +111,19 @@ export interface RunWrite {
   output_pairs?: string;
   usage?: Usage;
   attachments?: StoredAttachment[];
+}
+
+/** What a write adds to an RPC message, in UTF-16 units: the platform serialises most texts at a byte each, others at two. */
+export function weightOf(write: RunWrite): number {
+  let weight = 1_000;
+  for (const value of Object.values(write)) {
+    if (typeof value === "string") weight += value.length;
+    else if (Array.isArray(value))
+      for (const item of value) weight += 50 + (typeof item === "string" ? item.length : item.name.length);
+    else if (typeof value === "object")
+      weight += "text" in value ? value.text.length : "preview" in value ? value.preview.length : 0;
+  }
+  return weight;
 }
 
 /** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
@@ -171,7 +188,7 @@ export interface QueryRequest extends RunSelection {
   limit: number;
   maxBytes: number;
   /** Which payloads to give. */
-  payloads: PayloadField[];
+  payloads: LargeField[];
 }
 
 /** What statistics over projects and days are made of. */
@@ -233,9 +250,11 @@ export interface ThreadSummary {
   max_start_time: number;
   total_tokens: number;
   total_cost: number;
+  /** Previews: a thousand threads fit one answer. */
   first_inputs: string | null;
   last_outputs: string | null;
   last_error: string | null;
+  /** A sample of its turns' durations, seconds. */
   latencies: number[];
 }
 
@@ -249,7 +268,7 @@ export interface PartitionIdentity {
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
-  /** Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call. */
+  /** Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call (`weightOf`). */
   upsert(identity: PartitionIdentity, writes: RunWrite[], soon?: boolean): Promise<void>;
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;
@@ -284,10 +303,13 @@ export function payloadKey(run: { tenant_id: string; session_id: string; start_t
 }
 
 /** Fills in the payloads that lie in R2, one after the other; a payload that is gone stays null. */
-export async function resolvePayloads(blobs: R2Bucket, runs: StoredRun[]): Promise<StoredRun[]> {
+export async function resolvePayloads(
+  blobs: R2Bucket,
+  runs: (StoredRun & { serialized?: string | null })[],
+): Promise<StoredRun[]> {
   const resolved: StoredRun[] = [];
   for (const { large, ...run } of runs) {
-    for (const field of PAYLOAD_FIELDS) {
+    for (const field of LARGE_FIELDS) {
       const payload = large?.[field];
       if (payload) run[field] = (await (await blobs.get(payloadKey(run, payload.hash)))?.text()) ?? null;
     }

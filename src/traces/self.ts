@@ -2,7 +2,7 @@
 import { database } from "../db/client.ts";
 import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
-import { take } from "./ingest/take.ts";
+import { Intake } from "./ingest/take.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { type RunTimes, tracePartition } from "./rpc.ts";
 import { findProjectByName } from "./store.ts";
@@ -18,7 +18,8 @@ export function ownProject(env: Env, perRun: string | undefined): string | undef
 export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[]): Promise<void> {
   const gathering = new Gathering();
   for (const run of runs) gathering.addRun("post", run);
-  await take(env, { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" }, gathering, true);
+  const self = { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" } as const;
+  await new Intake(env, self, gathering, true).finish();
 }
 
 /** How the workspace's runs went that began on this UTC day; undefined where traces are off. */

@@ -168,14 +168,14 @@ export async function deleteProject(db: Database, workspaceId: string, id: strin
   await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
 }
 
-/** start_time of a project's newest run, milliseconds. */
+/** start_time of a project's newest run, milliseconds; null when it has none. A day with feedback only says 0. */
 export async function lastRunTime(db: Database, workspaceId: string, projectId: string): Promise<number | null> {
   const row = await db
     .select({ last: max(tracePartitions.lastRunStartTime) })
     .from(tracePartitions)
     .where(ofProject(workspaceId, projectId))
     .get();
-  return row?.last ?? null;
+  return row?.last || null;
 }
 
 /** The experiments on a dataset, at most a hundred. */

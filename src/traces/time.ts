@@ -40,3 +40,14 @@ export function microsFromIso(text: string): number | undefined {
 export function inRange(micros: number): number | undefined {
   return Number.isFinite(micros) && micros >= 0 && micros < 9_000_000_000_000_000 ? Math.floor(micros) : undefined;
 }
+
+/** Times come as ISO strings and as numbers of milliseconds (or seconds, micro- or nanoseconds), even in one object. */
+export function timeOf(value: unknown): number | undefined {
+  if (typeof value === "string")
+    return microsFromIso(value) ?? (/^\d{9,20}$/.test(value) ? timeOf(Number(value)) : undefined);
+  if (typeof value !== "number" || value <= 0) return undefined;
+  if (value > 1e17) return inRange(value / 1000);
+  if (value > 1e14) return inRange(value);
+  if (value > 1e11) return inRange(value * 1000);
+  return inRange(value * 1e6);
+}

@@ -137,7 +137,7 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["PUT", "/store/items", { namespace: ["a"], key: "k", value: SECRET }, 422],
   ["PUT", "/store/items", { namespace: ["a"], key: "k", value: {}, ttl: 0 }, 422],
   ["PUT", "/store/items", { namespace: ["a"], key: "k", value: {}, index: true }, 422],
-  ["PUT", "/store/items", { namespace: ["a"], key: "k", value: { text: "x".repeat(800_000) } }, 422],
+  ["PUT", "/store/items", { namespace: ["a"], key: "k", value: { text: "x".repeat(1_100_000) } }, 422],
   ["GET", "/store/items?namespace=a..b&key=k", undefined, 422],
   ["GET", "/store/items?namespace=a", undefined, 422],
   ["DELETE", "/store/items", { namespace: ["a"] }, 422],

@@ -4,6 +4,7 @@ import { segment } from "../../src/traces/dotted.ts";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { FilterProblem } from "../../src/traces/filter/tokens.ts";
 import { draftOf } from "../../src/traces/ingest/normalise.ts";
+import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { type RunWrite, tracePartition } from "../../src/traces/rpc.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import { evaluate, type PlainRun } from "../support/evaluate-filter.ts";
@@ -99,19 +100,15 @@ function asWrite(run: PlainRun): RunWrite {
           output_cost: run.completion_cost,
           total_cost: run.total_cost,
         };
-  const { write } = draftOf({
-    kind: "post",
-    id: run.id,
-    run: {
-      ...run,
-      start_time: isoFromMicros(run.start_time),
-      end_time: run.end_time && isoFromMicros(run.end_time),
-      first_token_time: run.first_token_time && isoFromMicros(run.first_token_time),
-      extra: { metadata: run.metadata },
-    },
-    texts: {},
-    attachments: [],
+  const gathering = new Gathering();
+  gathering.addRun("post", {
+    ...run,
+    start_time: isoFromMicros(run.start_time),
+    end_time: run.end_time && isoFromMicros(run.end_time),
+    first_token_time: run.first_token_time && isoFromMicros(run.first_token_time),
+    extra: { metadata: run.metadata },
   });
+  const { write } = draftOf(gathering.drain(true)[0]!);
   const text = (value: unknown) => ({ text: JSON.stringify(value) });
   return {
     ...write,

@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
+import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { optional, pagingQuery } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
@@ -16,9 +17,9 @@ const doc = documented("Datasets");
 const CreateDataset = v.looseObject({
   id: optional(Uuid),
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(500)),
-  description: optional(v.string()),
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
   data_type: optional(v.picklist(["kv", "llm", "chat"])),
-  metadata: optional(v.record(v.string(), v.unknown())),
+  metadata: optional(v.pipe(v.record(v.string(), v.unknown()), maxBytes(METADATA_BYTES))),
 });
 const ListDatasets = v.object({
   id: v.optional(Uuid),

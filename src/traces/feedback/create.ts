@@ -2,38 +2,60 @@
 import type { InferOutput } from "valibot";
 import type { Principal } from "../../auth/principal.ts";
 import { type Database, database } from "../../db/client.ts";
+import { withinBytes } from "../../http/bytes.ts";
 import { Problem } from "../../http/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
-import { timeOf } from "../ingest/normalise.ts";
 import { locateRuns, type Place } from "../locate.ts";
 import { projectById } from "../projects/resolve.ts";
-import { type StoredFeedback, tracePartition } from "../rpc.ts";
-import { dayOf } from "../time.ts";
+import { type PartitionIdentity, type StoredFeedback, tracePartition } from "../rpc.ts";
+import { dayOf, timeOf } from "../time.ts";
 import { CreateFeedback } from "./schema.ts";
 import { findPlace, savePlace } from "./store.ts";
 
 type Given = InferOutput<typeof CreateFeedback>;
 
-/** Stores feedback; the same id again replaces it. 404 when its run or project is not known. */
-export async function createFeedback(env: Env, principal: Principal, body: unknown): Promise<StoredFeedback> {
+/** One feedback as JSON, bytes. Its row holds it whole and its value twice more; a list of 100 crosses to the Worker. */
+const FEEDBACK_BYTES = 256 * 1024;
+
+/**
+ * Stores feedback; the same id again replaces it. 404 when its run or project is not known. `places`: where runs lie, when
+ * they have been looked for already.
+ */
+export async function createFeedback(
+  env: Env,
+  principal: Principal,
+  body: unknown,
+  places?: Map<string, Place>,
+): Promise<StoredFeedback> {
   const given = parse(CreateFeedback, body, "body");
   const db = database(env.DB);
   const { workspaceId } = principal;
   const id = given.id ?? crypto.randomUUID();
   const known = await findPlace(db, workspaceId, id);
-  const place = known ?? (await placeOf(env, db, workspaceId, given));
+  const place = known ?? (await placeOf(env, db, workspaceId, given, places));
   const project = await projectById(db, workspaceId, place.projectId);
   if (!project) throw new Problem(404, "session_id: project not found.");
-  const feedback = storedFeedback(id, given, place.projectId);
-  const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
-  const stored = await tracePartition(env, workspaceId, place.projectId, place.day).putFeedback(identity, feedback);
-  await savePlace(db, { workspaceId, ...place, ...listed(stored) });
+  const { projectId, day } = place;
+  const identity = { workspaceId, projectId, day, traceTier: project.traceTier };
+  return storeFeedback(env, identity, storedFeedback(id, given, projectId));
+}
+
+/** Writes feedback into its partition, and where it lies into D1. 422 when it is too large. */
+export async function storeFeedback(
+  env: Env,
+  identity: PartitionIdentity,
+  feedback: StoredFeedback,
+): Promise<StoredFeedback> {
+  withinBytes(feedback, FEEDBACK_BYTES, "the feedback as a whole");
+  const { workspaceId, projectId, day } = identity;
+  const stored = await tracePartition(env, workspaceId, projectId, day).putFeedback(identity, feedback);
+  await savePlace(database(env.DB), { workspaceId, projectId, day, ...listed(stored) });
   return stored;
 }
 
 /** What lists of feedback select by. */
-export function listed(feedback: StoredFeedback) {
+function listed(feedback: StoredFeedback) {
   return {
     id: feedback.id,
     runId: feedback.run_id,
@@ -46,7 +68,13 @@ export function listed(feedback: StoredFeedback) {
   };
 }
 
-async function placeOf(env: Env, db: Database, workspaceId: string, given: Given): Promise<Place> {
+async function placeOf(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  given: Given,
+  places?: Map<string, Place>,
+): Promise<Place> {
   const runId = given.run_id ?? undefined;
   const projectId = given.session_id ?? undefined;
   if (runId === undefined) {
@@ -54,9 +82,12 @@ async function placeOf(env: Env, db: Database, workspaceId: string, given: Given
     return { projectId, day: dayOf(Date.now() * 1000) };
   }
   const start = timeOf(given.start_time);
-  const found = await locateRuns(env, db, workspaceId, [runId], { projectId, start });
-  const place = found.get(runId);
-  if (place) return place;
+  const known = places?.get(runId);
+  if (known) return known;
+  if (!places || projectId !== undefined || start !== undefined) {
+    const found = (await locateRuns(env, db, workspaceId, [runId], { projectId, start })).get(runId);
+    if (found) return found;
+  }
   // Feedback can come before its run when it says where the run will be.
   const time = start ?? uuidTime(runId);
   if (projectId !== undefined && time !== undefined) return { projectId, day: dayOf(time) };

@@ -7,9 +7,9 @@ import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
 import { projectById } from "../projects/resolve.ts";
 import { type StoredFeedback, tracePartition } from "../rpc.ts";
-import { createFeedback, listed } from "./create.ts";
+import { createFeedback, storeFeedback } from "./create.ts";
 import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
-import { deletePlace, type FeedbackPlace, findPlace, listPlaces, savePlace } from "./store.ts";
+import { deletePlace, type FeedbackPlace, findPlace, listPlaces } from "./store.ts";
 
 const doc = documented("Feedback");
 
@@ -29,17 +29,14 @@ export const feedback = new Hono<App>()
   .patch("/feedback/:feedback_id", doc("Change feedback"), param(FeedbackId), body(UpdateFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
     const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-    const db = database(c.env.DB);
-    const project = await projectById(db, workspaceId, place.projectId);
+    const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
     if (!project) throw new Problem(404, "Feedback not found.");
     const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
     const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
     const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
     const changed: StoredFeedback = { ...feedback, ...given, modified_at: new Date().toISOString() };
     const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
-    const stored = await tracePartition(c.env, workspaceId, place.projectId, place.day).putFeedback(identity, changed);
-    await savePlace(db, { ...place, ...listed(stored) });
-    return c.json(stored);
+    return c.json(await storeFeedback(c.env, identity, changed));
   })
   .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -56,13 +53,21 @@ async function existing(env: Env, workspaceId: string, id: string) {
   return { place, feedback };
 }
 
+/** Feedback that one call of a partition gives: even in UTF-16 it stays below the 32 MiB of an RPC message. */
+const AT_ONCE = 50;
+
 /** The feedback of these places, in their order. */
 async function load(env: Env, workspaceId: string, places: FeedbackPlace[]): Promise<StoredFeedback[]> {
   const groups = Map.groupBy(places, ({ projectId, day }) => `${projectId}/${day}`);
   const loaded = await Promise.all(
     [...groups.values()].map(async (group) => {
       const [{ projectId, day }] = group as [FeedbackPlace];
-      return tracePartition(env, workspaceId, projectId, day).getFeedback(group.map(({ id }) => id));
+      const partition = tracePartition(env, workspaceId, projectId, day);
+      const loaded: StoredFeedback[] = [];
+      for (let i = 0; i < group.length; i += AT_ONCE) {
+        loaded.push(...(await partition.getFeedback(group.slice(i, i + AT_ONCE).map(({ id }) => id))));
+      }
+      return loaded;
     }),
   );
   const byId = new Map(loaded.flat().map((item) => [item.id, item]));

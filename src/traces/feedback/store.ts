@@ -1,6 +1,7 @@
 /** D1: where each feedback lies. */
 import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
 import { among } from "../../db/among.ts";
+import { deleteAll } from "../../db/delete.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
 
@@ -44,6 +45,12 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
 
 export async function deletePlace(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
+}
+
+/** Forgets where the feedback of a project's day lies. */
+export async function deletePlacesOf(db: Database, workspaceId: string, projectId: string, day: string): Promise<void> {
+  const { workspaceId: workspace, projectId: project, day: ofDay } = feedbackPlaces;
+  await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), eq(project, projectId), eq(ofDay, day)));
 }
 
 /** Newest first. */

@@ -1,32 +1,61 @@
 /** A request's body as decoded chunks, whatever its Content-Encoding, never larger than a limit. */
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
+import type { Context } from "hono";
+import { Budget, type Claim } from "../../http/budget.ts";
 import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
 
-/** Decoded bytes of one ingest request. /info asks the SDKs to stay under half of it. */
-const LIMIT = 40 * 1024 * 1024;
+/** Decoded bytes of one multipart request, which is stored while it arrives. /info asks the SDKs to stay under half of it. */
+const BODY_BYTES = 40 * 1024 * 1024;
+/** Decoded bytes of a body that has to be whole before it can be read. */
+export const WHOLE_BYTES = 20 * 1024 * 1024;
+
+/**
+ * Bytes that all ingest requests of an isolate hold together, beside the oldest of them. That one holds up to 28 MB: a part
+ * of 20 MB and what is to be stored, or a whole body and what is to be stored. So ingest holds 44 MB of 128 at most;
+ * ordinary batches, a few hundred kilobytes each, never wait.
+ */
+const ingestBudget = new Budget(16 * 1024 * 1024);
 
 const CHUNK = 128 * 1024;
 
-/** The body's decoded chunks. 413 past `LIMIT` decoded bytes, 415 for an unknown encoding, 400 for a damaged one. */
-export async function* decodedBody(request: Request): AsyncGenerator<Uint8Array> {
+/** Does a request's work with a claim on the memory that ingest requests share. */
+export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Promise<T>): Promise<T> {
+  const claim = ingestBudget.claim();
+  const working = work(claim).finally(() => claim.release());
+  // The platform may end a request with its client, and the claim would stay.
+  c.executionCtx.waitUntil(working.catch(() => undefined));
+  return working;
+}
+
+/**
+ * The body's decoded chunks. 413 past `limit` decoded bytes, 415 for an unknown encoding, 400 for a damaged one.
+ */
+export async function* decodedBody(request: Request, limit = BODY_BYTES): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (!request.body) return;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   let size = 0;
   const chunks = decode(request.body, encoding)[Symbol.asyncIterator]();
-  for (;;) {
-    const chunk = await nextChunk(chunks, encoding);
-    if (!chunk) return;
-    size += chunk.byteLength;
-    if (size > LIMIT) {
-      await chunks.return?.();
-      throw new Problem(413, `The decoded request body is larger than ${LIMIT} bytes. Send fewer runs at a time.`);
+  try {
+    for (;;) {
+      const chunk = await nextChunk(chunks, encoding);
+      if (!chunk) return;
+      size += chunk.byteLength;
+      if (size > limit) {
+        throw new Problem(413, `The decoded request body is larger than ${limit} bytes. Send fewer runs at a time.`);
+      }
+      yield chunk;
     }
-    yield chunk;
+  } finally {
+    await chunks.return?.();
   }
 }
 
-async function nextChunk(chunks: AsyncIterator<Uint8Array>, encoding: string): Promise<Uint8Array | undefined> {
+async function nextChunk(
+  chunks: AsyncIterator<Uint8Array<ArrayBuffer>>,
+  encoding: string,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     const next = await chunks.next();
     return next.done ? undefined : next.value;
@@ -35,7 +64,7 @@ async function nextChunk(chunks: AsyncIterator<Uint8Array>, encoding: string): P
   }
 }
 
-function decode(body: ReadableStream<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
+function decode(body: ReadableStream<Uint8Array>, encoding: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
   switch (encoding) {
     case "identity":
       return inLargeChunks(body);
@@ -50,7 +79,7 @@ function decode(body: ReadableStream<Uint8Array>, encoding: string): AsyncIterab
 }
 
 /** The platform's streams give some kilobytes at a time, and each is a turn of the event loop. */
-async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const reader = stream.getReader({ mode: "byob" });
   try {
     for (;;) {
@@ -64,9 +93,28 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** The whole decoded body. */
-export async function wholeBody(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of decodedBody(request)) chunks.push(chunk);
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+/** The whole decoded body. 503 when the memory for bodies is taken. */
+export async function wholeBody(request: Request, claim: Claim, limit = WHOLE_BYTES): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for await (const chunk of decodedBody(request, limit)) {
+    size += chunk.byteLength;
+    await claim.hold(size);
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  if (only && chunks.length === 1) return only;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+    giveBack(chunk);
+  }
+  return whole;
+}
+
+/** Frees a buffer at once, unless others share it: V8 collects buffers late, and an isolate has 128 MB. */
+export function giveBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

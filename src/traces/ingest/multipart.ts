@@ -3,15 +3,23 @@
  * here: a part without a filename, such as an attachment, comes out of it as text with its bytes destroyed.
  */
 import { Problem } from "../../http/problem.ts";
+import { giveBack } from "./body.ts";
 
 export interface Part {
   /** Empty when the part names none. */
   name: string;
   /** Its Content-Type, without parameters. */
   type: string;
-  /** Part of a buffer that is used again: copy what is to be kept. */
-  data: Uint8Array;
+  /**
+   * Undefined when it is larger than `PART_BYTES`. Up to `KEPT_BYTES` it lies in a buffer that is used again: copy what is
+   * to be kept. Past that the buffer is the part's own.
+   */
+  data: Uint8Array | undefined;
 }
+
+/** The most that one part may be, bytes. */
+export const PART_BYTES = 20 * 1024 * 1024;
+const KEPT_BYTES = 256 * 1024;
 
 /** 100 runs make about 800 parts; this leaves room and still bounds the work of one request. */
 const MAX_PARTS = 20_000;
@@ -32,15 +40,22 @@ export function boundaryOf(contentType: string | null): string {
 
 /**
  * Hands out the parts in their order. A part's claimed length is ignored: the boundary decides. The parts that a chunk
- * completes are handed out without a pause, for a batch has hundreds and each pause is a turn of the event loop.
+ * completes are handed out without a pause, for a batch has hundreds and each pause is a turn of the event loop. Between
+ * chunks `pause` is awaited, with the bytes that wait here for the rest of their part.
  */
 export async function readParts(
   chunks: AsyncIterable<Uint8Array>,
   boundary: string,
   take: (part: Part) => void,
+  pause: (waiting: number) => Promise<void>,
 ): Promise<void> {
   const parser = new Parser(boundary, take);
-  for await (const chunk of chunks) if (parser.push(chunk)) return;
+  for await (const chunk of chunks) {
+    const ended = parser.push(chunk);
+    giveBack(chunk);
+    if (ended) return;
+    await pause(parser.waiting);
+  }
   throw parser.incomplete();
 }
 
@@ -71,6 +86,8 @@ class Parser {
   private state: State = "preamble";
   private head = { name: "", type: "" };
   private count = 0;
+  /** Whether the part at hand is too large: its data is passed over as it comes. */
+  private oversized = false;
 
   constructor(
     boundary: string,
@@ -78,6 +95,10 @@ class Parser {
   ) {
     this.open = Buffer.from(`--${boundary}`);
     this.close = Buffer.from(`\r\n--${boundary}`);
+  }
+
+  get waiting(): number {
+    return this.input.left;
   }
 
   /** Takes the next bytes. True when the body's end has been read. */
@@ -101,17 +122,28 @@ class Parser {
   private step(): State | "end" | undefined {
     switch (this.state) {
       case "preamble":
-        return this.input.until(this.open) && "mark";
+        if (this.input.until(this.open)) return "mark";
+        this.input.drop();
+        return undefined;
       case "mark":
         return this.readMark();
       case "head":
         return this.readHead();
-      case "data": {
-        const data = this.input.until(this.close);
-        if (data) this.take({ ...this.head, data });
-        return data && "mark";
-      }
+      case "data":
+        return this.readData();
     }
+  }
+
+  private readData(): State | undefined {
+    const data = this.input.until(this.close);
+    if ((data?.byteLength ?? this.input.left) > PART_BYTES) this.oversized = true;
+    if (!data) {
+      if (this.oversized) this.input.drop();
+      return undefined;
+    }
+    this.take({ ...this.head, data: this.oversized ? undefined : data });
+    this.oversized = false;
+    return "mark";
   }
 
   /** After a boundary: `--` ends the body, a line break starts the next part's headers. */
@@ -132,7 +164,7 @@ class Parser {
   }
 }
 
-/** A buffer that grows by doubling, so that a large part is copied a bounded number of times. */
+/** A buffer that grows by half, so that a large part is copied a bounded number of times. */
 class Input {
   private buffer = Buffer.alloc(64 * 1024);
   private start = 0;
@@ -153,7 +185,13 @@ class Input {
     }
     const bytes = this.buffer.subarray(this.start, at);
     this.start = at + mark.byteLength;
+    if (bytes.byteLength > KEPT_BYTES) this.moveOn();
     return bytes;
+  }
+
+  /** Forgets what has been searched. */
+  drop(): void {
+    this.start = Math.max(this.start, this.searched);
   }
 
   take(count: number): string | undefined {
@@ -162,14 +200,27 @@ class Input {
     return this.buffer.toString("latin1", this.start - count, this.start);
   }
 
+  /** Leaves the buffer to those that have a part of it, and takes what is left to a new one. */
+  private moveOn(): void {
+    const rest = this.buffer.subarray(this.start, this.end);
+    this.buffer = Buffer.alloc(Math.max(64 * 1024, rest.byteLength));
+    this.buffer.set(rest);
+    this.start = 0;
+    this.end = rest.byteLength;
+    this.searched = 0;
+  }
+
   /** Adds bytes, moving what is left to the front. */
   append(bytes: Uint8Array): void {
     const { left, start, end } = this;
     const needed = left + bytes.byteLength;
     const target =
-      needed > this.buffer.byteLength ? Buffer.alloc(Math.max(needed, this.buffer.byteLength * 2)) : this.buffer;
+      needed > this.buffer.byteLength
+        ? Buffer.alloc(Math.max(needed, Math.ceil(this.buffer.byteLength * 1.5)))
+        : this.buffer;
     if (target !== this.buffer || start > 0) this.buffer.copy(target, 0, start, end);
     target.set(bytes, left);
+    if (target !== this.buffer) giveBack(this.buffer);
     this.buffer = target;
     this.searched = Math.max(0, this.searched - start);
     this.start = 0;

@@ -1,27 +1,24 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
-import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
+import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
-import type { RunWrite } from "../rpc.ts";
-import { DAY_MICROS, inRange, microsFromIso } from "../time.ts";
-import { HEAVY_FIELDS, type HeavyField, type Operation } from "./operations.ts";
-import { flattenPairs, preview } from "./pairs.ts";
-import { usageOf } from "./usage.ts";
+import { TAGS_BYTES } from "../limits.ts";
+import { LARGE_FIELDS, type LargeField, type RunWrite } from "../rpc.ts";
+import { DAY_MICROS, timeOf } from "../time.ts";
+import type { Field } from "./field.ts";
+import type { Operation } from "./operations.ts";
 
-/** A write with its payloads still whole; `placePayloads` moves the large ones to R2. */
+/** A write without its payloads: `placePayloads` adds them. */
 export interface Draft {
   write: RunWrite;
-  texts: Partial<Record<HeavyField, string>>;
-  /** Small copies of payloads that turn out large. */
-  previews: (field: HeavyField) => unknown;
+  fields: Partial<Record<LargeField, Field>>;
   /** start_time as far as the operation tells it: from dotted_order, start_time, or the id. */
   start: number | undefined;
   /** Whether `start` is what the sender said, or only read from the id. */
   startIsCertain: boolean;
   project: { id?: string; name?: string };
+  /** What was left out or cut, as sentences. */
   warnings: string[];
 }
-
-const MAX_METADATA = 64 * 1024;
 
 /** Reads one operation: what cannot be understood is left out and named in `warnings`. */
 export function draftOf(operation: Operation): Draft {
@@ -30,41 +27,53 @@ export function draftOf(operation: Operation): Draft {
   const place = placeOf(id, run, warnings);
   const stated = timeOf(run["start_time"]);
   if (run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined) {
-    warnings.push("start_time: not a time");
+    warnings.push("start_time: not a time; it was left out");
   }
   const segmentStart = place.segments?.at(-1)?.start;
   const start = consistentStart(stated, segmentStart) ?? uuidTime(id);
-  const texts = textsOf(operation, warnings);
-  const value = (field: HeavyField) => (texts[field] === undefined ? undefined : run[field]);
+  const fields = fieldsOf(operation, warnings);
+  const { inputs, outputs, extra, events } = fields;
   const write: RunWrite = {
     kind,
     id,
     ...place.fields,
-    name: text(run["name"], 1_000),
-    run_type: text(run["run_type"], 60),
+    name: text("name", run["name"], 1_000, warnings),
+    run_type: text("run_type", run["run_type"], 60, warnings),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
     end_time: timeOf(run["end_time"]),
-    first_token_time: timeOf(run["first_token_time"]) ?? firstToken(value("events")),
-    tags: tagsOf(run["tags"]),
+    first_token_time: timeOf(run["first_token_time"]) ?? events?.firstToken,
+    tags: tagsOf(run["tags"], warnings),
     reference_example_id: asUuid(run["reference_example_id"]),
     execution_order:
       typeof run["execution_order"] === "number" ? Math.max(1, Math.round(run["execution_order"])) : undefined,
-    metadata: metadataOf(value("extra")),
-    input_pairs: pairsOf(value("inputs")),
-    output_pairs: pairsOf(value("outputs")),
-    usage: usageOf(value("outputs"), value("extra")),
+    metadata: extra?.metadata,
+    input_pairs: inputs?.pairs,
+    output_pairs: outputs?.pairs,
+    usage: outputs?.stated ?? extra?.stated ?? outputs?.derived,
   };
   if (run["end_time"] !== undefined && run["end_time"] !== null && write.end_time === undefined)
-    warnings.push("end_time: not a time");
+    warnings.push("end_time: not a time; it was left out");
   return {
     write,
-    texts,
-    previews: (field) => preview(run[field]),
+    fields,
     start,
     startIsCertain: write.start_time !== undefined,
-    project: { id: asUuid(run["session_id"]), name: text(run["session_name"], 500) },
+    project: {
+      id: asUuid(run["session_id"]),
+      name: text("session_name", run["session_name"], 500, warnings),
+    },
     warnings,
   };
+}
+
+function fieldsOf({ fields }: Operation, warnings: string[]): Draft["fields"] {
+  const taken: Draft["fields"] = {};
+  for (const name of LARGE_FIELDS) {
+    const field = fields[name];
+    if (typeof field === "string") warnings.push(`${name}: ${field}; it was left out`);
+    else if (field) taken[name] = field;
+  }
+  return taken;
 }
 
 interface Place {
@@ -84,12 +93,12 @@ function placeOf(id: string, run: Record<string, unknown>, warnings: string[]): 
   const dotted = typeof given === "string" ? given : "";
   const segments = parseDotted(dotted);
   if (!segments) {
-    warnings.push("dotted_order: not of the form YYYYMMDDTHHMMSSffffffZ<uuid>, joined by dots");
+    warnings.push("dotted_order: not of the form YYYYMMDDTHHMMSSffffffZ<uuid>, joined by dots; it was left out");
     return plain;
   }
   const contradiction = contradictionOf(segments, id, trace, parent);
   if (contradiction) {
-    warnings.push(`dotted_order: contradicts ${contradiction}`);
+    warnings.push(`dotted_order: contradicts ${contradiction}; it was left out`);
     return plain;
   }
   return {
@@ -117,73 +126,23 @@ function consistentStart(stated: number | undefined, segmentStart: number | unde
   return day(stated) === day(segmentStart) ? stated : segmentStart;
 }
 
-/** Times come as ISO strings and as numbers of milliseconds (or seconds, micro- or nanoseconds), even in one object. */
-export function timeOf(value: unknown): number | undefined {
-  if (typeof value === "string")
-    return microsFromIso(value) ?? (/^\d{9,20}$/.test(value) ? timeOf(Number(value)) : undefined);
-  if (typeof value !== "number" || value <= 0) return undefined;
-  if (value > 1e17) return inRange(value / 1000);
-  if (value > 1e14) return inRange(value);
-  if (value > 1e11) return inRange(value * 1000);
-  return inRange(value * 1e6);
-}
-
-/** The JSON text of every heavy field that is given. `error` is plain text. */
-function textsOf(operation: Operation, warnings: string[]): Draft["texts"] {
-  const texts: Draft["texts"] = {};
-  for (const field of HEAVY_FIELDS) {
-    const value = operation.run[field];
-    if (value === undefined || value === null) continue;
-    const fault = unfit(field, value);
-    if (fault) warnings.push(`${field}: ${fault}`);
-    else if (!isNoise(field, value)) texts[field] = serialise(field, value, operation.texts[field]);
-  }
-  return texts;
-}
-
-function unfit(field: HeavyField, value: unknown): string | undefined {
-  if (field === "events" && !Array.isArray(value)) return "expected a list";
-  if (field === "extra" && !isObject(value)) return "expected an object";
-  return nestsDeeper(value) ? `nested deeper than ${NESTING} levels` : undefined;
-}
-
-/** What the SDKs send without meaning anything by it. */
-function isNoise(field: HeavyField, value: unknown): boolean {
-  if (field === "serialized") return isObject(value) && Object.keys(value).length === 0;
-  return (field === "events" && Array.isArray(value) && value.length === 0) || (field === "error" && value === "");
-}
-
-function serialise(field: HeavyField, value: unknown, sent: string | undefined): string {
-  if (field === "error") return typeof value === "string" ? value : JSON.stringify(value);
-  // Text that came as a part is kept as it is, unless it has escapes that would hide it from search.
-  return sent !== undefined && !sent.includes("\\u") ? sent : JSON.stringify(value);
-}
-
-function text(value: unknown, limit: number): string | undefined {
+function text(name: string, value: unknown, limit: number, warnings: string[]): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, limit);
+  const whole = typeof value === "string" ? value : JSON.stringify(value);
+  if (whole.length > limit) warnings.push(`${name}: longer than ${limit} characters; the rest was left out`);
+  return whole.slice(0, limit);
 }
 
-function tagsOf(value: unknown): string[] | undefined {
+const MAX_TAGS = 200;
+const MAX_TAG = 500;
+
+function tagsOf(value: unknown, warnings: string[]): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
-  const tags = value.filter((tag) => typeof tag === "string").map((tag) => tag.slice(0, 500));
-  return [...new Set(tags)].slice(0, 200);
-}
-
-function metadataOf(extra: unknown): string | undefined {
-  const metadata = isObject(extra) ? extra["metadata"] : undefined;
-  if (!isObject(metadata)) return undefined;
-  const whole = JSON.stringify(metadata);
-  return whole.length <= MAX_METADATA ? whole : JSON.stringify(preview(metadata));
-}
-
-function pairsOf(value: unknown): string | undefined {
-  return value === undefined ? undefined : JSON.stringify(flattenPairs(value));
-}
-
-/** The first `new_token` event of a streamed model call. */
-function firstToken(events: unknown): number | undefined {
-  if (!Array.isArray(events)) return undefined;
-  const event: unknown = events.find((item) => isObject(item) && item["name"] === "new_token");
-  return isObject(event) ? timeOf(event["time"]) : undefined;
+  const given = [...new Set(value.filter((tag) => typeof tag === "string"))];
+  const tags = given.slice(0, MAX_TAGS).map((tag) => tag.slice(0, MAX_TAG));
+  while (byteLength(tags) > TAGS_BYTES) tags.length >>= 1;
+  if (tags.length < given.length || tags.some((tag, i) => tag !== given[i])) {
+    warnings.push(`tags: more than ${MAX_TAGS} tags of ${MAX_TAG} characters; the rest was left out`);
+  }
+  return tags;
 }

@@ -1,23 +1,26 @@
 /** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
-import { isObject, parseJson } from "../../http/json.ts";
+import { isObject } from "../../http/json.ts";
+import { Problem } from "../../http/problem.ts";
 import { asUuid } from "../dotted.ts";
-import { type Part } from "./multipart.ts";
+import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
+import { LARGE_FIELDS, type LargeField } from "../rpc.ts";
+import { type Field, readField } from "./field.ts";
+import type { Part } from "./multipart.ts";
+import { countValues, membersOf, parsePiece } from "./skim.ts";
 
-/** The heavy fields of a run, which multipart sends as parts of their own. */
-export const HEAVY_FIELDS = ["inputs", "outputs", "events", "extra", "error", "serialized"] as const;
-export type HeavyField = (typeof HEAVY_FIELDS)[number];
+type Kind = "post" | "patch";
 
 export interface Operation {
-  kind: "post" | "patch";
+  kind: Kind;
   id: string;
-  /** The run object as sent, heavy fields included. */
+  /** The run object as sent, without its heavy fields. */
   run: Record<string, unknown>;
-  /** The JSON texts of heavy fields that came as parts, so that they need not be serialised again. */
-  texts: Partial<Record<HeavyField, string>>;
+  /** Its heavy fields, read; a string says why a field cannot be taken. */
+  fields: Partial<Record<LargeField, Field | string>>;
   attachments: Attachment[];
 }
 
-export interface Attachment {
+interface Attachment {
   name: string;
   type: string;
   data: Uint8Array;
@@ -29,103 +32,192 @@ export interface IngestFault {
   message: string;
 }
 
-export interface Ingest {
-  operations: Operation[];
-  feedback: { runId: string; body: Record<string, unknown> }[];
-  faults: IngestFault[];
-}
-
 /** More faults than this are only counted. */
 const MAX_FAULTS = 100;
+/** Runs, attachments and feedback of one request. Each attachment is a call to R2, each feedback several to D1. */
+const MAX_RUNS = 10_000;
+const MAX_ATTACHMENTS = 1_000;
+const MAX_FEEDBACK = 100;
+/** Values that one JSON text may hold: parsed, each takes up to 120 bytes. Shorter texts cannot hold too many. */
+const MAX_VALUES = 300_000;
+const COUNTED_BYTES = 512 * 1024;
+/** Percent-encoded, a name becomes part of a key of R2, which has at most 1,024 bytes. */
+const MAX_NAME = 200;
+const MAX_ENCODED_NAME = 800;
+/** What a run takes up besides its texts, bytes. */
+const RUN_WEIGHT = 2_000;
+/** What says where a run lies: parts that come after the rest of it was stored need it again. */
+const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_time", "session_id", "session_name"];
 
-const decoder = new TextDecoder();
-
-/** Gathers the parts of each run, in any order. */
-export class Gathering implements Ingest {
-  readonly feedback: Ingest["feedback"] = [];
+/** Gathers the parts of each run, in any order. What has gathered can be drained and stored while more comes. */
+export class Gathering {
+  readonly feedback: { runId: string; body: Record<string, unknown> }[] = [];
   readonly faults: IngestFault[] = [];
   rejected = 0;
-  private readonly byKey = new Map<string, Operation>();
-  private readonly loose: { runId: string; attachment: Attachment }[] = [];
+  /** About the bytes that `drain` would give. */
+  weight = 0;
+  private byKey = new Map<string, Operation>();
+  /** The places of runs that were drained. */
+  private readonly drained = new Map<string, Record<string, unknown>>();
+  private loose: { runId: string; attachment: Attachment }[] = [];
+  private attachments = 0;
 
-  get operations(): Operation[] {
-    return [...this.byKey.values()];
+  fault(id: string | null, message: string): undefined {
+    this.rejected++;
+    this.note(id, message);
   }
 
-  fault(id: string | null, message: string): void {
-    this.rejected++;
+  /** Says something of a run that was taken. */
+  note(id: string | null, message: string): void {
     if (this.faults.length < MAX_FAULTS) this.faults.push({ id, message });
   }
 
   /** One part of a multipart body; one that cannot be understood is noted and skipped. */
-  addPart(part: Part): void {
-    const [kind = "", rawId = "", ...rest] = part.name.split(".");
+  addPart({ name, type, data }: Part): void {
+    const [kind = "", rawId = "", ...rest] = name.split(".");
     const id = asUuid(rawId);
     if (!["post", "patch", "attachment", "feedback"].includes(kind) || !id) {
-      const shown = part.name.slice(0, 80);
+      const shown = name.slice(0, 80);
       return this.fault(
         id ?? null,
         `part ${JSON.stringify(shown)}: expected post.<uuid>, patch.<uuid>, attachment.<uuid>.<name> or feedback.<uuid>`,
       );
     }
-    if (kind === "attachment") return this.addAttachment(id, rest.join("."), part);
-    const text = decoder.decode(part.data);
-    const value = parseJson(text);
-    if (value === undefined)
-      return this.fault(id, `part ${kind}.${[id, ...rest].join(".").slice(0, 80)}: not valid JSON`);
-    if (kind === "feedback") return this.addFeedback(id, value);
-    this.addField(kind as "post" | "patch", id, rest.join("."), value, text);
-  }
-
-  /** A run object with its heavy fields inline, as /runs/batch and /runs send it. */
-  addRun(kind: "post" | "patch", run: unknown, pathId?: string): void {
-    if (!isObject(run)) return this.fault(pathId ?? null, `${kind}: a run is a JSON object`);
-    const id = asUuid(pathId ?? run["id"]);
-    if (!id) return this.fault(typeof run["id"] === "string" ? run["id"].slice(0, 80) : null, "id: expected a UUID");
-    Object.assign(this.operation(kind, id).run, run, { id });
-  }
-
-  /** Attachments whose run object is elsewhere go with an otherwise empty patch. */
-  finish(): this {
-    for (const { runId, attachment } of this.loose) {
-      const known = this.byKey.get(`post.${runId}`) ?? this.operation("patch", runId);
-      known.attachments.push(attachment);
+    const shown = `part ${kind}.${[id, ...rest].join(".").slice(0, 80)}`;
+    if (!data) return this.fault(id, `${shown}: too large`);
+    if (kind === "attachment") return this.addAttachment(id, rest.join("."), type, data);
+    try {
+      const json = trimmed(data);
+      if (kind === "feedback") return this.addFeedback(id, json);
+      if (rest.length === 0) return this.addRunText(kind as Kind, json, id);
+      this.addField(kind as Kind, id, rest.join("."), json);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 400) throw error;
+      this.fault(id, `${shown}: not valid JSON`);
     }
-    this.loose.length = 0;
-    return this;
   }
 
-  private addAttachment(runId: string, name: string, part: Part): void {
-    if (name === "" || name.length > 200)
-      return this.fault(runId, "attachment: expected a name of 1 to 200 characters");
-    this.loose.push({ runId, attachment: { name, type: part.type, data: new Uint8Array(part.data) } });
+  /** A run object as JSON, heavy fields inline, as /runs/batch and /runs send it. @throws Problem 400 when it is no JSON. */
+  addRunText(kind: Kind, json: Uint8Array, pathId?: string): void {
+    if (json.byteLength <= LARGE_BYTES) return void this.addRun(kind, parsePiece(json), pathId);
+    // Read member by member, so that no more than one heavy field is a value at a time.
+    const run: Record<string, unknown> = {};
+    const heavy: [LargeField, Uint8Array][] = [];
+    for (const [name, value] of membersOf(json)) {
+      const field = asLargeField(name);
+      if (field) heavy.push([field, value]);
+      else if (value.byteLength <= COUNTED_BYTES) run[name] = parsePiece(value);
+    }
+    const id = this.addRun(kind, run, pathId);
+    if (id) for (const [field, value] of heavy) this.addField(kind, id, field, value);
   }
 
-  private addFeedback(runId: string, value: unknown): void {
+  /** A run object with its heavy fields inline. Gives the run's id, if it has one. */
+  addRun(kind: Kind, given: unknown, pathId?: string): string | undefined {
+    if (!isObject(given)) return this.fault(pathId ?? null, `${kind}: a run is a JSON object`);
+    const id = asUuid(pathId ?? given["id"]);
+    if (!id) {
+      const shown = typeof given["id"] === "string" ? given["id"].slice(0, 80) : null;
+      return this.fault(shown, "id: expected a UUID");
+    }
+    const operation = this.operation(kind, id);
+    for (const [name, value] of Object.entries(given)) {
+      const field = asLargeField(name);
+      if (field) this.setField(operation, field, readField(field, value));
+      else operation.run[name] = value;
+    }
+    operation.run["id"] = id;
+    return id;
+  }
+
+  /**
+   * Takes what has gathered out. Attachments whose run has not come yet stay; at the end they go with an otherwise empty
+   * patch.
+   */
+  drain(isEnd: boolean): Operation[] {
+    const waiting: typeof this.loose = [];
+    for (const loose of this.loose) {
+      const kind = (["post", "patch"] as const).find((kind) => this.knows(`${kind}.${loose.runId}`));
+      if (kind || isEnd) this.operation(kind ?? "patch", loose.runId).attachments.push(loose.attachment);
+      else waiting.push(loose);
+    }
+    const operations = [...this.byKey.values()];
+    for (const [key, { run }] of this.byKey) {
+      this.drained.set(key, Object.fromEntries(PLACE.flatMap((name) => (name in run ? [[name, run[name]]] : []))));
+    }
+    this.byKey = new Map();
+    this.loose = waiting;
+    this.weight = waiting.reduce((sum, { attachment }) => sum + attachment.data.byteLength, 0);
+    return operations;
+  }
+
+  private knows(key: string): boolean {
+    return this.byKey.has(key) || this.drained.has(key);
+  }
+
+  private addAttachment(runId: string, name: string, type: string, data: Uint8Array): void {
+    const isName = name !== "" && name.length <= MAX_NAME && name.isWellFormed();
+    if (!isName || encodeURIComponent(name).length > MAX_ENCODED_NAME)
+      return this.fault(runId, `attachment: expected a name of 1 to ${MAX_NAME} characters`);
+    if (this.attachments++ === MAX_ATTACHMENTS)
+      return this.fault(runId, `attachment: a request has at most ${MAX_ATTACHMENTS} of them`);
+    const kept = data.byteLength > LARGE_BYTES ? data : new Uint8Array(data);
+    this.weight += kept.byteLength;
+    this.loose.push({ runId, attachment: { name, type: type.slice(0, MAX_NAME), data: kept } });
+  }
+
+  private addFeedback(runId: string, json: Uint8Array): void {
+    if (json.byteLength > COUNTED_BYTES) return this.fault(runId, `feedback: larger than ${COUNTED_BYTES} bytes`);
+    const value = parsePiece(json);
     if (!isObject(value)) return this.fault(runId, "feedback: expected a JSON object");
+    if (this.feedback.length === MAX_FEEDBACK)
+      return this.fault(runId, `feedback: a request has at most ${MAX_FEEDBACK} of them`);
     this.feedback.push({ runId, body: value });
   }
 
-  private addField(kind: "post" | "patch", id: string, field: string, value: unknown, text: string): void {
-    if (field === "") {
-      if (!isObject(value)) return this.fault(id, `part ${kind}: a run is a JSON object`);
-      Object.assign(this.operation(kind, id).run, value, { id });
-      return;
-    }
-    const heavy = HEAVY_FIELDS.find((name) => name === field);
-    if (!heavy) return this.fault(id, `part ${kind}.${field.slice(0, 40)}: no such field of a run`);
-    const operation = this.operation(kind, id);
-    operation.run[heavy] = value;
-    operation.texts[heavy] = text;
+  private addField(kind: Kind, id: string, name: string, json: Uint8Array): void {
+    const field = asLargeField(name);
+    if (!field) return this.fault(id, `part ${kind}.${name.slice(0, 40)}: no such field of a run`);
+    if (json.byteLength > FIELD_BYTES) return this.fault(id, `${field}: larger than ${FIELD_BYTES} bytes`);
+    if (hasTooManyValues(json)) return this.fault(id, `${field}: holds more than ${MAX_VALUES} values`);
+    const read = readField(field, parsePiece(json), json);
+    if (read !== undefined) this.setField(this.operation(kind, id), field, read);
   }
 
-  private operation(kind: "post" | "patch", id: string): Operation {
-    const key = `${kind}.${id}`;
-    let operation = this.byKey.get(key);
-    if (!operation) {
-      operation = { kind, id, run: {}, texts: {}, attachments: [] };
-      this.byKey.set(key, operation);
+  private setField(operation: Operation, name: LargeField, field: Field | string | undefined): void {
+    operation.fields[name] = field;
+    if (typeof field === "object") {
+      this.weight += typeof field.content === "string" ? field.content.length : field.content.bytes.byteLength;
     }
+  }
+
+  private operation(kind: Kind, id: string): Operation {
+    const key = `${kind}.${id}`;
+    const known = this.byKey.get(key);
+    if (known) return known;
+    const place = this.drained.get(key);
+    if (!place && this.drained.size + this.byKey.size >= MAX_RUNS) {
+      throw new Problem(413, `More than ${MAX_RUNS} runs. Send fewer at a time.`);
+    }
+    const operation: Operation = { kind, id, run: { ...place }, fields: {}, attachments: [] };
+    this.byKey.set(key, operation);
+    this.weight += RUN_WEIGHT;
     return operation;
   }
+}
+
+function asLargeField(name: string): LargeField | undefined {
+  return LARGE_FIELDS.find((field) => field === name);
+}
+
+function hasTooManyValues(json: Uint8Array): boolean {
+  return json.byteLength > COUNTED_BYTES && countValues(json, MAX_VALUES + 1) > MAX_VALUES;
+}
+
+/** A large part in a buffer of its own size: the one it comes in is up to half as large again, and is given back. */
+function trimmed(data: Uint8Array): Uint8Array {
+  if (data.byteLength <= LARGE_BYTES) return data;
+  const exact = new Uint8Array(data);
+  (data.buffer as ArrayBuffer).transfer(0);
+  return exact;
 }

@@ -1,9 +1,16 @@
-/** The entries of inputs and outputs that filters find by key and value. */
+/** The entries of inputs and outputs that filters find by key and value, and previews of what lies in R2. */
+import { byteLength, cutBytes } from "../../http/bytes.ts";
+import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "../limits.ts";
 
 /** The index limits of LangSmith: 100 entries of 250 characters a run and field. */
 const MAX_PAIRS = 100;
 export const MAX_VALUE = 250;
+const MAX_PATH = 500;
 const MAX_NODES = 2_000;
+
+/** Characters of a preview. A character of JSON has up to six bytes. */
+const PREVIEW_ROOM = 20_000;
+const METADATA_ROOM = 10_000;
 
 /**
  * Every scalar of a JSON value with its dotted path; arrays add nothing to the path (`messages.content`).
@@ -18,27 +25,56 @@ export function flattenPairs(value: unknown): [path: string, text: string][] {
       if (path !== "") pairs.push([path, (typeof node === "string" ? node : JSON.stringify(node)).slice(0, MAX_VALUE)]);
       return;
     }
-    if (path.length > 500) return;
+    if (path.length >= MAX_PATH) return;
     if (Array.isArray(node)) for (const item of node) visit(item, path);
-    else for (const [key, item] of Object.entries(node)) visit(item, path === "" ? key : `${path}.${key}`);
+    else
+      for (const [key, item] of Object.entries(node)) {
+        visit(item, (path === "" ? key : `${path}.${key}`).slice(0, MAX_PATH));
+      }
   };
   visit(value, "");
   return pairs;
 }
 
+/** The entries of a payload as JSON, as many as fit their column. */
+export function pairsText(value: unknown): string {
+  const pairs = flattenPairs(value);
+  let text = JSON.stringify(pairs);
+  while (byteLength(text) > PAIRS_BYTES) {
+    pairs.length >>= 1;
+    text = JSON.stringify(pairs);
+  }
+  return text;
+}
+
 /** A copy of a JSON value small enough to keep beside a payload that lies in R2, for search and lists. */
-export function preview(value: unknown): unknown {
-  let left = 400;
+export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
+  let nodes = 400;
+  const cut = (text: string): string => {
+    const kept = text.slice(0, Math.min(MAX_VALUE, room));
+    room -= kept.length;
+    return kept;
+  };
   const clip = (node: unknown, depth: number): unknown => {
-    if (left-- <= 0 || depth > 8) return null;
-    if (typeof node === "string") return node.slice(0, MAX_VALUE);
+    if (nodes-- <= 0 || depth > 8) return null;
+    if (typeof node === "string") return cut(node);
     if (Array.isArray(node)) return node.slice(0, 50).map((item) => clip(item, depth + 1));
     if (typeof node !== "object" || node === null) return node;
-    return Object.fromEntries(
-      Object.entries(node)
-        .slice(0, 50)
-        .map(([key, item]) => [key.slice(0, MAX_VALUE), clip(item, depth + 1)]),
-    );
+    const members = Object.entries(node).slice(0, 50);
+    return Object.fromEntries(members.map(([key, item]) => [cut(key), clip(item, depth + 1)]));
   };
   return clip(value, 0);
+}
+
+/** What is kept in the row of a payload that lies in R2. `value` is the payload; an error is a text. */
+export function previewText(field: string, value: unknown): string {
+  if (field === "error")
+    return cutBytes(typeof value === "string" ? value : JSON.stringify(value), ERROR_PREVIEW_BYTES);
+  return JSON.stringify(preview(value));
+}
+
+/** Metadata as filters see it: whole, or a preview of it. */
+export function metadataText(metadata: Record<string, unknown>): string {
+  const whole = JSON.stringify(metadata);
+  return byteLength(whole) <= FILTERED_METADATA_BYTES ? whole : JSON.stringify(preview(metadata, METADATA_ROOM));
 }

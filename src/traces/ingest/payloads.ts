@@ -1,33 +1,46 @@
 /** Large payloads and attachments go to R2; what stays in the write is small. */
 import { createHash } from "node:crypto";
-import { blobPrefix, PAYLOAD_FIELDS, type PartitionIdentity, type PayloadWrite, type RunWrite } from "../rpc.ts";
+import { logError } from "../../http/log.ts";
+import { Problem } from "../../http/problem.ts";
+import { blobPrefix, LARGE_FIELDS, type PartitionIdentity, type RunWrite } from "../rpc.ts";
+import { giveBack } from "./body.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 
-/** A payload past this lies in R2: a SQLite row holds 2 MB, and a run has five of them. */
-const LARGE_BYTES = 256 * 1024;
+/** An object for R2. */
+export interface Blob {
+  key: string;
+  data: Uint8Array;
+  /** Content type of an attachment. */
+  type?: string;
+}
 
-/** The write with its payloads placed, after everything large is durably in R2. */
-export async function placePayloads(
-  blobs: R2Bucket,
+/** The draft's write with its payloads, and the objects that it refers to: they must be in R2 before it is stored. */
+export function placePayloads(
   partition: PartitionIdentity,
-  draft: Draft,
-  operation: Operation,
-): Promise<RunWrite> {
+  { write, fields }: Draft,
+  { attachments }: Operation,
+): { write: RunWrite; blobs: Blob[] } {
   const prefix = blobPrefix(partition.workspaceId, partition.projectId, partition.day);
-  const { write, texts } = draft;
-  for (const field of PAYLOAD_FIELDS) {
-    const text = texts[field];
-    if (text === undefined) continue;
-    write[field] = isLarge(text) ? await putLarge(blobs, prefix, text, previewText(draft, field)) : { text };
+  const blobs: Blob[] = [];
+  for (const name of LARGE_FIELDS) {
+    const content = fields[name]?.content;
+    if (content === undefined) continue;
+    if (typeof content === "string") {
+      write[name] = { text: content };
+      continue;
+    }
+    const { bytes, preview } = content;
+    const hash = createHash("sha256").update(bytes).digest("hex");
+    blobs.push({ key: `${prefix}payloads/${hash}`, data: bytes });
+    write[name] = { hash, bytes: bytes.byteLength, preview };
   }
-  if (texts.serialized !== undefined && !isLarge(texts.serialized)) write.serialized = texts.serialized;
-  if (operation.attachments.length > 0) write.attachments = [];
-  for (const { name, type, data } of operation.attachments) {
-    await blobs.put(attachmentKey(prefix, write.id, name), data, { httpMetadata: { contentType: type } });
-    write.attachments?.push({ name, type, bytes: data.byteLength });
+  for (const { name, type, data } of attachments)
+    blobs.push({ key: attachmentKey(prefix, write.id, name), data, type });
+  if (attachments.length > 0) {
+    write.attachments = attachments.map(({ name, type, data }) => ({ name, type, bytes: data.byteLength }));
   }
-  return write;
+  return { write, blobs };
 }
 
 /** Where an attachment lies: the name is encoded, so that it cannot leave its run's folder. */
@@ -35,17 +48,17 @@ export function attachmentKey(prefix: string, runId: string, name: string): stri
   return `${prefix}attachments/${runId}/${encodeURIComponent(name)}`;
 }
 
-function isLarge(text: string): boolean {
-  return text.length > LARGE_BYTES || (text.length * 3 > LARGE_BYTES && Buffer.byteLength(text) > LARGE_BYTES);
-}
-
-function previewText(draft: Draft, field: (typeof PAYLOAD_FIELDS)[number]): string {
-  return field === "error" ? (draft.texts.error ?? "").slice(0, 8_000) : JSON.stringify(draft.previews(field));
-}
-
-async function putLarge(blobs: R2Bucket, prefix: string, text: string, preview: string): Promise<PayloadWrite> {
-  const bytes = new TextEncoder().encode(text);
-  const hash = createHash("sha256").update(bytes).digest("hex");
-  await blobs.put(`${prefix}payloads/${hash}`, bytes);
-  return { hash, bytes: bytes.byteLength, preview };
+/** Writes one object. 503 when R2 refuses, upon which the SDKs send the batch again. */
+export async function putBlob(blobs: R2Bucket, { key, data, type }: Blob): Promise<void> {
+  try {
+    await blobs.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
+    giveBack(data);
+  } catch (error) {
+    // R2 takes one write a second of one key. A payload's key is its hash, so an object that exists is the same.
+    if (type === undefined && (await blobs.head(key).catch(() => null))) return;
+    logError(error, { while: "writing a large payload" });
+    throw new Problem(503, "The store of large payloads is busy. Send the batch again.", {
+      headers: { "retry-after": "1" },
+    });
+  }
 }

@@ -1,24 +1,28 @@
 /** Where the tracing SDKs send runs. */
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
+import type { Claim } from "../../http/budget.ts";
 import { documented } from "../../http/documented.ts";
-import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { decodedBody, wholeBody } from "./body.ts";
-import { boundaryOf, readParts } from "./multipart.ts";
-import { Gathering } from "./operations.ts";
-import { take } from "./take.ts";
+import { decodedBody, wholeBody, withClaim } from "./body.ts";
+import { boundaryOf, type Part, readParts } from "./multipart.ts";
+import type { Gathering } from "./operations.ts";
+import { elementsOf, isObjectText, membersOf } from "./skim.ts";
+import { Intake } from "./take.ts";
 
 const doc = documented("Traces");
 const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");
 const runRoute = doc("Take one run");
 
+/** What has gathered is stored before more of the body is read, when it weighs this much, bytes. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
 /** Ingest under a prefix of its own, such as /api/v1. */
 export function ingestRoutes(): Hono<App> {
   return commonRoutes()
-    .post("/runs/batch", batchRoute, async (c) => takeBatch(c, await jsonBody(c.req.raw)))
-    .post("/runs", runRoute, async (c) => takeRun(c, await jsonBody(c.req.raw)));
+    .post("/runs/batch", batchRoute, takeWhole(takeBatch))
+    .post("/runs", runRoute, takeWhole(takeRun));
 }
 
 /**
@@ -33,81 +37,103 @@ export function rootIngestRoutes(): Hono<App> {
 
 function commonRoutes(): Hono<App> {
   return new Hono<App>()
-    .post("/runs/multipart", doc("Take runs as multipart/form-data"), async (c) => {
-      const boundary = boundaryOf(c.req.header("content-type") ?? null);
-      const gathering = new Gathering();
-      await readParts(decodedBody(c.req.raw), boundary, (part) => gathering.addPart(part));
-      return answer(c, gathering);
-    })
-    .patch("/runs/:run_id", doc("Update one run"), async (c) => {
-      const gathering = new Gathering();
-      gathering.addRun("patch", await jsonBody(c.req.raw), c.req.param("run_id"));
-      return answerOne(c, gathering);
-    });
+    .post("/runs/multipart", doc("Take runs as multipart/form-data"), (c) =>
+      withClaim(c, async (claim) => {
+        const boundary = boundaryOf(c.req.header("content-type") ?? null);
+        const intake = new Intake(c.env, c.get("principal"));
+        const { gathering } = intake;
+        const add = (part: Part) => gathering.addPart(part);
+        await readParts(decodedBody(c.req.raw), boundary, add, async (waiting) => {
+          await claim.hold(waiting + gathering.weight);
+          if (gathering.weight > PIECE_BYTES) await intake.store();
+        });
+        return c.json(await intake.finish(), 202);
+      }),
+    )
+    .patch(
+      "/runs/:run_id",
+      doc("Update one run"),
+      takeWhole((c, _claim, body) => takeOne(c, "patch", body, c.req.param("run_id"))),
+    );
 }
 
-async function takeBatch(c: Context<App>, body: unknown): Promise<Response> {
-  if (!isObject(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
-  const gathering = new Gathering();
-  for (const kind of ["post", "patch"] as const) {
-    const runs = body[kind] ?? [];
-    if (!Array.isArray(runs)) throw new Problem(422, `Invalid body.${kind}: expected a list of runs.`);
-    for (const run of runs) gathering.addRun(kind, run);
+type Take = (c: Context<App>, claim: Claim, body: Uint8Array) => Promise<Response>;
+
+function takeWhole(handle: Take): (c: Context<App>) => Promise<Response> {
+  return (c) => withClaim(c, async (claim) => handle(c, claim, await wholeBody(c.req.raw, claim)));
+}
+
+async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promise<Response> {
+  if (!isObjectText(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
+  const intake = new Intake(c.env, c.get("principal"));
+  const { gathering } = intake;
+  for (const [kind, runs] of membersOf(body)) {
+    if ((kind !== "post" && kind !== "patch") || isNull(runs)) continue;
+    if (isObjectText(runs) || runs[0] !== 0x5b)
+      throw new Problem(422, `Invalid body.${kind}: expected a list of runs.`);
+    for (const run of elementsOf(runs)) {
+      gathering.addRunText(kind, run);
+      if (gathering.weight <= PIECE_BYTES) continue;
+      await claim.hold(body.byteLength + gathering.weight);
+      await intake.store();
+    }
   }
-  return answer(c, gathering);
+  return c.json(await intake.finish(), 202);
 }
 
-async function takeRun(c: Context<App>, body: unknown): Promise<Response> {
-  const gathering = new Gathering();
-  gathering.addRun("post", body);
-  return answerOne(c, gathering);
+function isNull(json: Uint8Array): boolean {
+  return json.byteLength === 4 && json[0] === 0x6e;
 }
 
-async function answer(c: Context<App>, gathering: Gathering): Promise<Response> {
-  return c.json(await take(c.env, c.get("principal"), gathering), 202);
+async function takeRun(c: Context<App>, _claim: Claim, body: Uint8Array): Promise<Response> {
+  return takeOne(c, "post", body);
 }
 
-/** A single run that cannot be taken is the caller's error, for nothing else rides on the request. */
-async function answerOne(c: Context<App>, gathering: Gathering): Promise<Response> {
-  const result = await take(c.env, c.get("principal"), gathering);
-  const fault = result.errors[0];
-  if (result.taken === 0 && fault) throw new Problem(422, `Invalid run: ${fault.message}.`);
-  return c.json(result, 202);
+/** A single run that cannot be taken as it is is the caller's error, for nothing else rides on the request. */
+async function takeOne(c: Context<App>, kind: "post" | "patch", body: Uint8Array, id?: string): Promise<Response> {
+  const intake = new Intake(c.env, c.get("principal"));
+  intake.gathering.addRunText(kind, body, id);
+  refuseFaults(intake.gathering);
+  const answer = await intake.finish();
+  refuseFaults(intake.gathering);
+  return c.json(answer, 202);
 }
 
-async function jsonBody(request: Request): Promise<unknown> {
-  const body = jsonOf(await wholeBody(request));
-  if (body === undefined) throw new Problem(400, "Malformed JSON in request body.");
-  return body;
+function refuseFaults({ rejected, faults: [fault] }: Gathering): void {
+  if (rejected > 0) throw new Problem(422, `Invalid run: ${fault?.message}.`);
 }
 
 /** `{post: […], patch: […]}`; the Agent Server's batch is a list. */
-function isBatch(body: unknown): boolean {
-  return isObject(body) && ("post" in body || "patch" in body);
+function isBatch(names: Set<string>): boolean {
+  return names.has("post") || names.has("patch");
 }
 
 /** A trace run has an id and a place or type; the Agent Server's has an assistant. */
-function isTraceRun(body: unknown): boolean {
-  if (!isObject(body) || "assistant_id" in body) return false;
-  return ["run_type", "dotted_order", "trace_id", "session_name"].some((field) => field in body);
+function isTraceRun(names: Set<string>): boolean {
+  if (names.has("assistant_id")) return false;
+  return ["run_type", "dotted_order", "trace_id", "session_name"].some((field) => names.has(field));
 }
 
-function dispatch(
-  isOurs: (body: unknown) => boolean,
-  handle: (c: Context<App>, body: unknown) => Promise<Response>,
-): MiddlewareHandler<App> {
+function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): MiddlewareHandler<App> {
   return async (c, next) => {
-    const bytes = await wholeBody(c.req.raw);
-    const body = jsonOf(bytes);
-    if (isOurs(body)) return handle(c, body);
-    const headers = new Headers(c.req.raw.headers);
-    headers.delete("content-encoding");
-    headers.delete("content-length");
-    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers, body: bytes, signal: c.req.raw.signal });
-    await next();
+    const taken = await withClaim(c, async (claim) => {
+      const bytes = await wholeBody(c.req.raw, claim);
+      if (isOurs(namesIn(bytes))) return handle(c, claim, bytes);
+      const headers = new Headers(c.req.raw.headers);
+      headers.delete("content-encoding");
+      headers.delete("content-length");
+      c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers, body: bytes, signal: c.req.raw.signal });
+      return undefined;
+    });
+    return taken ?? (await next());
   };
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  return parseJson(new TextDecoder().decode(bytes));
+/** The names of a body's members; none where it is no object. */
+function namesIn(body: Uint8Array): Set<string> {
+  try {
+    return new Set([...membersOf(body)].map(([name]) => name));
+  } catch {
+    return new Set();
+  }
 }

@@ -1,16 +1,17 @@
-/** Takes the operations of one request into their partitions. */
+/** From the operations of one request to their partitions. */
 import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../auth/principal.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns, type Place } from "../locate.ts";
 import { DEFAULT_PROJECT, projectById, projectByName } from "../projects/resolve.ts";
-import { type PartitionIdentity, type RunWrite, tracePartition } from "../rpc.ts";
+import { type PartitionIdentity, type RunWrite, tracePartition, weightOf } from "../rpc.ts";
 import type { ProjectRow } from "../store.ts";
 import { dayOf } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";
-import type { Gathering, IngestFault, Operation } from "./operations.ts";
-import { placePayloads } from "./payloads.ts";
+import { Gathering, type IngestFault, type Operation } from "./operations.ts";
+import { type Blob, placePayloads, putBlob } from "./payloads.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
 export interface IngestAnswer {
@@ -21,38 +22,97 @@ export interface IngestAnswer {
   errors: IngestFault[];
 }
 
-/** One RPC carries at most this much, bytes; the platform's limit is 32 MiB. */
+/** One RPC carries at most this much (`weightOf`); the platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;
+/** Project-days and names of projects in one request: each is a call to an object, or up to three queries of D1. */
+const MAX_PARTITIONS = 1_000;
+const MAX_PROJECTS = 100;
 
 interface Work {
   operation: Operation;
   draft: Draft;
 }
 
-/** Stores what can be stored, durably, and says what could not. `soon`: nobody waits, so it may take a moment. */
-export async function take(env: Env, principal: Principal, gathering: Gathering, soon = false): Promise<IngestAnswer> {
-  const db = database(env.DB);
-  const { workspaceId } = principal;
-  const work = gathering.finish().operations.flatMap((operation) => draftSafely(operation, gathering));
-  const places = await locateVague(env, db, workspaceId, work);
-  const groups = new Map<string, { partition: PartitionIdentity; work: Work[] }>();
-  for (const item of work) {
-    const partition = await partitionOf(db, workspaceId, item, places);
-    if (typeof partition === "string") {
-      gathering.fault(item.operation.id, partition);
-      continue;
+interface Group {
+  partition: PartitionIdentity;
+  work: Work[];
+}
+
+/** Takes the operations of one request into their partitions, in as many pieces as the caller likes. */
+export class Intake {
+  readonly #taken = new Set<string>();
+  readonly #projects = new Set<string>();
+  readonly #partitions = new Set<string>();
+
+  /** `soon`: nobody waits for the runs, so they may take a moment. */
+  constructor(
+    private readonly env: Env,
+    private readonly principal: Principal,
+    readonly gathering = new Gathering(),
+    private readonly soon = false,
+  ) {}
+
+  /** Stores what has gathered, durably, and notes what could not be stored. */
+  async store(isEnd = false): Promise<void> {
+    const db = database(this.env.DB);
+    const { workspaceId } = this.principal;
+    const work = this.gathering.drain(isEnd).flatMap((operation) => draftSafely(operation, this.gathering));
+    const places = await locateVague(this.env, db, workspaceId, work);
+    const groups = new Map<string, Group>();
+    for (const item of work) {
+      const partition = this.#refusal(item) ?? (await partitionOf(db, workspaceId, item, places));
+      const group = typeof partition === "string" ? partition : this.#groupOf(groups, partition);
+      if (typeof group === "string") {
+        this.gathering.fault(item.operation.id, group);
+        continue;
+      }
+      for (const message of item.draft.warnings) this.gathering.note(item.operation.id, message);
+      group.work.push(item);
+      this.#taken.add(`${item.operation.kind}.${item.operation.id}`);
     }
-    for (const message of item.draft.warnings) note(gathering, item.operation.id, message);
+    await storeGroups(this.env, [...groups.values()], this.soon);
+  }
+
+  /** Stores the rest, and the feedback, and says what was taken. */
+  async finish(): Promise<IngestAnswer> {
+    await this.store(true);
+    await takeFeedback(this.env, this.principal, this.gathering);
+    const { rejected, faults } = this.gathering;
+    const message = rejected === 0 ? "Runs batch ingested" : "Runs batch ingested in part: see errors";
+    return { message, taken: this.#taken.size, rejected, errors: faults };
+  }
+
+  #refusal({ draft: { project } }: Work): string | undefined {
+    this.#projects.add(project.id ?? project.name ?? DEFAULT_PROJECT);
+    if (this.#projects.size > MAX_PROJECTS) return `session_name: a request names at most ${MAX_PROJECTS} projects`;
+    return undefined;
+  }
+
+  #groupOf(groups: Map<string, Group>, partition: PartitionIdentity): Group | string {
     const key = `${partition.projectId}/${partition.day}`;
+    this.#partitions.add(key);
+    if (this.#partitions.size > MAX_PARTITIONS) {
+      return `start_time: a request has runs of at most ${MAX_PARTITIONS} projects and days`;
+    }
     const group = groups.get(key) ?? { partition, work: [] };
     groups.set(key, group);
-    group.work.push(item);
+    return group;
   }
-  await Promise.all([...groups.values()].map((group) => store(env, group.partition, group.work, soon)));
-  for (const { runId, body } of gathering.feedback) await takeFeedback(env, principal, gathering, runId, body);
-  const taken = [...groups.values()].reduce((sum, group) => sum + group.work.length, 0);
-  const message = gathering.rejected === 0 ? "Runs batch ingested" : "Runs batch ingested in part: see errors";
-  return { message, taken, rejected: gathering.rejected, errors: gathering.faults };
+}
+
+/** Everything large is durably in R2 before a write that refers to it is stored. */
+async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
+  const blobs = new Map<string, Blob>();
+  const batches = groups.flatMap(({ partition, work }) => {
+    const writes = work.map(({ operation, draft }) => {
+      const placed = placePayloads(partition, draft, operation);
+      for (const blob of placed.blobs) blobs.set(blob.key, blob);
+      return placed.write;
+    });
+    return { partition, writes };
+  });
+  await inParallel(blobs.values(), CONNECTIONS, (blob) => putBlob(env.BLOBS, blob));
+  await inParallel(batches, CONNECTIONS, ({ partition, writes }) => upsert(env, partition, writes, soon));
 }
 
 function draftSafely(operation: Operation, gathering: Gathering): Work[] {
@@ -62,10 +122,6 @@ function draftSafely(operation: Operation, gathering: Gathering): Work[] {
     gathering.fault(operation.id, "The run could not be read.");
     return [];
   }
-}
-
-function note(gathering: Gathering, id: string, message: string): void {
-  if (gathering.faults.length < 100) gathering.faults.push({ id, message: `${message}; it was left out` });
 }
 
 /** Patches that say neither their project nor their time belong to a run that is known already. */
@@ -123,32 +179,11 @@ async function projectOf(
   return projectByName(db, workspaceId, DEFAULT_PROJECT);
 }
 
-async function store(env: Env, partition: PartitionIdentity, work: Work[], soon: boolean): Promise<void> {
-  const stub = tracePartition(env, partition.workspaceId, partition.projectId, partition.day);
-  let writes: RunWrite[] = [];
-  let bytes = 0;
-  for (const { operation, draft } of work) {
-    const size = Object.values(draft.texts).reduce((sum, text) => sum + text.length, 0);
-    if (writes.length > 0 && bytes + size > RPC_BYTES) {
-      await upsert(stub, partition, writes, soon);
-      writes = [];
-      bytes = 0;
-    }
-    writes.push(await placePayloads(env.BLOBS, partition, draft, operation));
-    bytes += Math.min(size, 1024 * 1024);
-  }
-  if (writes.length > 0) await upsert(stub, partition, writes, soon);
-}
-
 /** An overloaded or restarting partition asks the SDK to come again, which it does on 503. */
-async function upsert(
-  stub: ReturnType<typeof tracePartition>,
-  partition: PartitionIdentity,
-  writes: RunWrite[],
-  soon: boolean,
-): Promise<void> {
+async function upsert(env: Env, partition: PartitionIdentity, writes: RunWrite[], soon: boolean): Promise<void> {
+  const stub = tracePartition(env, partition.workspaceId, partition.projectId, partition.day);
   try {
-    await stub.upsert(partition, writes, soon);
+    for (const batch of inBatches(writes)) await stub.upsert(partition, batch, soon);
   } catch (error) {
     const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
     if (!overloaded && !retryable) throw error;
@@ -156,17 +191,33 @@ async function upsert(
   }
 }
 
-async function takeFeedback(
-  env: Env,
-  principal: Principal,
-  gathering: Gathering,
-  runId: string,
-  body: Record<string, unknown>,
-): Promise<void> {
-  try {
-    await createFeedback(env, principal, { ...body, run_id: runId });
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    gathering.fault(runId, `feedback: ${error.detail}`);
+/** The writes in groups that fit one RPC message. */
+function* inBatches(writes: RunWrite[]): Generator<RunWrite[]> {
+  let batch: RunWrite[] = [];
+  let weight = 0;
+  for (const write of writes) {
+    const own = weightOf(write);
+    if (batch.length > 0 && weight + own > RPC_BYTES) {
+      yield batch;
+      [batch, weight] = [[], 0];
+    }
+    batch.push(write);
+    weight += own;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Feedback in order: of two with one id the later one counts. Where their runs lie is asked once for all. */
+async function takeFeedback(env: Env, principal: Principal, gathering: Gathering): Promise<void> {
+  if (gathering.feedback.length === 0) return;
+  const runIds = [...new Set(gathering.feedback.map(({ runId }) => runId))];
+  const places = await locateRuns(env, database(env.DB), principal.workspaceId, runIds);
+  for (const { runId, body } of gathering.feedback) {
+    try {
+      await createFeedback(env, principal, { ...body, run_id: runId }, places);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      gathering.fault(runId, `feedback: ${error.detail}`);
+    }
   }
 }

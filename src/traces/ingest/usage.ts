@@ -1,6 +1,9 @@
 /** Token counts and costs that a run reports about itself. */
 import { isObject } from "../../http/json.ts";
 
+/** Kinds of tokens that a sum over many runs names. */
+const MAX_DETAILS = 100;
+
 export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -13,17 +16,16 @@ export interface Usage {
   total_cost?: number;
 }
 
-/**
- * Reads usage where the SDKs put it: `outputs.usage_metadata`, `extra.metadata.usage_metadata`, LangChain's generations,
- * and the legacy `outputs.llm_output.token_usage`.
- */
-export function usageOf(outputs: unknown, extra: unknown): Usage | undefined {
-  const metadata = isObject(extra) ? extra["metadata"] : undefined;
+/** The usage that outputs or metadata state: `usage_metadata`. */
+export function statedUsage(value: unknown): Usage | undefined {
+  return fromUsageMetadata(at(value, "usage_metadata"));
+}
+
+/** The usage that outputs hold where nothing states it: LangChain's generations, or the legacy `llm_output.token_usage`. */
+export function derivedUsage(outputs: unknown): Usage | undefined {
+  const legacy = at(outputs, "llm_output");
   return (
-    fromUsageMetadata(at(outputs, "usage_metadata")) ??
-    fromUsageMetadata(at(metadata, "usage_metadata")) ??
-    fromGenerations(at(outputs, "generations")) ??
-    fromTokenUsage(at(at(outputs, "llm_output"), "token_usage") ?? at(at(outputs, "llm_output"), "tokenUsage"))
+    fromGenerations(at(outputs, "generations")) ?? fromTokenUsage(at(legacy, "token_usage") ?? at(legacy, "tokenUsage"))
   );
 }
 
@@ -86,7 +88,11 @@ export function addUsage(a: Usage, b: Usage): Usage {
 function addDetails(a?: Record<string, number>, b?: Record<string, number>): Record<string, number> | undefined {
   if (!a || !b) return a ?? b;
   const sum = { ...a };
-  for (const [name, value] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + value;
+  let names = Object.keys(sum).length;
+  for (const [name, value] of Object.entries(b)) {
+    if (sum[name] === undefined && names++ >= MAX_DETAILS) continue;
+    sum[name] = (sum[name] ?? 0) + value;
+  }
   return sum;
 }
 

@@ -4,9 +4,10 @@ import { documented } from "../../http/documented.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { wholeBody } from "../ingest/body.ts";
+import { wholeBody, withClaim } from "../ingest/body.ts";
 import { Gathering } from "../ingest/operations.ts";
-import { take } from "../ingest/take.ts";
+import { countValues } from "../ingest/skim.ts";
+import { Intake } from "../ingest/take.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./messages.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
@@ -14,16 +15,24 @@ import { runIdOf, runOfSpan } from "./run.ts";
 import type { OtlpSpan } from "./span.ts";
 
 const MAX_SPANS = 10_000;
+/** Decoded bytes of one request. Its spans are all in memory as objects, some three times their bytes. */
+const OTLP_BYTES = 16 * 1024 * 1024;
+const OBJECTS = 3;
+/** Values in a body of JSON: an attribute of a span is five of them. */
+const MAX_VALUES = 600_000;
 
 export const otlp = new Hono<App>().post(
   "/otel/v1/traces",
   documented("Traces")("Take spans over OTLP/HTTP (protobuf or JSON)"),
   async (c) => {
     const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
-    const bytes = await wholeBody(c.req.raw);
-    const spans = isJson ? spansFromJson(parseJson(new TextDecoder().decode(bytes))) : spansOf(c, bytes);
-    if (spans.length > MAX_SPANS) throw new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
-    const result = await take(c.env, c.get("principal"), gather(spans, c.req.header("langsmith-project")));
+    const result = await withClaim(c, async (claim) => {
+      const bytes = await wholeBody(c.req.raw, claim, OTLP_BYTES);
+      await claim.hold(OBJECTS * bytes.byteLength);
+      const spans = isJson ? spansFromJson(jsonOf(bytes)) : spansOf(c, bytes);
+      if (spans.length > MAX_SPANS) throw new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
+      return new Intake(c.env, c.get("principal"), gather(spans, c.req.header("langsmith-project"))).finish();
+    });
     const message = result.errors
       .map((fault) => fault.message)
       .join("; ")
@@ -36,6 +45,12 @@ export const otlp = new Hono<App>().post(
     return c.json({ partialSuccess: partial });
   },
 );
+
+function jsonOf(bytes: Uint8Array): unknown {
+  if (countValues(bytes, MAX_VALUES + 1) > MAX_VALUES)
+    throw new Problem(413, "The body holds too many values. Export fewer spans at a time.");
+  return parseJson(new TextDecoder().decode(bytes));
+}
 
 function spansOf(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
   if (/^application\/(x-)?protobuf\b/i.test(c.req.header("content-type") ?? "")) return spansFromProtobuf(bytes);

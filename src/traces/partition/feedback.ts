@@ -1,16 +1,33 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../rpc.ts";
 
-interface FeedbackRow extends Record<string, SqlStorageValue> {
-  run_id: string | null;
+/** What statistics need of a feedback. `rest` holds the whole of it and is not read for them. */
+export interface LightFeedback extends Record<string, SqlStorageValue> {
   key: string;
   score: number | null;
-  value: string | null;
-  rest: string;
+  /** The beginning of a value that is a string. */
+  label: string | null;
+  error: number | null;
+}
+
+interface CommentedFeedback extends LightFeedback {
+  run_id: string;
+  comment: string | null;
 }
 
 const MAX_LABELS = 100;
+const MAX_LABEL = 250;
 const MAX_COMMENTS = 10;
+const MAX_COMMENT = 1_000;
+const MAX_KEYS = 200;
+/** `runs.feedback_stats`, bytes: the row holds it beside all else. */
+const STATS_BYTES = 128 * 1024;
+/** Raw feedback of one run that an export shows, bytes. */
+const RAW_BYTES = 4 * 1024 * 1024;
+
+/** The columns of `LightFeedback`. */
+export const LIGHT = `key, score, CASE WHEN json_type(value) = 'text' THEN substr(value_text, 1, ${MAX_LABEL}) END AS label,
+  rest ->> '$.error' AS error`;
 
 /** Inserts or replaces; gives what is stored. The first creation time stays. */
 export function putFeedback(sql: SqlStorage, feedback: StoredFeedback): StoredFeedback {
@@ -55,70 +72,77 @@ export function deleteFeedback(sql: SqlStorage, id: string): boolean {
   return gone !== undefined;
 }
 
-/** The raw feedback of runs, by run. */
-export function feedbackOf(sql: SqlStorage, runIds: string[]): Map<string, unknown[]> {
-  const byRun = new Map<string, unknown[]>();
-  for (const row of rowsOf(sql, runIds)) {
-    const list = byRun.get(row.run_id ?? "") ?? [];
-    list.push(JSON.parse(row.rest));
-    byRun.set(row.run_id ?? "", list);
-  }
-  return byRun;
+/** The raw feedback of a run as a JSON array, oldest first, as much as fits `RAW_BYTES`; null when it has none. */
+export function rawFeedback(sql: SqlStorage, runId: string): string | null {
+  const rows = sql.exec<{ rest: string }>(
+    `SELECT rest FROM (
+       SELECT rest, created_at, id, sum(length(CAST(rest AS BLOB)) + 1) OVER (ORDER BY created_at, id) AS through
+       FROM feedback WHERE run_id = ?
+     ) WHERE through <= ${RAW_BYTES} ORDER BY created_at, id`,
+    runId,
+  );
+  const texts = [...rows].map(({ rest }) => rest);
+  return texts.length === 0 ? null : `[${texts.join(",")}]`;
 }
 
 /** Brings `runs.feedback_stats` up to date; runs that are not there (yet) are left alone. */
 export function refreshStats(sql: SqlStorage, runIds: string[]): void {
   if (runIds.length === 0) return;
-  const rows = rowsOf(sql, runIds);
-  const withStats = sql.exec<{ id: string }>(
+  const ids = JSON.stringify(runIds);
+  const stats = new Map<string, RunStats>();
+  for (const row of sql.exec<CommentedFeedback>(
+    `SELECT run_id, ${LIGHT}, substr(rest ->> '$.comment', 1, ${MAX_COMMENT}) AS comment FROM feedback
+     WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id`,
+    ids,
+  )) {
+    const own = stats.get(row.run_id) ?? { sums: new Map(), comments: new Map() };
+    stats.set(row.run_id, own);
+    addTo(own.sums, row);
+    if (row.comment === null) continue;
+    const comments = own.comments.get(row.key) ?? [];
+    own.comments.set(row.key, comments);
+    if (comments.length < MAX_COMMENTS) comments.push(row.comment);
+  }
+  const before = sql.exec<{ id: string }>(
     "SELECT id FROM runs WHERE feedback_stats IS NOT NULL AND id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(runIds),
+    ids,
   );
-  const affected = new Set([...rows.map((row) => row.run_id ?? ""), ...withStats.toArray().map(({ id }) => id)]);
-  for (const id of affected) {
-    const own = rows.filter((row) => row.run_id === id);
-    const stats = own.length === 0 ? null : JSON.stringify(statsOf(own));
-    sql.exec("UPDATE runs SET feedback_stats = ? WHERE id = ?", stats, id);
+  for (const id of new Set([...stats.keys(), ...before.toArray().map((row) => row.id)])) {
+    const own = stats.get(id);
+    sql.exec("UPDATE runs SET feedback_stats = ? WHERE id = ?", own ? statsText(own) : null, id);
   }
 }
 
-function rowsOf(sql: SqlStorage, runIds: string[]): FeedbackRow[] {
-  return sql
-    .exec<FeedbackRow>(
-      `SELECT run_id, key, score, value, rest FROM feedback
-       WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id`,
-      JSON.stringify(runIds),
-    )
-    .toArray();
+interface RunStats {
+  sums: Map<string, FeedbackSum>;
+  comments: Map<string, string[]>;
 }
 
-/** `{key: {n, avg, …, values}}`: the breakdown of values is for string feedback only (specification section 2.6). */
-function statsOf(rows: FeedbackRow[]): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(sumFeedback(rows)).map(([key, sum]) => {
-      const comments = rows
-        .filter((row) => row.key === key)
-        .flatMap(({ rest }) => (JSON.parse(rest) as StoredFeedback).comment ?? []);
-      return [key, { ...showSum(sum), comments: comments.slice(0, MAX_COMMENTS) }];
-    }),
+/** `{key: {n, avg, …, values, comments}}`: the breakdown of values is for string feedback only (specification section 2.6). */
+function statsText({ sums, comments }: RunStats): string {
+  const shown = [...sums].slice(0, MAX_KEYS).map(([key, sum]) => [key, showSum(sum)] as const);
+  const whole = JSON.stringify(
+    Object.fromEntries(shown.map(([key, sum]) => [key, { ...sum, comments: comments.get(key) ?? [] }])),
   );
+  if (Buffer.byteLength(whole) <= STATS_BYTES) return whole;
+  // What has no bound but its number is left out first.
+  return JSON.stringify(Object.fromEntries(shown.map(([key, sum]) => [key, { ...sum, values: {}, comments: [] }])));
 }
 
 /** Feedback summed by key, so that sums of several partitions can be added. */
-export function sumFeedback(
-  rows: Pick<FeedbackRow, "key" | "score" | "value" | "rest">[],
-): Record<string, FeedbackSum> {
+export function sumFeedback(rows: Iterable<LightFeedback>): Record<string, FeedbackSum> {
   const sums = new Map<string, FeedbackSum>();
-  for (const { key, score, value, rest } of rows) {
-    const sum = sums.get(key) ?? { n: 0, scored: 0, sum: 0, squares: 0, min: null, max: null, errors: 0, values: {} };
-    sums.set(key, sum);
-    sum.n++;
-    if (rest.includes('"error":true')) sum.errors += (JSON.parse(rest) as StoredFeedback).error ? 1 : 0;
-    if (score !== null) addScore(sum, score);
-    const label: unknown = value === null ? null : JSON.parse(value);
-    if (typeof label === "string") addLabel(sum, label);
-  }
+  for (const row of rows) addTo(sums, row);
   return Object.fromEntries(sums);
+}
+
+function addTo(sums: Map<string, FeedbackSum>, { key, score, label, error }: LightFeedback): void {
+  const sum = sums.get(key) ?? { n: 0, scored: 0, sum: 0, squares: 0, min: null, max: null, errors: 0, values: {} };
+  sums.set(key, sum);
+  sum.n++;
+  if (error === 1) sum.errors++;
+  if (score !== null) addScore(sum, score);
+  if (label !== null) addLabel(sum, label);
 }
 
 function addScore(sum: FeedbackSum, score: number): void {
@@ -130,13 +154,12 @@ function addScore(sum: FeedbackSum, score: number): void {
 }
 
 function addLabel(sum: FeedbackSum, label: string): void {
-  const shown = label.slice(0, 250);
-  if (!Object.hasOwn(sum.values, shown) && Object.keys(sum.values).length >= MAX_LABELS) return;
-  sum.values[shown] = (Object.hasOwn(sum.values, shown) ? (sum.values[shown] ?? 0) : 0) + 1;
+  if (!Object.hasOwn(sum.values, label) && Object.keys(sum.values).length >= MAX_LABELS) return;
+  sum.values[label] = (Object.hasOwn(sum.values, label) ? (sum.values[label] ?? 0) : 0) + 1;
 }
 
 /** A sum as `feedback_stats` shows it. */
-export function showSum({ n, scored, sum, squares, min, max, errors, values }: FeedbackSum): object {
+export function showSum({ n, scored, sum, squares, min, max, errors, values }: FeedbackSum) {
   const avg = scored === 0 ? null : sum / scored;
   const variance = avg === null ? null : Math.max(0, squares / scored - avg * avg);
   return { n, avg, stdev: variance === null ? null : Math.sqrt(variance), min, max, errors, values };

@@ -1,5 +1,5 @@
 /** Group commit: a transaction costs a dozen statements and rows besides its runs, so writes that can wait share one. */
-import type { RunWrite } from "../rpc.ts";
+import { type RunWrite, weightOf } from "../rpc.ts";
 
 interface Waiting {
   writes: RunWrite[];
@@ -9,20 +9,25 @@ interface Waiting {
 
 /** Milliseconds that writes gather. */
 const GATHER_MS = 100;
-/** Runs that wait at most. */
+/** Runs that wait at most, and what they weigh together (`weightOf`). */
 const MOST = 100;
+const MOST_WEIGHT = 4 * 1024 * 1024;
 
 export class Gather {
   #waiting: Waiting[] = [];
+  #runs = 0;
+  #weight = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `apply` writes runs in one transaction, or throws and has written nothing. */
+  /** `apply` writes runs in one transaction, or throws; writing the same again changes nothing. */
   constructor(private readonly apply: (writes: RunWrite[]) => void) {}
 
   /** Resolves when the writes are applied, with whatever else came in the meantime; rejects when they cannot be. */
   async add(writes: RunWrite[]): Promise<void> {
     const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
-    if (this.#waiting.reduce((sum, one) => sum + one.writes.length, 0) >= MOST) this.#flush();
+    this.#runs += writes.length;
+    for (const write of writes) this.#weight += weightOf(write);
+    if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
     return applied;
   }
@@ -32,6 +37,7 @@ export class Gather {
     this.#timer = undefined;
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.#runs = this.#weight = 0;
     try {
       this.apply(waiting.flatMap(({ writes }) => writes));
       for (const { done } of waiting) done();

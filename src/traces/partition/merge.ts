@@ -1,8 +1,11 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
+import { byteLength } from "../../http/bytes.ts";
 import { isObject } from "../../http/json.ts";
 import { parseDotted, segment } from "../dotted.ts";
+import { metadataText } from "../ingest/pairs.ts";
+import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../limits.ts";
 import { addCost, type PriceTable } from "../prices.ts";
-import type { LargePayload, PayloadField, PayloadWrite, RunWrite } from "../rpc.ts";
+import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../rpc.ts";
 import type { Usage } from "../ingest/usage.ts";
 import type { WholeRow } from "./tables.ts";
 
@@ -111,7 +114,6 @@ export function merge(row: WholeRow, write: RunWrite, day: Day, prices: PriceTab
   take("reference_example_id", write.reference_example_id, (value) => (row.reference_example_id = value));
   take("execution_order", write.execution_order, (value) => (row.execution_order = value));
   take("usage", write.usage, (value) => (row.usage = JSON.stringify(value)));
-  take("serialized", write.serialized, (value) => (row.serialized = value));
   mergePayloads(row, write, wins);
   if (write.attachments) row.attachments = mergeAttachments(row.attachments, write.attachments);
   derive(row, prices);
@@ -129,6 +131,7 @@ function mergePayloads(row: WholeRow, write: RunWrite, wins: (field: Field) => b
   }
   if (write.error && wins("error")) setPayload(row, "error", write.error);
   if (write.events && wins("events")) setPayload(row, "events", write.events);
+  if (write.serialized && wins("serialized")) setPayload(row, "serialized", write.serialized);
   if (write.extra) mergeExtra(row, write, write.extra, wins("extra"));
 }
 
@@ -137,7 +140,7 @@ function losesToFuller(stored: string | null, { ...payload }: PayloadWrite): boo
   return stored !== null && "text" in payload && payload.text === "{}";
 }
 
-function setPayload(row: WholeRow, field: PayloadField, payload: PayloadWrite): void {
+function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): void {
   const large = row.large === null ? {} : (JSON.parse(row.large) as Record<string, LargePayload>);
   if ("text" in payload) {
     row[field] = payload.text;
@@ -149,24 +152,35 @@ function setPayload(row: WholeRow, field: PayloadField, payload: PayloadWrite): 
   row.large = Object.keys(large).length > 0 ? JSON.stringify(large) : null;
 }
 
-/** `extra` is merged two levels deep (extra.metadata.x), the patch winning; a large one replaces or yields as a whole. */
+/**
+ * `extra` is merged two levels deep (extra.metadata.x), the patch winning. One that is large, or too large when joined,
+ * replaces or yields as a whole.
+ */
 function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
-  const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
-  if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) {
+  const joined = joinedExtra(row, extra, wins);
+  if (joined === undefined) {
     if (!wins && row.extra !== null) return;
     setPayload(row, "extra", extra);
     row.metadata = write.metadata ?? null;
     return;
   }
-  if (extra.text === row.extra) return;
-  const stored = JSON.parse(row.extra) as Record<string, unknown>;
-  const given = JSON.parse(extra.text) as Record<string, unknown>;
-  const merged = wins ? mergeObjects(stored, given) : mergeObjects(given, stored);
-  setPayload(row, "extra", { text: JSON.stringify(merged) });
+  if (joined === row.extra) return;
+  setPayload(row, "extra", { text: joined });
   if (write.metadata === undefined) return;
   const mine = JSON.parse(row.metadata ?? "{}") as Record<string, unknown>;
   const theirs = JSON.parse(write.metadata) as Record<string, unknown>;
-  row.metadata = JSON.stringify(wins ? { ...mine, ...theirs } : { ...theirs, ...mine });
+  row.metadata = metadataText(wins ? { ...mine, ...theirs } : { ...theirs, ...mine });
+}
+
+/** The stored `extra` and the given one as one text; undefined when they cannot be joined. */
+function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
+  const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
+  if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
+  if (extra.text === row.extra) return row.extra;
+  const stored = JSON.parse(row.extra) as Record<string, unknown>;
+  const given = JSON.parse(extra.text) as Record<string, unknown>;
+  const joined = JSON.stringify(wins ? mergeObjects(stored, given) : mergeObjects(given, stored));
+  return byteLength(joined) <= JOINED_EXTRA_BYTES ? joined : undefined;
 }
 
 function mergeObjects(under: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
@@ -178,10 +192,13 @@ function mergeObjects(under: Record<string, unknown>, over: Record<string, unkno
   return merged;
 }
 
+/** The attachments by name, as many as fit their column. */
 function mergeAttachments(stored: string | null, added: { name: string }[]): string {
   const byName = new Map((JSON.parse(stored ?? "[]") as { name: string }[]).map((item) => [item.name, item]));
   for (const item of added) byName.set(item.name, item);
-  return JSON.stringify([...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
+  const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  while (byteLength(all) > ATTACHMENTS_BYTES) all.pop();
+  return JSON.stringify(all);
 }
 
 /** What follows from the other fields: place, status, thread, own tokens and costs, size. */
@@ -232,10 +249,10 @@ function threadOf(metadata: Record<string, unknown>): string | null {
   return typeof id === "string" || typeof id === "number" ? String(id).slice(0, 500) : null;
 }
 
+/** About the bytes of a run, those in R2 included. */
 function sizeOf(row: WholeRow): number {
   const large = row.large === null ? [] : Object.values(JSON.parse(row.large) as Record<string, LargePayload>);
-  const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized];
-  return (
-    400 + [...texts.map((text) => text?.length ?? 0), ...large.map(({ bytes }) => bytes)].reduce((a, b) => a + b, 0)
-  );
+  const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized, row.tags];
+  const sizes = [...texts.map((text) => (text === null ? 0 : byteLength(text))), ...large.map(({ bytes }) => bytes)];
+  return 400 + row.dotted_order.length + sizes.reduce((a, b) => a + b, 0);
 }

@@ -10,7 +10,7 @@ import {
   TextsBuilder,
 } from "../page.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../rpc.ts";
-import { feedbackOf } from "./feedback.ts";
+import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
 /** The columns that every page reads, before the ones it is asked for. */
@@ -31,8 +31,9 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
   };
   const page: RunPage = { rows: 0, constants, light: {}, payloads: {}, large: [], bytes: 0, next: null, done: true };
   const lightColumns = light.map((): (string | number | null)[] => []);
+  const feedbacks: (string | null)[] = [];
+  const withFeedback = request.fields.includes("feedbacks");
   const builders = payloads.map(() => new TextsBuilder(true));
-  const ids: string[] = [];
   for (const [startTime, id, bytes, large, ...values] of rowsOf(sql, identity, request, light, payloads)) {
     if (page.bytes >= request.maxBytes || page.rows === request.limit) {
       page.done = false;
@@ -56,14 +57,18 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
         page.large.push({ ...payload, row: page.rows, field, key: pageKey(constants, startTime as number, payload) });
       }
     });
-    ids.push(id as string);
+    if (withFeedback) {
+      const feedback = rawFeedback(sql, id as string);
+      feedbacks.push(feedback);
+      size += feedback?.length ?? 0;
+    }
     page.rows++;
     page.bytes += size;
     page.next = { start_time: startTime as number, id: id as string };
   }
   light.forEach((field, index) => (page.light[field] = lightColumns[index]));
   payloads.forEach((field, index) => (page.payloads[field] = builders[index]?.build()));
-  if (request.fields.includes("feedbacks")) page.light.feedbacks = feedbackColumn(sql, ids);
+  if (withFeedback) page.light.feedbacks = feedbacks;
   return page;
 }
 
@@ -97,9 +102,4 @@ function rowsOf(
       limit + 1,
     )
     .raw();
-}
-
-function feedbackColumn(sql: SqlStorage, ids: string[]): (string | null)[] {
-  const feedback = feedbackOf(sql, ids);
-  return ids.map((id) => (feedback.has(id) ? JSON.stringify(feedback.get(id)) : null));
 }

@@ -2,13 +2,12 @@
 import { compileFilter, type Condition, type Constants } from "../filter/sql.ts";
 import { parseFilter } from "../filter/filter.ts";
 import {
+  type LargeField,
   type LargePayload,
   type PartitionIdentity,
-  type PayloadField,
   type QueriedRun,
   type QueryRequest,
   type RunSelection,
-  type StoredRun,
 } from "../rpc.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";
 
@@ -91,7 +90,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryReq
   const { order, after, limit, maxBytes } = request;
   const condition = selectionCondition(identity, { ...request, ...windowBehind(request) });
   const heavy = request.payloads.filter((field) => field !== "error");
-  const columns = ["r.*", "p.large", "p.serialized", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
+  const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
   const found = sql.exec(
     `SELECT ${columns} FROM (
        SELECT r.n FROM runs r WHERE ${condition.sql}
@@ -107,7 +106,7 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryReq
   for (const row of found) {
     if (rows.length === limit || bytes >= maxBytes) return { rows, done: false };
     rows.push(row);
-    bytes += row.bytes;
+    bytes += row.bytes + (row.feedback_stats?.length ?? 0);
   }
   return { rows, done: true };
 }
@@ -120,10 +119,10 @@ function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<
     : { startTime, endTime: Math.min(endTime ?? after.start_time + 1, after.start_time + 1) };
 }
 
-function storedRun(row: Row, identity: PartitionIdentity, fields: PayloadField[]): StoredRun {
-  const large = row.large ? (JSON.parse(row.large) as Partial<Record<PayloadField, LargePayload>>) : {};
-  const wanted = Object.fromEntries(Object.entries(large).filter(([field]) => fields.includes(field as PayloadField)));
-  const payload = (field: PayloadField) => (large[field] || !fields.includes(field) ? null : (row[field] ?? null));
+function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
+  const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
+  const wanted = Object.fromEntries(Object.entries(large).filter(([field]) => fields.includes(field as LargeField)));
+  const payload = (field: LargeField) => (large[field] || !fields.includes(field) ? null : (row[field] ?? null));
   return {
     id: row.id,
     tenant_id: identity.workspaceId,
@@ -155,15 +154,9 @@ function storedRun(row: Row, identity: PartitionIdentity, fields: PayloadField[]
     completion_cost: row.completion_cost,
     first_token_time: row.first_token_time,
     ...(Object.keys(wanted).length > 0 ? { large: wanted } : {}),
-  };
-}
-
-function queriedRun(row: Row, identity: PartitionIdentity, fields: PayloadField[]): QueriedRun {
-  return {
-    ...storedRun(row, identity, fields),
     thread_id: row.thread_id,
     execution_order: row.execution_order,
-    serialized: row.serialized ?? null,
+    serialized: payload("serialized"),
     usage_details: row.usage_details,
     attachments: row.attachments ? (JSON.parse(row.attachments) as QueriedRun["attachments"]) : [],
   };

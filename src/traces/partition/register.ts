@@ -2,6 +2,7 @@
 import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix, type PartitionIdentity } from "../rpc.ts";
+import { deletePlacesOf } from "../feedback/store.ts";
 import { deletePartition, savePartition } from "../store.ts";
 import { dayBounds } from "../time.ts";
 import { readMeta, writeMeta } from "./meta.ts";
@@ -13,16 +14,18 @@ const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
 
-/** Writes the partition's row in D1, if it is behind. */
-export async function register(env: Env, sql: SqlStorage): Promise<void> {
+/** Writes the partition's row in D1, if it is behind. `isHeld`: whether the partition is still there after that. */
+export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
   const identity = readMeta(sql, "identity");
   const counts = readMeta(sql, "counts");
   if (!identity || !counts || JSON.stringify(counts) === JSON.stringify(readMeta(sql, "registered"))) return;
   const { workspaceId, projectId, day } = identity;
   const { rows, bytes, lastStart } = counts;
   const lastRunStartTime = Math.floor(lastStart / 1000);
-  await savePartition(database(env.DB), { workspaceId, projectId, day, rows, bytes, lastRunStartTime });
-  writeMeta(sql, "registered", counts);
+  const db = database(env.DB);
+  await savePartition(db, { workspaceId, projectId, day, rows, bytes, lastRunStartTime });
+  if (isHeld()) writeMeta(sql, "registered", counts);
+  else await deletePartition(db, workspaceId, projectId, day);
 }
 
 /**
@@ -37,16 +40,31 @@ export function expiryOf(env: Env, sql: SqlStorage): number | undefined {
   return Math.max(dayBounds(identity.day).end / 1000, readMeta(sql, "written") ?? 0) + days * DAY_MS;
 }
 
-/** Deletes what lies outside the object: R2 first, then the row by which people find the day. */
+/** Deletes what lies outside the object: R2 first, then the rows by which people find the day and its feedback. */
 export async function deleteOutside(
   env: Env,
-  identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">,
+  { workspaceId, projectId, day }: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">,
 ): Promise<void> {
-  const prefix = blobPrefix(identity.workspaceId, identity.projectId, identity.day);
+  const prefix = blobPrefix(workspaceId, projectId, day);
   for (;;) {
     const { objects } = await env.BLOBS.list({ prefix, limit: 1000 });
     if (objects.length === 0) break;
     await env.BLOBS.delete(objects.map(({ key }) => key));
   }
-  await deletePartition(database(env.DB), identity.workspaceId, identity.projectId, identity.day);
+  const db = database(env.DB);
+  await deletePlacesOf(db, workspaceId, projectId, day);
+  await deletePartition(db, workspaceId, projectId, day);
+}
+
+const LEAST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 3_600_000;
+
+/**
+ * When an alarm that failed comes again, milliseconds: after as long as its work has been due by now, from 10 seconds to
+ * an hour. So the waits double, and nothing has to be kept for them.
+ */
+export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
+  const expiry = expiryOf(env, sql) ?? now;
+  const due = expiry <= now ? expiry : (readMeta(sql, "written") ?? now);
+  return now + Math.min(LONGEST_WAIT_MS, Math.max(LEAST_WAIT_MS, now - due));
 }

@@ -18,7 +18,7 @@ interface Facts {
 
 /** The day's histograms, with what has come since somebody last asked. */
 export function runTimes(sql: SqlStorage): RunTimes {
-  const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: none() };
+  const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: noRunTimes() };
   const fresh = sql
     .exec<{ n: number; facts: string | null }>(
       // A payload too large for its row is cut, and no JSON any more.
@@ -35,7 +35,8 @@ export function runTimes(sql: SqlStorage): RunTimes {
   return times;
 }
 
-function none(): RunTimes {
+/** The histograms of no runs. */
+export function noRunTimes(): RunTimes {
   const empty = (): Histogram => ({ buckets: BOUNDS.map(() => 0), count: 0, sum: 0 });
   return { statuses: {}, duration: empty(), firstEvent: empty(), wait: empty() };
 }

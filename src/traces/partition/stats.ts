@@ -1,10 +1,31 @@
 /** Statistics over a partition's runs, threads, and a run's descendants. */
+import { preview } from "../preview.ts";
 import type { PartitionIdentity, PartitionStats, RunSelection, ThreadSummary } from "../rpc.ts";
-import { sumFeedback } from "./feedback.ts";
+import { LIGHT, type LightFeedback, sumFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
+/** And those of one thread from this many. */
+const THREAD_SAMPLE = 200;
+const ERROR_PREVIEW = 1_000;
+
+/** The statistics of no runs. */
+export const NO_STATS: PartitionStats = {
+  run_count: 0,
+  error_count: 0,
+  streaming_count: 0,
+  total_tokens: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_cost: 0,
+  prompt_cost: 0,
+  completion_cost: 0,
+  last_run_start_time: null,
+  latencies: [],
+  first_tokens: [],
+  feedback: {},
+};
 
 /** Sums over the selected runs, and a sample of their times for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
@@ -26,12 +47,10 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
       ...values,
     )
     .toArray();
-  const feedback = sql
-    .exec<{ key: string; score: number | null; value: string | null; rest: string }>(
-      `SELECT key, score, value, rest FROM feedback WHERE run_id IN (SELECT r.id FROM runs r WHERE ${where})`,
-      ...values,
-    )
-    .toArray();
+  const feedback = sql.exec<LightFeedback>(
+    `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM runs r WHERE ${where})`,
+    ...values,
+  );
   const sum = (name: string) => sums[name] ?? 0;
   return {
     run_count: sum("run_count"),
@@ -57,7 +76,6 @@ interface ThreadRow extends Record<string, SqlStorageValue> {
   max_start_time: number;
   total_tokens: number;
   total_cost: number;
-  latencies: string;
 }
 
 /** The threads that the selected root runs belong to, newest first. */
@@ -66,18 +84,27 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
   const rows = sql
     .exec<ThreadRow>(
       `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
-       sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost,
-       json_group_array(max(0, (r.end_time - r.start_time) / 1e6)) AS latencies
+       sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
        FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT 1000`,
       ...values,
     )
     .toArray();
-  return rows.map(({ thread_id, latencies, ...sums }) => ({
+  const latenciesOf = (threadId: string) =>
+    sql
+      .exec<{ latency: number }>(
+        `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency FROM runs r
+         WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where} ORDER BY r.start_time DESC LIMIT ${THREAD_SAMPLE}`,
+        threadId,
+        ...values,
+      )
+      .toArray()
+      .map(({ latency }) => latency);
+  return rows.map(({ thread_id, ...sums }) => ({
     thread_id,
     ...sums,
-    latencies: (JSON.parse(latencies) as (number | null)[]).filter((item) => item !== null).slice(0, SAMPLE),
-    first_inputs: turn(sql, thread_id, "asc")?.inputs ?? null,
-    last_outputs: turn(sql, thread_id, "desc")?.outputs ?? null,
+    latencies: latenciesOf(thread_id),
+    first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
+    last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
     last_error: turn(sql, thread_id, "desc")?.error ?? null,
   }));
 }
@@ -91,7 +118,7 @@ interface Turn extends Record<string, SqlStorageValue> {
 function turn(sql: SqlStorage, threadId: string, order: "asc" | "desc"): Turn | undefined {
   return sql
     .exec<Turn>(
-      `SELECT p.inputs, p.outputs, r.error FROM runs r JOIN payloads p ON p.n = r.n
+      `SELECT p.inputs, p.outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error FROM runs r JOIN payloads p ON p.n = r.n
        WHERE r.thread_id = ? AND r.is_root = 1 ORDER BY r.start_time ${order} LIMIT 1`,
       threadId,
     )

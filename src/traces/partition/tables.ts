@@ -88,6 +88,11 @@ const MIGRATIONS: { id: string; sql: string }[] = [
   { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
 ];
 
+/** Whether the tables have been made. Asking makes nothing. */
+export function hasTables(sql: SqlStorage): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'meta'").toArray().length > 0;
+}
+
 /** Brings the tables to the newest migration. Cheap when they are there. */
 export function migrate(storage: DurableObjectStorage): void {
   storage.transactionSync(() => {

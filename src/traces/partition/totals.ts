@@ -23,6 +23,9 @@ type Totals = Pick<
   | "usage_details"
 >;
 
+/** What a price is found by, characters: a trace of many runs has much metadata besides. */
+const MODEL = 200;
+
 /** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
 const MODEL_RUNS = new Set(["llm", "embedding"]);
 
@@ -30,7 +33,9 @@ const MODEL_RUNS = new Set(["llm", "embedding"]);
 export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): void {
   const spenders = sql
     .exec<Spender>(
-      `SELECT id, parent_run_ids, run_type, usage, metadata FROM runs
+      `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
+         'ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}), 'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})
+       ) END AS metadata FROM runs
        WHERE usage IS NOT NULL AND trace_id IN (SELECT value FROM json_each(?))`,
       JSON.stringify(traces),
     )

@@ -17,6 +17,32 @@ function insertOf(table: string, columns: readonly string[]): string {
   return `INSERT OR REPLACE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
 }
 
+/** Stored rows that one transaction reads to merge into, bytes: they are in memory together. */
+const STORED_BYTES = 16 * 1024 * 1024;
+/** No two rows hold more of a run (see limits.ts); the rest of its size lies in R2. */
+const MOST_OF_RUN = 4_000_000;
+
+/** The writes in groups, in order, each for one `applyWrites`: a batch of small patches may be of very large runs. */
+export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
+  const stored = sql.exec<{ id: string; bytes: number }>(
+    "SELECT id, bytes FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(writes.map(({ id }) => id)),
+  );
+  const sizes = new Map(stored.toArray().map(({ id, bytes }) => [id, Math.min(bytes, MOST_OF_RUN)]));
+  let group: RunWrite[] = [];
+  let size = 0;
+  for (const write of writes) {
+    const own = sizes.get(write.id) ?? 0;
+    if (group.length > 0 && size + own > STORED_BYTES) {
+      yield group;
+      [group, size] = [[], 0];
+    }
+    group.push(write);
+    size += own;
+  }
+  if (group.length > 0) yield group;
+}
+
 /** Merges the writes into the runs that are there. To be called inside a transaction. */
 export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], prices: PriceTable): void {
   const ids = [...new Set(writes.map(({ id }) => id))];

@@ -1,6 +1,7 @@
 /** Tracing projects: `/sessions`. */
 import { type Context, Hono } from "hono";
 import { database } from "../../db/client.ts";
+import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -35,7 +36,7 @@ export const projects = new Hono<App>()
       ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
       ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
       description: given.description ?? null,
-      extra: metadata ? { ...extra, metadata } : extra,
+      extra: extraOf(extra, metadata && { metadata }),
       referenceDatasetId: given.reference_dataset_id ?? null,
       defaultDatasetId: given.default_dataset_id ?? null,
       endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
@@ -45,7 +46,7 @@ export const projects = new Hono<App>()
     const existing = await findProjectByName(db, workspaceId, name);
     if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
     const { description, extra: changed } = row;
-    const changes = { description: description ?? existing.description, extra: { ...existing.extra, ...changed } };
+    const changes = { description: description ?? existing.description, extra: extraOf(existing.extra, changed) };
     return c.json(await shown(c, (await updateProject(db, workspaceId, existing.id, changes)) ?? existing));
   })
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
@@ -69,7 +70,7 @@ export const projects = new Hono<App>()
     const changed = await updateProject(db, row.workspaceId, row.id, {
       name,
       description,
-      extra: extra && { ...row.extra, ...extra },
+      extra: extra && extraOf(row.extra, extra),
       defaultDatasetId: default_dataset_id,
       traceTier: trace_tier,
       endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
@@ -85,6 +86,11 @@ export const projects = new Hono<App>()
     for (const id of c.req.valid("query").session_ids ?? []) await destroy(c, await existingProject(c, id));
     return c.json({ message: "Projects deleted" });
   });
+
+/** A project's `extra` with changes, small enough for its row. */
+function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
+  return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
+}
 
 async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {
   const row = await findProject(database(c.env.DB), c.get("principal").workspaceId, id);

@@ -1,16 +1,17 @@
 import * as v from "valibot";
+import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { Flag, many, optional, pagingQuery } from "../../http/fields.ts";
 import { JsonObject } from "../../http/json.ts";
 import { Time, Uuid } from "../query/schema.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
-const extra = v.record(v.string(), v.unknown());
+const extra = v.pipe(v.record(v.string(), v.unknown()), maxBytes(METADATA_BYTES));
 const tier = v.picklist(["longlived", "shortlived"]);
 
 export const CreateProject = v.looseObject({
   id: optional(Uuid),
   name,
-  description: optional(v.pipe(v.string(), v.maxLength(10_000))),
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
   extra: optional(extra),
   metadata: optional(extra),
   reference_dataset_id: optional(Uuid),
@@ -22,7 +23,7 @@ export const CreateProject = v.looseObject({
 
 export const UpdateProject = v.looseObject({
   name: optional(name),
-  description: optional(v.pipe(v.string(), v.maxLength(10_000))),
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
   extra: optional(extra),
   default_dataset_id: optional(Uuid),
   trace_tier: optional(tier),

@@ -3,8 +3,8 @@ import { database } from "../../db/client.ts";
 import { parseFilter } from "../filter/filter.ts";
 import type { Place } from "../locate.ts";
 import {
-  type PayloadField,
-  PAYLOAD_FIELDS,
+  LARGE_FIELDS,
+  type LargeField,
   type QueriedRun,
   type RunPosition,
   type RunSelection,
@@ -20,7 +20,7 @@ export interface Find {
   order: "asc" | "desc";
   after: RunPosition | null;
   limit: number;
-  payloads: PayloadField[];
+  payloads: LargeField[];
 }
 
 export interface Found {
@@ -108,6 +108,6 @@ async function whole(env: Env, runs: QueriedRun[]): Promise<QueriedRun[]> {
 }
 
 /** The payloads that a list of selected names needs. */
-export function payloadsOf(names: Set<string>): PayloadField[] {
-  return PAYLOAD_FIELDS.filter((field) => field === "error" || names.has(field));
+export function payloadsOf(names: Set<string>): LargeField[] {
+  return LARGE_FIELDS.filter((field) => field === "error" || names.has(field));
 }

@@ -9,7 +9,7 @@ import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { locateRuns } from "../locate.ts";
-import { PAYLOAD_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
+import { LARGE_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
 import { dayBounds } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -90,7 +90,7 @@ export const runQueries = new Hono<App>()
       order: "desc" as const,
       after: null,
       limit: 1,
-      payloads: [...PAYLOAD_FIELDS],
+      payloads: [...LARGE_FIELDS],
     };
     const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
     const run = found.runs[0];

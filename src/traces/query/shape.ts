@@ -1,4 +1,5 @@
 /** A run as the two generations of the query API show it. */
+import { preview, PREVIEW } from "../preview.ts";
 import type { QueriedRun } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
 
@@ -8,8 +9,6 @@ export interface ShapeContext {
   datasets: Map<string, string | null>;
   attachmentUrl: (run: QueriedRun, name: string) => string;
 }
-
-const PREVIEW = 300;
 
 function iso(micros: number | null): string | null {
   return micros === null ? null : isoFromMicros(micros);
@@ -159,6 +158,7 @@ export function payloadNames(names: Set<string>): Set<string> {
   if (names.has("metadata")) needed.add("extra");
   if (names.has("inputs_preview")) needed.add("inputs");
   if (names.has("outputs_preview")) needed.add("outputs");
+  if (names.has("manifest")) needed.add("serialized");
   return needed;
 }
 
@@ -174,20 +174,4 @@ function attachmentsV1(run: QueriedRun, context: ShapeContext): object | null {
       { presigned_url: context.attachmentUrl(run, name), s3_url: null, mime_type: type },
     ]),
   );
-}
-
-/** The text that people would read: a lone string or message, else the JSON, clipped. */
-export function preview(text: string | null): string | null {
-  if (text === null) return null;
-  const value: unknown = JSON.parse(text);
-  return (sole(value) ?? text).slice(0, PREVIEW);
-}
-
-function sole(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null) return undefined;
-  const items: unknown[] = Array.isArray(value) ? value.slice(-1) : Object.values(value);
-  const content = (value as { content?: unknown }).content;
-  if (typeof content === "string") return content;
-  return items.length === 1 ? sole(items[0]) : undefined;
 }

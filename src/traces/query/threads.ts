@@ -2,7 +2,6 @@
 import type { RunSelection, ThreadSummary } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
 import { askPartitions } from "./ask.ts";
-import { preview } from "./shape.ts";
 import { percentile } from "./stats.ts";
 
 /** The threads with a turn in the selection, newest turn first. */
@@ -29,8 +28,8 @@ function shown(parts: ThreadSummary[]) {
     total_cost: sum((part) => part.total_cost),
     latency_p50: percentile(latencies, 0.5),
     latency_p99: percentile(latencies, 0.99),
-    first_inputs: preview(first.first_inputs),
-    last_outputs: preview(last.last_outputs),
+    first_inputs: first.first_inputs,
+    last_outputs: last.last_outputs,
     last_error: last.last_error,
   };
 }

@@ -1,0 +1,29 @@
+/** Deleting many rows of D1 in pieces: one statement may take 30 seconds, and other writers wait for it. */
+import { type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Database } from "./client.ts";
+
+const AT_ONCE = 1_000;
+
+/** Deletes up to `most` of the rows that match. Gives how many there were. */
+export async function deleteSome(
+  db: Database,
+  table: SQLiteTable,
+  where: SQL | undefined,
+  most: number,
+): Promise<number> {
+  let deleted = 0;
+  while (deleted < most) {
+    const { meta } = await db.run(
+      sql`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${where} LIMIT ${AT_ONCE})`,
+    );
+    deleted += meta.changes;
+    if (meta.changes < AT_ONCE) break;
+  }
+  return deleted;
+}
+
+/** Deletes all rows that match. */
+export async function deleteAll(db: Database, table: SQLiteTable, where: SQL | undefined): Promise<void> {
+  await deleteSome(db, table, where, Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,132 @@
+/**
+ * The pieces of a JSON text, found without parsing it: a batch is then read run by run and payload by payload, and never
+ * as one value, which takes several times the memory of its text. What a piece holds is checked when it is parsed.
+ */
+import { Problem } from "../../http/problem.ts";
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+const malformed = () => new Problem(400, "Malformed JSON in request body.");
+const decoder = new TextDecoder();
+
+/** The value of a JSON text. @throws Problem 400 */
+export function parsePiece(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(json));
+  } catch {
+    throw malformed();
+  }
+}
+
+/** The members of an object in their order, each value as its bytes. @throws Problem 400 when it is no object. */
+export function* membersOf(json: Uint8Array): Generator<[name: string, value: Uint8Array]> {
+  const end = closing(json, OPEN_OBJECT, CLOSE_OBJECT);
+  let at = afterSpace(json, begin(json) + 1);
+  while (at < end) {
+    const nameEnd = valueEnd(json, at);
+    const name = parsePiece(json.subarray(at, nameEnd));
+    const colon = afterSpace(json, nameEnd);
+    if (typeof name !== "string" || json[colon] !== COLON) throw malformed();
+    const start = afterSpace(json, colon + 1);
+    const stop = valueEnd(json, start);
+    yield [name, json.subarray(start, stop)];
+    at = afterComma(json, stop, end);
+  }
+}
+
+/** The elements of a list, each as its bytes. @throws Problem 400 when it is no list. */
+export function* elementsOf(json: Uint8Array): Generator<Uint8Array> {
+  const end = closing(json, OPEN_LIST, CLOSE_LIST);
+  let at = afterSpace(json, begin(json) + 1);
+  while (at < end) {
+    const stop = valueEnd(json, at);
+    yield json.subarray(at, stop);
+    at = afterComma(json, stop, end);
+  }
+}
+
+/** Whether the text is an object, by its first character. */
+export function isObjectText(json: Uint8Array): boolean {
+  return json[begin(json)] === OPEN_OBJECT;
+}
+
+/** How many values a JSON text holds, nested ones included; counting stops at `most`. */
+export function countValues(json: Uint8Array, most: number): number {
+  let count = 1;
+  for (let at = 0; at < json.length && count < most; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = stringEnd(json, at) - 1;
+    else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) count++;
+  }
+  return count;
+}
+
+/** Where the text begins: behind a byte order mark and white space. */
+function begin(json: Uint8Array): number {
+  return afterSpace(json, json[0] === 0xef && json[1] === 0xbb && json[2] === 0xbf ? 3 : 0);
+}
+
+/** Where the bracket is that ends the text. */
+function closing(json: Uint8Array, open: number, close: number): number {
+  let end = json.length - 1;
+  while (end > 0 && isSpace(json[end])) end--;
+  if (json[begin(json)] !== open || json[end] !== close || end === begin(json)) throw malformed();
+  return end;
+}
+
+function afterComma(json: Uint8Array, at: number, end: number): number {
+  const next = afterSpace(json, at);
+  if (next === end) return end;
+  if (json[next] !== COMMA) throw malformed();
+  const value = afterSpace(json, next + 1);
+  if (value >= end) throw malformed();
+  return value;
+}
+
+/** Where the value that begins at `at` ends. */
+function valueEnd(json: Uint8Array, at: number): number {
+  const first = json[at];
+  if (first === QUOTE) return stringEnd(json, at);
+  if (first === OPEN_OBJECT || first === OPEN_LIST) return nestedEnd(json, at);
+  let end = at;
+  while (end < json.length && !isSpace(json[end]) && !isDelimiter(json[end])) end++;
+  if (end === at) throw malformed();
+  return end;
+}
+
+function nestedEnd(json: Uint8Array, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = stringEnd(json, at) - 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
+    else if ((byte === CLOSE_OBJECT || byte === CLOSE_LIST) && --depth === 0) return at + 1;
+  }
+  throw malformed();
+}
+
+function stringEnd(json: Uint8Array, start: number): number {
+  for (let from = start + 1; ;) {
+    const quote = json.indexOf(QUOTE, from);
+    if (quote === -1) throw malformed();
+    let escapes = quote;
+    while (json[escapes - 1] === BACKSLASH) escapes--;
+    // Backslashes escape each other in pairs; a lone one escapes the quote.
+    if ((quote - escapes) % 2 === 0) return quote + 1;
+    from = quote + 1;
+  }
+}
+
+function afterSpace(json: Uint8Array, at: number): number {
+  while (isSpace(json[at])) at++;
+  return at;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDelimiter(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_LIST || byte === CLOSE_OBJECT || byte === COLON;
+}

@@ -1,0 +1,19 @@
+/** What lists show of a payload. */
+
+export const PREVIEW = 300;
+
+/** The text that people would read: a lone string or message, else the JSON, clipped. */
+export function preview(text: string | null): string | null {
+  if (text === null) return null;
+  const value: unknown = JSON.parse(text);
+  return (sole(value) ?? text).slice(0, PREVIEW);
+}
+
+function sole(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const items: unknown[] = Array.isArray(value) ? value.slice(-1) : Object.values(value);
+  const content = (value as { content?: unknown }).content;
+  if (typeof content === "string") return content;
+  return items.length === 1 ? sole(items[0]) : undefined;
+}

@@ -1,0 +1,212 @@
+/** What a partition stores when nothing is in it, and that its alarm outlives what it calls. */
+import { env, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { TracePartition } from "../../src/traces/partition.ts";
+import {
+  PAYLOAD_FIELDS,
+  type PartitionIdentity,
+  type RunWrite,
+  type StoredFeedback,
+  tracePartition,
+} from "../../src/traces/rpc.ts";
+import { newCaller } from "../support/caller.ts";
+import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
+
+function newPartition(day = DAY) {
+  const identity: PartitionIdentity = {
+    workspaceId: crypto.randomUUID(),
+    projectId: crypto.randomUUID(),
+    day,
+    traceTier: "longlived",
+  };
+  return { identity, ...opened(identity) };
+}
+
+function opened({ workspaceId, projectId, day }: Omit<PartitionIdentity, "traceTier">) {
+  const stub = tracePartition(env, workspaceId, projectId, day);
+  const object = stub as unknown as DurableObjectStub<TracePartition>;
+  const tables = () =>
+    runInDurableObject(object, (_, { storage }) =>
+      storage.sql
+        .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'")
+        .toArray()
+        .map(({ name }) => name),
+    );
+  const alarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+  return { stub, object, tables, alarm };
+}
+
+const write = (more: Partial<RunWrite> = {}): RunWrite => ({
+  kind: "post",
+  id: uuid7(NOON),
+  start_time: NOON,
+  is_root: true,
+  ...more,
+});
+
+const feedback = (run: string): StoredFeedback => ({
+  id: crypto.randomUUID(),
+  run_id: run,
+  trace_id: run,
+  session_id: crypto.randomUUID(),
+  key: "k",
+  score: 1,
+  value: null,
+  comment: null,
+  correction: null,
+  error: false,
+  feedback_source: { type: "api" },
+  feedback_config: null,
+  feedback_group_id: null,
+  comparative_experiment_id: null,
+  extra: null,
+  created_at: new Date().toISOString(),
+  modified_at: new Date().toISOString(),
+});
+
+const read = { order: "asc" as const, after: null, limit: 10, maxBytes: 1_000_000, payloads: [...PAYLOAD_FIELDS] };
+const page = { after: null, startTime: 0, endTime: NOON * 2, limit: 10, maxBytes: 1_000_000, fields: ["id" as const] };
+
+describe("a partition that holds nothing", () => {
+  it("stores nothing, whatever is read of it", async () => {
+    const { stub, object, tables, identity } = newPartition();
+    const id = crypto.randomUUID();
+    expect(await stub.which([id])).toEqual([]);
+    expect(await stub.query(read)).toEqual({ runs: [], done: true });
+    expect(await stub.readPage(page)).toBeUndefined();
+    expect(await stub.crossing()).toEqual([]);
+    expect(await stub.tracesPassing([id], { filter: 'eq(name, "x")', root: true })).toEqual([]);
+    expect(await stub.stats({})).toMatchObject({ run_count: 0, latencies: [], feedback: {} });
+    expect(await stub.threads({})).toEqual([]);
+    expect(await stub.runTimes()).toMatchObject({ statuses: {}, duration: { count: 0 } });
+    expect(await stub.children(id)).toEqual({ direct: [], all: [] });
+    expect(await stub.getFeedback([id])).toEqual([]);
+    expect(await stub.deleteFeedback(id)).toBe(false);
+    await stub.destroy(identity);
+    await runInDurableObject(object, (partition) => partition.alarm());
+    expect(await tables()).toEqual([]);
+  });
+
+  it("stores nothing after it was destroyed, and can be written again", async () => {
+    const { stub, tables, alarm, identity } = newPartition();
+    const first = write();
+    await stub.upsert(identity, [first]);
+    await stub.putFeedback(identity, feedback(first.id));
+    expect(await tables()).toContain("runs");
+    await stub.destroy(identity);
+    expect(await tables()).toEqual([]);
+    expect(await alarm()).toBeNull();
+    expect(await stub.query(read)).toEqual({ runs: [], done: true });
+    expect(await stub.which([first.id])).toEqual([]);
+    expect(await tables()).toEqual([]);
+    const second = write();
+    await stub.upsert(identity, [second]);
+    expect((await stub.query(read)).runs.map(({ id }) => id)).toEqual([second.id]);
+  });
+
+  it("stores nothing when its first write fails", async () => {
+    const { stub, object, tables, identity } = newPartition();
+    const odd = { ...write(), tags: 1n } as unknown as RunWrite;
+    await runInDurableObject(object, async (partition) => {
+      await expect(partition.upsert(identity, [odd])).rejects.toThrow(/./);
+    });
+    expect(await tables()).toEqual([]);
+    await stub.upsert(identity, [write()]);
+    expect((await stub.query(read)).runs).toHaveLength(1);
+  });
+});
+
+describe("what a deleted project leaves", () => {
+  it("is nothing: in the objects, in R2 and in D1", async () => {
+    const caller = await newCaller();
+    const run = sentRun(NOON, { inputs: { text: "x".repeat(300_000) } });
+    const parts = [...runParts("post", run), { name: `attachment.${run.id}.a`, type: "text/plain", data: "hello" }];
+    await sendMultipart(caller, parts);
+    await caller.fetch("/feedback", { body: { run_id: run.id, key: "mood", score: 1 } });
+    // Feedback whose run never comes has a day of its own.
+    const session_id = await projectId(caller);
+    const lone = { run_id: crypto.randomUUID(), session_id, start_time: "2026-10-01T00:00:00Z", key: "mood", score: 1 };
+    expect((await caller.fetch("/feedback", { body: lone })).status).toBe(200);
+    const { workspaceId } = caller;
+    const days = [DAY, "2026-10-01"].map((day) => opened({ workspaceId, projectId: session_id, day }));
+    for (const { tables, alarm } of days) {
+      expect(await tables()).toContain("feedback");
+      expect(await alarm()).not.toBeNull();
+    }
+
+    expect((await caller.fetch(`/sessions/${session_id}`, { method: "DELETE" })).status).toBe(200);
+    for (const { tables } of days) expect(await tables()).toEqual([]);
+    expect((await env.BLOBS.list({ prefix: `traces/${workspaceId}/` })).objects).toEqual([]);
+    for (const table of ["projects", "trace_partitions", "feedback_places"]) {
+      const rows = await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE workspace_id = ?`)
+        .bind(workspaceId)
+        .first("n");
+      expect([table, rows]).toEqual([table, 0]);
+    }
+  });
+});
+
+describe("the alarm", () => {
+  beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
+  afterEach(() => void vi.restoreAllMocks());
+  const down = (): never => {
+    throw new Error("no connection");
+  };
+  const MINUTE = 60_000;
+
+  /** Calls the alarm as the platform does, with bindings of its environment replaced. */
+  async function ring(object: DurableObjectStub<TracePartition>, bindings: Partial<Env> = {}): Promise<number | null> {
+    return runInDurableObject(object, async (partition, { storage }) => {
+      await storage.deleteAlarm();
+      const own = partition as unknown as { env: Env };
+      const before = own.env;
+      own.env = { ...before, ...bindings };
+      try {
+        await partition.alarm();
+      } finally {
+        own.env = before;
+      }
+      return storage.getAlarm();
+    });
+  }
+
+  const setWritten = (object: DurableObjectStub<TracePartition>, at: number) =>
+    runInDurableObject(object, (_, { storage }) =>
+      storage.sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('written', ?)", String(at)),
+    );
+
+  it("comes again, later each time, while D1 is down, and then registers the day", async () => {
+    const { stub, object, identity } = newPartition();
+    await stub.upsert(identity, [write()]);
+    await env.DB.prepare("DELETE FROM trace_partitions WHERE workspace_id = ?").bind(identity.workspaceId).run();
+    await stub.upsert(identity, [write()]);
+    const DB = { prepare: down, batch: down } as unknown as D1Database;
+    for (const [ago, least, most] of [
+      [0, 9_000, 11_000],
+      [5 * MINUTE, 4 * MINUTE, 6 * MINUTE],
+      [48 * 60 * MINUTE, 59 * MINUTE, 61 * MINUTE],
+    ] as const) {
+      await setWritten(object, Date.now() - ago);
+      const wait = (await ring(object, { DB }))! - Date.now();
+      expect(wait).toBeGreaterThan(least);
+      expect(wait).toBeLessThan(most);
+    }
+    await ring(object);
+    const row = await env.DB.prepare("SELECT rows FROM trace_partitions WHERE workspace_id = ?")
+      .bind(identity.workspaceId)
+      .first();
+    expect(row).toEqual({ rows: 2 });
+  });
+
+  it("ends a day whose time is over, however often R2 fails before", async () => {
+    const { stub, object, tables, identity } = newPartition("2019-03-04");
+    const start = Date.UTC(2019, 2, 4) * 1000;
+    await stub.upsert(identity, [write({ id: uuid7(start), start_time: start })]);
+    await setWritten(object, 0);
+    const BLOBS = { list: down } as unknown as R2Bucket;
+    for (let attempt = 0; attempt < 10; attempt++) expect(await ring(object, { BLOBS })).toBeGreaterThan(Date.now());
+    expect(await tables()).toContain("runs");
+    expect(await ring(object)).toBeNull();
+    expect(await tables()).toEqual([]);
+  });
+});
