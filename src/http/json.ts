@@ -1,5 +1,6 @@
 /** JSON: what is an object, what a text says, and the free objects and filters of requests. */
 import * as v from "valibot";
+import { maxBytes, METADATA_BYTES } from "./bytes.ts";
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -48,6 +49,7 @@ export const JsonFilter = v.pipe(
   JsonObject,
   v.check((filter) => leaves(filter) <= FILTER_VALUES, `holds more than ${FILTER_VALUES} values`),
   v.check((filter) => !nestsDeeper(filter, FILTER_DEPTH), `nests deeper than ${FILTER_DEPTH} levels`),
+  maxBytes(METADATA_BYTES),
 );
 
 function leaves(value: unknown): number {

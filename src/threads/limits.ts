@@ -2,12 +2,11 @@
  * How large the parts of a thread may be. An isolate has 128 MB for all that run in it, so what one run or one reader
  * holds at once has a limit (docs/limits.md).
  */
+import { byteLength, METADATA_BYTES } from "../http/bytes.ts";
 import { remoteProblem } from "../http/problem.ts";
 
 /** Characters of JSON of a graph's whole state, of one channel of it, and of one event. */
 export const STATE_LIMIT = 24 * 1024 * 1024;
-/** Bytes of a thread's metadata as JSON: they are a part of its row in D1, which holds 2 MB. */
-export const METADATA_LIMIT = 256 * 1024;
 /** Characters of one answer of a thread's object, which the platform limits to 32 MiB. */
 export const ANSWER_LIMIT = 30 * 1024 * 1024;
 /** Characters of JSON of the runs that wait in a thread's queue. */
@@ -21,9 +20,8 @@ export function withinState(size: number): void {
   );
 }
 
-/** The metadata, or a 413. */
+/** A thread's metadata, which are a part of its row in the index; 422 when they are too large for it. */
 export function withinMetadata<T extends object>(metadata: T): T {
-  const size = Buffer.byteLength(JSON.stringify(metadata));
-  if (size <= METADATA_LIMIT) return metadata;
-  throw remoteProblem(413, `The metadata has ${size} bytes as JSON. A thread holds ${METADATA_LIMIT}.`);
+  if (byteLength(metadata) <= METADATA_BYTES) return metadata;
+  throw remoteProblem(422, `Invalid body: the thread's metadata must be at most ${METADATA_BYTES} bytes as JSON.`);
 }

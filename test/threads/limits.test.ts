@@ -88,13 +88,13 @@ describe("metadata", () => {
   it.each(SIZES)("of %i bytes is refused, and the thread works on", async (size) => {
     const caller = await newCaller();
     const metadata = { note: "m".repeat(size) };
-    expect((await caller.fetch("/threads", { body: { metadata } })).status).toBe(413);
+    expect((await caller.fetch("/threads", { body: { metadata } })).status).toBe(422);
     const thread = await newThread(caller);
     const patched = await caller.fetch(`/threads/${thread}`, { method: "PATCH", body: { metadata } });
-    expect(patched.status).toBe(413);
+    expect(patched.status).toBe(422);
     expect((await patched.json<{ detail: string }>()).detail).toMatch(/262144/);
     const fresh = { assistant_id: "echo", input: say("hi"), metadata, if_not_exists: "create" };
-    expect((await caller.fetch(`/threads/${crypto.randomUUID()}/runs/wait`, { body: fresh })).status).toBe(413);
+    expect((await caller.fetch(`/threads/${crypto.randomUUID()}/runs/wait`, { body: fresh })).status).toBe(422);
     await works(caller, thread);
   });
 });
