@@ -27,8 +27,14 @@ export function sseResponse(frames: AsyncIterator<string>, headers: Record<strin
       timer = setInterval(() => controller.enqueue(encoder.encode(": heartbeat\n\n")), HEARTBEAT_MS);
     },
     async pull(controller) {
-      const next = await frames.next();
-      if (!next.done) return controller.enqueue(encoder.encode(next.value));
+      try {
+        const next = await frames.next();
+        if (!next.done) return controller.enqueue(encoder.encode(next.value));
+      } catch (error) {
+        clearInterval(timer);
+        // A cut connection, not an end: clients reconnect after the one and take the other for the run's.
+        throw error;
+      }
       clearInterval(timer);
       controller.close();
     },

@@ -1,6 +1,7 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
+import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
@@ -72,7 +73,9 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const caller: SocketCaller = { principal, configurable: configurableOf(c.req.raw.headers, principal) };
   const headers = new Headers(c.req.raw.headers);
   headers.set(CALLER_HEADER, JSON.stringify(caller));
-  return threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers }));
+  return repeated(() =>
+    threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })),
+  );
 }
 
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {

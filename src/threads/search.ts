@@ -2,6 +2,7 @@
 import { database } from "../db/client.ts";
 import { selected } from "../http/paging.ts";
 import { isTooLarge } from "../http/problem.ts";
+import { forEach } from "./fan-out.ts";
 import { type Json, threadStub } from "./rpc.ts";
 import { type IndexRow, searchThreads, type ThreadFilter, type ThreadSearch } from "./store.ts";
 
@@ -21,9 +22,7 @@ export async function search(env: Env, workspaceId: string, request: Request): P
   const rows = await searchThreads(database(env.DB), workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.entries(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
-  const threads = await Promise.all(
-    rows.map(async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row))),
-  );
+  const threads = await forEach(rows, async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row)));
   return threads.map((thread) => ({
     ...selected(thread, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),

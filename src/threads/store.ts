@@ -7,6 +7,7 @@ import { threads } from "../db/schema.ts";
 import type { Json, ThreadStatus } from "./rpc.ts";
 
 export type IndexRow = typeof threads.$inferSelect;
+export type RowVersion = Pick<IndexRow, "id" | "revision">;
 
 export const SORTS = {
   thread_id: threads.id,
@@ -45,6 +46,30 @@ export async function putThread(db: Database, row: IndexRow): Promise<void> {
 /** Removes a thread's row. */
 export async function removeThread(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(threads).where(and(eq(threads.workspaceId, workspaceId), eq(threads.id, id)));
+}
+
+/** Removes rows that have not been written since they were read. */
+export async function removeRows(db: Database, workspaceId: string, rows: RowVersion[]): Promise<void> {
+  if (rows.length === 0) return;
+  const given = JSON.stringify(rows.map(({ id, revision }) => [id, revision]));
+  const unchanged = sql`(${threads.id}, ${threads.revision}) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${given}))`;
+  await db.delete(threads).where(and(eq(threads.workspaceId, workspaceId), unchanged));
+}
+
+/** The ids of threads by filter, in their order, from `offset` on; one more than `limit`, for paging. */
+export async function threadIds(
+  db: Database,
+  workspaceId: string,
+  { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
+): Promise<RowVersion[]> {
+  return db
+    .select({ id: threads.id, revision: threads.revision })
+    .from(threads)
+    .where(matching(workspaceId, filter))
+    .orderBy(asc(threads.id))
+    .limit(limit + 1)
+    .offset(offset)
+    .all();
 }
 
 /** Rows by filter; one more than `limit`, for paging. States too large for the index are matched by nobody here. */

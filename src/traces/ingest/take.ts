@@ -130,30 +130,14 @@ async function store(env: Env, partition: PartitionIdentity, work: Work[], soon:
   for (const { operation, draft } of work) {
     const size = Object.values(draft.texts).reduce((sum, text) => sum + text.length, 0);
     if (writes.length > 0 && bytes + size > RPC_BYTES) {
-      await upsert(stub, partition, writes, soon);
+      await stub.upsert(partition, writes, soon);
       writes = [];
       bytes = 0;
     }
     writes.push(await placePayloads(env.BLOBS, partition, draft, operation));
     bytes += Math.min(size, 1024 * 1024);
   }
-  if (writes.length > 0) await upsert(stub, partition, writes, soon);
-}
-
-/** An overloaded or restarting partition asks the SDK to come again, which it does on 503. */
-async function upsert(
-  stub: ReturnType<typeof tracePartition>,
-  partition: PartitionIdentity,
-  writes: RunWrite[],
-  soon: boolean,
-): Promise<void> {
-  try {
-    await stub.upsert(partition, writes, soon);
-  } catch (error) {
-    const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
-    if (!overloaded && !retryable) throw error;
-    throw new Problem(503, "The project's store is busy. Send the batch again.", { headers: { "retry-after": "1" } });
-  }
+  if (writes.length > 0) await stub.upsert(partition, writes, soon);
 }
 
 async function takeFeedback(
