@@ -31,8 +31,7 @@ export const invalidRequest = (message: string) => new RpcError(-32600, message)
 export const methodNotFound = () =>
   new RpcError(-32601, "No such method. See the agent card, and the A2A specification 0.3 or 1.0.");
 export const invalidParams = (message: string, faults?: Fault[]) => new RpcError(-32602, message, faults);
-export const internalError = () =>
-  new RpcError(-32603, "The server failed to handle this request. It has been logged.");
+export const internalError = (message: string) => new RpcError(-32603, message);
 /** The same for a task that does not exist and one that is not the caller's. */
 export const taskNotFound = () => new RpcError(-32001, "Task not found.");
 /** Neither generation has a code for it: a server's own. */

@@ -62,6 +62,7 @@ export class Fold {
     this.#status = { state: "submitted", timestamp: run.created_at };
     this.#run = run.run_id;
     this.stopped = false;
+    this.#cutOff = [];
     this.#asked = [];
     this.#own = undefined;
   }
@@ -172,7 +173,9 @@ export class Fold {
 
   /** The run was taken up after a crash: the node in flight says everything again. */
   #again(): Update[] {
-    this.#cutOff = [...this.#open.values()].filter(({ begun }) => begun).map(({ artifactId }) => artifactId);
+    const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId).filter((id) => this.#artifacts.has(id));
+    // An attempt may die before it says again what an earlier one had begun.
+    this.#cutOff = [...new Set([...cutOff, ...this.#cutOff])];
     this.#open.clear();
     return [];
   }

@@ -22,7 +22,7 @@ function toRpcError(error: unknown): RpcError {
   if (status === 404) return taskNotFound();
   if (status === 403) return notAllowed(detail);
   if (status === 409) return unsupported(detail);
-  return status < 500 ? invalidParams(detail) : internalError();
+  return status < 500 ? invalidParams(detail) : internalError(detail);
 }
 
 export const success = (id: Id, result: unknown) => ({ jsonrpc: "2.0", id, result });

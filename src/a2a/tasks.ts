@@ -1,4 +1,5 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
+import { forEach } from "../threads/fan-out.ts";
 import { mayFind, userOf } from "./allowed.ts";
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { threadIdOf } from "./context.ts";
@@ -61,7 +62,7 @@ export async function list(call: Call, given: unknown): Promise<unknown> {
       )
     : await Promise.all([listTasks(db, filter, size, cursor), countTasks(db, filter)]);
   const page = rows.slice(0, size);
-  const tasks = await Promise.all(page.map((row) => taskOfRow(call, row)));
+  const tasks = await forEach(page, (row) => taskOfRow(call, row));
   const last = rows.length > size ? page.at(-1) : undefined;
   return {
     tasks: tasks

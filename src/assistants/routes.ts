@@ -96,11 +96,15 @@ export const assistants = new Hono<App>()
     async (c) => {
       const id = assistantIdOf(c.req.valid("param").assistant_id);
       const { workspaceId } = c.get("principal");
-      const gone = await deleteAssistant(database(c.env.DB), workspaceId, id);
+      const db = database(c.env.DB);
+      if (c.req.valid("query").delete_threads) {
+        if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
+        // Those whose last run was the assistant's. Before the assistant: a request that leaves some can be sent again.
+        await deleteThreads(c.env, workspaceId, { assistant_id: id });
+      }
+      const gone = await deleteAssistant(db, workspaceId, id);
       if (!gone) throw notFound();
-      await deleteCronsOf(database(c.env.DB), workspaceId, id);
-      // Those whose last run was the assistant's.
-      if (c.req.valid("query").delete_threads) await deleteThreads(c.env, workspaceId, { assistant_id: id });
+      await deleteCronsOf(db, workspaceId, id);
       return c.body(null, 204);
     },
   )

@@ -2,6 +2,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { logError } from "./log.ts";
+import { type Outage, outageOf } from "./outage.ts";
 
 const TITLES: Record<number, string> = {
   400: "Bad Request",
@@ -60,8 +61,26 @@ export function toProblem(error: unknown): Problem {
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
   if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
+  const outage = outageOf(error);
+  if (outage) return unavailable(outage);
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
+}
+
+/** 503 with `Retry-After` in seconds. Clients of LangGraph and LangSmith repeat the request by themselves. */
+function unavailable(outage: Outage): Problem {
+  if (outage === "overloaded") {
+    return new Problem(503, "Too many requests for the same data at once. Send this one again later.", {
+      headers: { "retry-after": "5" },
+    });
+  }
+  return new Problem(
+    503,
+    "The server restarted while it handled this request, and may have carried it out. Send it again.",
+    {
+      headers: { "retry-after": "1" },
+    },
+  );
 }
 
 const TOO_LARGE =

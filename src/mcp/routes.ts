@@ -6,7 +6,7 @@ import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validatio
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
 import { decodeJson, NESTING, nestsDeeper } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem, toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { VERSION } from "../system/info.ts";
@@ -39,7 +39,16 @@ function serverFor(c: Context<App>): Server {
     const value = { assistant_id: assistant.assistant_id, metadata: {}, kwargs: { input: params.arguments } };
     await authorize(principal, "threads", "create_run", value);
     const { metadata } = value;
-    return callAssistant(c.env, workspaceId, assistant, params.arguments ?? {}, { configurable, metadata, signal });
+    try {
+      return await callAssistant(c.env, workspaceId, assistant, params.arguments ?? {}, {
+        configurable,
+        metadata,
+        signal,
+      });
+    } catch (error) {
+      const { status, detail } = toProblem(error);
+      throw new McpError(status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError, detail);
+    }
   });
   return server;
 }

@@ -8,6 +8,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { assistantOf, threadOf } from "../threads/access.ts";
+import { forEach } from "../threads/fan-out.ts";
 import { titleIn } from "../threads/naming.ts";
 import { checkpointAddress } from "../threads/request.ts";
 import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
@@ -38,12 +39,12 @@ export const application = new Hono<App>()
     const search = { metadata, limit, offset, sortBy: "updated_at", sortOrder: "desc" } as const;
     const rows = await searchThreads(c.env, c.get("principal").workspaceId, search);
     const { items, headers } = page(rows, limit, offset);
-    const shown = items.map(async ({ id, values, updatedAt }) => ({
+    const shown = await forEach(items, async ({ id, values, updatedAt }) => ({
       id,
       title: (values ? titleIn(values) : await threadOf(c, id).title()) ?? UNTITLED,
       updatedAt: new Date(updatedAt).toISOString(),
     }));
-    return c.json(await Promise.all(shown), 200, headers);
+    return c.json(shown, 200, headers);
   })
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
     // Whether there was one or not, there is none now.

@@ -1,7 +1,9 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
+import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
+import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { threadOf } from "../threads/access.ts";
@@ -9,10 +11,10 @@ import { configurableOf } from "../threads/request.ts";
 import { threadObject } from "../threads/rpc.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
-import { streamingStub } from "./rpc.ts";
+import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
-import { eventStream } from "./stream.ts";
+import { startOf } from "./stream.ts";
 
 const doc = documented("Streaming");
 
@@ -73,10 +75,13 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const caller: SocketCaller = { principal, configurable: configurableOf(c.req.raw.headers, principal) };
   const headers = new Headers(c.req.raw.headers);
   headers.set(CALLER_HEADER, JSON.stringify(caller));
-  return threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers }));
+  return repeated(() =>
+    threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })),
+  );
 }
 
+/** Streams what the filter picks. `Last-Event-ID`, `since_event_id` and `since` each say where to go on. */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
-  const thread = streamingStub(c.env, c.get("principal").workspaceId, threadId);
-  return eventStream(thread, filter, c.req.header("last-event-id"));
+  const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
+  return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after));
 }

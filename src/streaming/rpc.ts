@@ -1,14 +1,21 @@
 /** What the streaming protocol asks of a thread besides what threads answer themselves. */
-import type { ThreadRpc } from "../threads/rpc.ts";
+import { repeated } from "../http/outage.ts";
+import { inFrames } from "../threads/frames.ts";
+import { resumed } from "../threads/resume.ts";
 import { threadObject } from "../threads/rpc.ts";
 import type { Filter } from "./schema.ts";
 
-export interface StreamingRpc extends ThreadRpc {
-  /** SSE frames of what the filter picks after a sequence number: replayed, then live. Never ends by itself. */
-  streamEvents(filter: Filter, after: number): Promise<ReadableStream<Uint8Array>>;
-}
-
-/** The thread of this workspace with this id, which need not exist. */
-export function streamingStub(env: Env, workspaceId: string, threadId: string): StreamingRpc {
-  return threadObject(env, workspaceId, threadId);
+/**
+ * SSE frames of what the filter picks after a sequence number: replayed, then live. They never end by themselves, and
+ * continue where a restart of the object cuts them.
+ */
+export async function streamEvents(
+  env: Env,
+  workspaceId: string,
+  threadId: string,
+  filter: Filter,
+  after: number,
+): Promise<ReadableStream<Uint8Array>> {
+  const open = async (last = after) => threadObject(env, workspaceId, threadId).streamEvents(filter, last);
+  return resumed(await repeated(() => open()), inFrames(open));
 }

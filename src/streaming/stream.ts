@@ -1,15 +1,9 @@
 /** The protocol over SSE: what has happened on the thread, then what happens, run after run. It never ends by itself. */
-import { sseBytes, sseFrame } from "../http/sse.ts";
+import { sseFrame } from "../http/sse.ts";
 import type { Framing, ThreadRpc } from "../threads/rpc.ts";
 import { protocolEvent, seqOfEventId } from "./events.ts";
 import { matcher } from "./filter.ts";
-import type { StreamingRpc } from "./rpc.ts";
 import type { Filter } from "./schema.ts";
-
-/** Streams what the filter picks. `lastEventId` (the header), `since_event_id` and `since` each say where to go on. */
-export async function eventStream(thread: StreamingRpc, filter: Filter, lastEventId?: string): Promise<Response> {
-  return sseBytes(await thread.streamEvents(filter, await startOf(thread, filter, lastEventId)));
-}
 
 /** The sequence number after which a reader goes on. A cursor that the log has not reached is of a log that is gone. */
 export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {

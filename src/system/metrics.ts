@@ -4,6 +4,7 @@ import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
 import { busyThreads } from "../threads/busy.ts";
+import { forEach } from "../threads/fan-out.ts";
 import { type Run, threadStub } from "../threads/rpc.ts";
 import { countByStatus } from "../threads/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/rpc.ts";
@@ -64,8 +65,8 @@ export function prometheus(metrics: Metric[]): string {
 }
 
 async function openRuns(env: Env, workspaceId: string): Promise<Run[]> {
-  const ids = (await busyThreads(env, workspaceId)).slice(0, THREADS);
-  const lists = await Promise.all(ids.map((id) => runsOf(env, workspaceId, id)));
+  const { ids } = await busyThreads(env, workspaceId, THREADS);
+  const lists = await forEach(ids, (id) => runsOf(env, workspaceId, id));
   return lists.flat().filter(({ status }) => status === "pending" || status === "running");
 }
 

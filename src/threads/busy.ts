@@ -1,21 +1,26 @@
 /** The threads of a workspace that have an open run, by the index. */
-import { searchThreads } from "./store.ts";
+import { forEach, moreRemain, MOST_THREADS } from "./fan-out.ts";
+import { type CancelAction, type OpenRuns, threadStub } from "./rpc.ts";
+import { threadIds } from "./store.ts";
 
-const PAGE = 500;
+/** The ids of at most `most` of them, and whether there are more. */
+export async function busyThreads(
+  env: Env,
+  workspaceId: string,
+  most: number,
+): Promise<{ ids: string[]; more: boolean }> {
+  const rows = await threadIds(env, workspaceId, { status: "busy", limit: most, offset: 0 });
+  return { ids: rows.slice(0, most).map((row) => row.id), more: rows.length > most };
+}
 
-/** Their ids. */
-export async function busyThreads(env: Env, workspaceId: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (let offset = 0; ; offset += PAGE) {
-    const page = {
-      status: "busy" as const,
-      limit: PAGE,
-      offset,
-      sortBy: "thread_id" as const,
-      sortOrder: "asc" as const,
-    };
-    const rows = await searchThreads(env, workspaceId, page);
-    ids.push(...rows.slice(0, PAGE).map((row) => row.id));
-    if (rows.length <= PAGE) return ids;
-  }
+/** Stops open runs on all threads of the workspace. 503 when more than `MOST_THREADS` threads are busy, after it has asked these. */
+export async function cancelEverywhere(
+  env: Env,
+  workspaceId: string,
+  status: OpenRuns["status"],
+  action: CancelAction,
+): Promise<void> {
+  const { ids, more } = await busyThreads(env, workspaceId, MOST_THREADS);
+  await forEach(ids, (id) => threadStub(env, workspaceId, id).cancelMany({ status }, action));
+  if (more) throw moreRemain();
 }

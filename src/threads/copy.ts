@@ -1,29 +1,77 @@
-/** Copies of a thread: its rows as they are, under another name. */
+/**
+ * Copies of a thread: its checkpoints and what they refer to, under another name; not its runs and its log. The copy's
+ * object reads the rows in pages and writes them in one transaction of its storage: a copy that fails leaves nothing,
+ * whichever object restarted.
+ */
+import { backOff } from "../http/outage.ts";
+import { remoteProblem } from "../http/problem.ts";
+import { BEGINNING, type CopiedRow, copiedRows, type CopyPlace } from "./copy-store.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { ThreadRecord } from "./record.ts";
-import { COPIED_TABLES, type CopiedTable, type Row } from "./tables.ts";
+import type { ThreadRpc } from "./rpc.ts";
+import type { Tables } from "./tables.ts";
 
-export type Rows = Partial<Record<CopiedTable, Row[]>>;
+export interface CopyPage {
+  /** Differs once anything has been written, or the source's object has restarted: pages then contradict each other. */
+  version: string;
+  thread: ThreadRecord;
+  rows: CopiedRow[];
+  next?: CopyPlace;
+}
 
-/** Checkpoints, their writes and what they refer to; not the runs and their requests. */
-export function copyRows({ journal, tables }: ThreadParts): Rows {
+/** How often a copy begins anew when its source has changed. */
+const TRIES = 5;
+
+const lives = new WeakMap<ThreadParts, string>();
+
+/** A page of the thread's rows: the first one, or from where the page before ended. */
+export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
+  const { ctx, journal, record, tables } = parts;
+  if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
   journal.flush();
-  return Object.fromEntries(COPIED_TABLES.map((name) => [name, tables.rows(name)]));
+  const life = lives.get(parts) ?? crypto.randomUUID();
+  lives.set(parts, life);
+  return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(ctx.storage.sql, from) };
 }
 
-/** Writes copied rows into an empty thread. Checkpoint metadata names the new thread. */
-export function pasteRows({ tables }: ThreadParts, record: ThreadRecord, rows: Rows): void {
-  tables.transaction(() => {
-    for (const name of COPIED_TABLES) {
-      for (const row of rows[name] ?? [])
-        tables.insertRow(name, name === "packs" ? renamed(row, record.thread_id) : row);
+/** Makes an empty thread a copy of `source`, or leaves it empty. */
+export async function copyInto(parts: ThreadParts, source: ThreadRpc): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await parts.ctx.storage.transaction(() => paste(parts, source));
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      if (attempt === TRIES) throw remoteProblem(409, error.message);
+      await backOff(attempt);
     }
-    tables.putThread(JSON.stringify(record));
-  });
+  }
 }
 
-function renamed(row: Row, threadId: string) {
-  const entries = JSON.parse(String(row.entries)) as { metadata: Record<string, unknown> }[];
+class Changed extends Error {
+  constructor() {
+    super("The thread changed while it was copied. Copy it when no run is in flight.");
+  }
+}
+
+async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc): Promise<void> {
+  const first = await source.copyPage();
+  for (let page = first; ; page = await source.copyPage(page.next)) {
+    if (page.version !== first.version) throw new Changed();
+    tables.transaction(() => {
+      for (const one of page.rows) insert(tables, one, threadId);
+    });
+    if (!page.next) break;
+  }
+  const now = Date.now();
+  const { temporary: _, ...record } = first.thread;
+  const metadata = { ...record.metadata, thread_id: threadId };
+  tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
+}
+
+/** Checkpoint metadata names the thread, so packs are written anew. */
+function insert(tables: Tables, { table, row }: CopiedRow, threadId: string): void {
+  if (table !== "packs") return tables.insertCopied(table, row);
+  const entries = JSON.parse(tables.textOf(row.entries ?? null)) as { metadata: Record<string, unknown> }[];
   for (const entry of entries) entry.metadata.thread_id = threadId;
-  return { ...row, entries: JSON.stringify(entries) };
+  tables.insertPack(String(row.last_id), String(row.first_id), JSON.stringify(entries));
 }

@@ -8,6 +8,7 @@ import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { found, threadOf } from "./access.ts";
+import { forEach } from "./fan-out.ts";
 import { checkpointAddress } from "./request.ts";
 import { type Json, readStates, type ThreadState } from "./rpc.ts";
 import * as schema from "./schema.ts";
@@ -33,8 +34,10 @@ function selectedState(state: ThreadState, select: string[] | undefined): Partia
 export const threads = new Hono<App>()
   .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
     const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
-    const thread = await threadOf(c, thread_id ?? crypto.randomUUID()).create({ metadata, ifExists, ttl, supersteps });
-    return c.json(withoutTtl(thread));
+    const thread = threadOf(c, thread_id ?? crypto.randomUUID());
+    // A new id is nobody else's, so the thread that a repeated call finds is this one.
+    const known = thread_id === undefined ? "do_nothing" : ifExists;
+    return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
   })
   .post("/search", doc("Search threads"), body(schema.ThreadSearch), async (c) => {
     const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
@@ -51,12 +54,10 @@ export const threads = new Hono<App>()
     body(schema.ThreadPrune),
     async (c) => {
       const { thread_ids, strategy } = c.req.valid("json");
-      let pruned = 0;
-      for (const id of thread_ids) {
-        const thread = threadOf(c, id);
-        if (await (strategy === "delete" ? thread.remove() : thread.keepLatest())) pruned += 1;
-      }
-      return c.json({ pruned_count: pruned });
+      const pruned = await forEach([...new Set(thread_ids)], (id) =>
+        strategy === "delete" ? threadOf(c, id).remove() : threadOf(c, id).keepLatest(),
+      );
+      return c.json({ pruned_count: pruned.filter(Boolean).length });
     },
   )
   .get("/:thread_id", doc("Get a thread"), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
@@ -78,9 +79,8 @@ export const threads = new Hono<App>()
     return c.body(null, 204);
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
-    const source = threadOf(c, c.req.valid("param").thread_id);
-    if (!(await source.get())) throw new Problem(409, "The thread to copy does not exist.");
-    return c.json(withoutTtl(await source.copyTo(crypto.randomUUID())));
+    const { thread_id } = c.req.valid("param");
+    return c.json(withoutTtl(await threadOf(c, crypto.randomUUID()).copyFrom(thread_id)));
   })
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");

@@ -1,9 +1,12 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
 import type { WireCommand } from "../runtime/drive.ts";
+import type { CopyPage } from "./copy.ts";
+import type { CopyPlace } from "./copy-store.ts";
 import { readLines, type TailQuery } from "./events.ts";
+import { RemoteThread } from "./remote.ts";
 
 export type { EventMethod, EventText, Framing, LogEvent, TailQuery } from "./events.ts";
-export { readEvents, readLines, textLines } from "./events.ts";
+export { readEvents, textLines } from "./events.ts";
 
 export type Json = Record<string, unknown>;
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
@@ -232,7 +235,14 @@ export interface ThreadRpc {
   patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
-  copyTo(threadId: string): Promise<Thread>;
+  /**
+   * Makes this thread a copy of another one of the workspace, whole or not at all; where it exists already, only shows it.
+   * `values` is null when the state is too long for one answer. 409 when there is no such thread, or when it has changed
+   * each time while it was read.
+   */
+  copyFrom(threadId: string): Promise<Thread>;
+  /** For `copyFrom`: what a copy takes along, from the beginning or from where the page before ended. */
+  copyPage(from?: CopyPlace): Promise<CopyPage>;
   /** Forgets all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
   storage(): Promise<StorageFigures | undefined>;
@@ -298,9 +308,9 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
   for await (const bytes of stream) yield* read(bytes);
 }
 
-/** The thread of this workspace with this id; whether it exists is for it to say. */
+/** The thread of this workspace with this id, which need not exist. Calls survive a restart of its object (remote.ts). */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
-  return threadObject(env, workspaceId, threadId);
+  return new RemoteThread(() => threadObject(env, workspaceId, threadId));
 }
 
 /** The Durable Object itself. Its name holds the workspace, so another workspace's id leads to an object that is empty. */

@@ -12,7 +12,8 @@ import { body, param, query } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
 import { idempotentId } from "../idempotency/middleware.ts";
 import { assistantOf, found, threadOf } from "./access.ts";
-import { busyThreads } from "./busy.ts";
+import { cancelEverywhere } from "./busy.ts";
+import { forEach } from "./fan-out.ts";
 import { configurableOf, runRequest } from "./request.ts";
 import type { Run, RunRequest } from "./rpc.ts";
 import * as schema from "./run-schema.ts";
@@ -195,8 +196,8 @@ export const statelessRuns = new Hono<App>()
     return resultOf(c, run_id, run_id, on_disconnect === "cancel");
   })
   .post("/batch", doc("Start several stateless runs in the background"), body(schema.RunBatch), async (c) => {
-    const requests = await Promise.all(c.req.valid("json").map((one) => statelessRequest(c, one, uuidv7())));
-    return c.json(await Promise.all(requests.map((request) => threadOf(c, request.run_id).startRun(request))));
+    const requests = await forEach(c.req.valid("json"), (one) => statelessRequest(c, one, uuidv7()));
+    return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
   })
   .post(
     "/cancel",
@@ -210,8 +211,8 @@ export const statelessRuns = new Hono<App>()
         throw new Problem(422, "Give either status, or thread_id together with run_ids.");
       }
       const { action } = c.req.valid("query");
-      const threads = thread_id ? [thread_id] : await busyThreads(c.env, c.get("principal").workspaceId);
-      for (const id of threads) await threadOf(c, id).cancelMany({ status, runIds: run_ids }, action);
+      if (thread_id) await threadOf(c, thread_id).cancelMany({ runIds: run_ids }, action);
+      else await cancelEverywhere(c.env, c.get("principal").workspaceId, status, action);
       return c.body(null, 204);
     },
   )

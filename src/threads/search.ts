@@ -1,6 +1,7 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { selected } from "../http/paging.ts";
 import { isTooLarge } from "../http/problem.ts";
+import { forEach } from "./fan-out.ts";
 import { type Json, threadStub } from "./rpc.ts";
 import { type IndexRow, searchThreads, type ThreadFilter, type ThreadPage } from "./store.ts";
 
@@ -20,9 +21,7 @@ export async function search(env: Env, workspaceId: string, request: Request): P
   const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.entries(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
-  const threads = await Promise.all(
-    rows.map(async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row))),
-  );
+  const threads = await forEach(rows, async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row)));
   return threads.map((thread) => ({
     ...selected(thread, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),

@@ -35,6 +35,11 @@ export class Statements {
     this.#exec(statement, params.map(this.texts.store));
   }
 
+  /** Runs a statement whose values are as columns hold them: long texts are references already. */
+  held(statement: string, ...params: Value[]): void {
+    this.#exec(statement, params);
+  }
+
   /** A transaction failed: tables that it made are gone again. */
   rolledBack(): void {
     if (this.#state === "open" && !hasTables(this.sql)) this.#state = "empty";

@@ -1,7 +1,14 @@
 /** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
-import { type IndexRow, indexShard, type SortBy, type ThreadFilter, type ThreadPage } from "./search/rpc.ts";
+import {
+  type IndexRow,
+  indexShard,
+  type RowVersion,
+  type SortBy,
+  type ThreadFilter,
+  type ThreadPage,
+} from "./search/rpc.ts";
 
-export type { IndexRow, SortBy, ThreadFilter, ThreadPage } from "./search/rpc.ts";
+export type { IndexRow, ThreadFilter, ThreadPage } from "./search/rpc.ts";
 
 /** The shard that new threads of a workspace go to, as far as this isolate has been told. */
 const current = new Map<string, number>();
@@ -14,9 +21,14 @@ export async function putThread(env: Env, workspaceId: string, shard: number, ro
   if (next > currentShard(workspaceId)) current.set(workspaceId, next);
 }
 
-/** Removes a thread's row; with `revision`, only while it is the row's. The thread's shard, or every one. */
-export async function removeThread(env: Env, workspaceId: string, id: string, revision?: number): Promise<void> {
-  await overShards(env, workspaceId, async (shard) => shard.remove(id, revision));
+/** Removes a thread's row. */
+export async function removeThread(env: Env, workspaceId: string, id: string): Promise<void> {
+  await overShards(env, workspaceId, async (shard) => shard.remove([{ id }]));
+}
+
+/** Removes rows that have not been written since they were read. */
+export async function removeRows(env: Env, workspaceId: string, rows: RowVersion[]): Promise<void> {
+  if (rows.length > 0) await overShards(env, workspaceId, async (shard) => shard.remove(rows));
 }
 
 /** The ids of threads by filter, in their order, from `offset` on; one more than `limit`, for paging. */
@@ -24,7 +36,7 @@ export async function threadIds(
   env: Env,
   workspaceId: string,
   { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
-): Promise<{ id: string; revision: number }[]> {
+): Promise<RowVersion[]> {
   const found = await overShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
   return found
     .flat()

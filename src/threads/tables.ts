@@ -61,8 +61,8 @@ export interface SegmentRow extends EventsRow {
   chunks: string;
 }
 
-/** What a copy of a thread takes along. Segments come without their events: a copy starts a log of its own. */
-export const COPIED_TABLES = ["packs", "heads", "writes", "blobs", "segments"] as const;
+/** What a copy of a thread takes along, long texts (`blobs`) before the columns that refer to them. */
+export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type Row = Record<string, Value>;
 
@@ -255,17 +255,16 @@ export class Tables {
     return this.#sql.texts.get(hash);
   }
 
-  rows(table: CopiedTable): Row[] {
-    const sql =
-      table === "segments"
-        ? "SELECT first_seq, n, last_seq, '[]' events, '[]' metas, chunks FROM segments"
-        : `SELECT * FROM ${table}`;
-    return this.#sql.all(sql);
+  /** Writes a row of another thread as that thread's tables hold it. */
+  insertCopied(table: CopiedTable, row: Row): void {
+    const names = Object.keys(row);
+    const marks = names.map(() => "?").join(", ");
+    this.#sql.held(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks})`, ...Object.values(row));
   }
 
-  insertRow(table: CopiedTable, row: Row): void {
-    const values = Object.values(row);
-    this.#sql.run(`INSERT INTO ${table} VALUES (${values.map(() => "?").join(", ")})`, ...values);
+  /** The text that a column of a copied row stands for. */
+  textOf(held: Value): string {
+    return String(this.#sql.texts.load(held));
   }
 
   writesFigures(): { count: number; bytes: number } {

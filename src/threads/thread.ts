@@ -2,14 +2,15 @@
 import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
-import { copyRows, pasteRows, type Rows } from "./copy.ts";
+import { copyInto, copyPage, type CopyPage } from "./copy.ts";
+import type { CopyPlace } from "./copy-store.ts";
 import { asLine, type Framing } from "./events.ts";
 import { lineStream } from "./lines.ts";
 import { deliver } from "./outbox.ts";
 import { ThreadParts } from "./parts.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
-import { threadObject } from "./rpc.ts";
+import { threadStub } from "./rpc.ts";
 import { Runner } from "./runner.ts";
 import { runStream } from "./run-stream.ts";
 import { shownRun, type StoredRun, storedRun } from "./runs.ts";
@@ -21,9 +22,13 @@ import { threadFraming } from "./thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks.ts";
 
+/** Characters of a state that the answer to a copy holds at most: an RPC message has at most 32 MiB. */
+const LONG_STATE = 8_000_000;
+
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   #parts: ThreadParts;
   #runner: Runner;
+  #copying: Promise<void> | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -81,21 +86,16 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async copyTo(threadId: string): Promise<rpc.Thread> {
+  async copyFrom(threadId: string): Promise<rpc.Thread> {
+    // A call that is repeated after a lost connection waits for the first one.
+    if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId));
     const record = this.#existing();
-    const copy = threadObject(this.env, this.#parts.workspaceId, threadId) as unknown as Pick<Thread, "paste">;
-    const now = Date.now();
-    const metadata = { ...record.metadata, thread_id: threadId };
-    const copied = { ...record, thread_id: threadId, metadata, created: now, updated: now };
-    return copy.paste(copied, copyRows(this.#parts));
+    const long = record.values !== null && this.#parts.values.size(record.values) > LONG_STATE;
+    return this.#shown(long ? { ...record, values: null } : record);
   }
 
-  async paste(record: ThreadRecord, rows: Rows): Promise<rpc.Thread> {
-    if (this.#parts.record) throw remoteProblem(409, "A thread with this id exists.");
-    pasteRows(this.#parts, record, rows);
-    this.#rebuild();
-    await this.#parts.project(false);
-    return this.#shown(this.#existing());
+  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+    return copyPage(this.#parts, from);
   }
 
   async keepLatest(): Promise<boolean> {
@@ -290,6 +290,17 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
       await this.#forget();
       throw error;
     }
+  }
+
+  async #copy(threadId: string): Promise<void> {
+    try {
+      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId));
+    } finally {
+      this.#copying = undefined;
+      this.#rebuild();
+    }
+    armAlarm(this.#parts, this.#runner);
+    await this.#parts.project(false);
   }
 
   /** The thread's end. Between two of its lives nothing else happens: it would write into both. */

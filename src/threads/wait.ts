@@ -5,24 +5,33 @@ import type { ThreadRpc } from "./rpc.ts";
 /** Newlines keep proxies from giving a silent connection up; JSON parsers skip them. */
 const KEEP_ALIVE_MS = 5_000;
 
-/** The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always 200. */
+/**
+ * The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always
+ * 200. A body that cannot be completed ends with an error of the connection, so that no client reads half of a result.
+ */
 export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnect: boolean, path: string): Response {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | undefined;
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let begun = false;
   const result = thread.join(runId);
   const body = new ReadableStream<Uint8Array>({
-    async start(controller) {
+    start(controller) {
       timer = setInterval(() => controller.enqueue(encoder.encode("\n")), KEEP_ALIVE_MS);
+    },
+    async pull(controller) {
       try {
-        const parts = await result;
+        reader ??= (await result).getReader();
+        const { done, value } = await reader.read();
         // Within a text of JSON a newline would be a fault.
         clearInterval(timer);
-        for await (const part of parts) controller.enqueue(part);
+        begun = true;
+        if (!done) return controller.enqueue(value);
       } catch (error) {
+        clearInterval(timer);
+        if (begun) throw error;
         const message = toProblem(error).detail;
         controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));
-      } finally {
-        clearInterval(timer);
       }
       controller.close();
     },

@@ -1,5 +1,6 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
 import type { TraceTier } from "../db/traces.ts";
+import { repeating } from "../http/outage.ts";
 import type { Usage } from "./ingest/usage.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
@@ -318,8 +319,12 @@ export async function resolvePayloads(
   return resolved;
 }
 
-/** The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. */
+/**
+ * The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. A call
+ * that its restart cut off is made again: all of them bring the same when they are carried out twice.
+ */
 export function tracePartition(env: Env, workspaceId: string, projectId: string, day: string): TracePartitionRpc {
   const namespace = env.TRACE_PARTITION;
-  return namespace.get(namespace.idFromName(`${workspaceId}/${projectId}/${day}`));
+  const id = namespace.idFromName(`${workspaceId}/${projectId}/${day}`);
+  return repeating<TracePartitionRpc>(() => namespace.get(id));
 }

@@ -1,21 +1,155 @@
-/** Deleting all threads of a workspace. */
+/** Requests that change all threads of a workspace. */
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteThreads } from "../../src/threads/clear.ts";
-import { newCaller } from "../support/caller.ts";
-import { newThread } from "./client.ts";
+import { forEach, MOST_THREADS } from "../../src/threads/fan-out.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
+import { removeRows, threadIds } from "../../src/threads/store.ts";
+import { pause } from "../support/aborts.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { get, newThread, say } from "./client.ts";
 
-it("finds the threads behind index rows that have none", async () => {
+afterEach(() => vi.restoreAllMocks());
+
+/** Adds `count` index rows without a thread, which sort before any thread's. */
+async function addRows(caller: Caller, count: number, status = "idle"): Promise<void> {
+  const changes = await runInDurableObject(env.THREAD_INDEX.getByName(`${caller.workspaceId}:0`), (_, { storage }) => {
+    const before = storage.sql.exec<{ n: number }>("SELECT count(*) n FROM threads").one().n;
+    storage.sql.exec(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < ?1)
+       INSERT INTO threads SELECT printf('00000000-0000-4000-8000-%012d', i), ?2, metadata, config,
+         "values", has_values, interrupts, error, created_at, updated_at, state_updated_at, revision
+       FROM (SELECT * FROM threads LIMIT 1), n`,
+      count,
+      status,
+    );
+    return storage.sql.exec<{ n: number }>("SELECT count(*) n FROM threads").one().n - before;
+  });
+  expect(changes).toBe(count);
+}
+
+const count = async (caller: Caller) => (await caller.fetch("/threads/count", { body: {} })).json<number>();
+
+/** Replaces a call of threads, and counts how many are under way. */
+function replace(method: "remove" | "cancelMany", answer: unknown) {
+  const seen = { calls: 0, most: 0 };
+  let open = 0;
+  vi.spyOn(RemoteThread.prototype, method).mockImplementation(async () => {
+    open += 1;
+    seen.calls += 1;
+    seen.most = Math.max(seen.most, open);
+    await pause(0);
+    open -= 1;
+    return answer as never;
+  });
+  return seen;
+}
+
+describe("deleting all threads", () => {
+  it("finds the threads behind index rows that have none, and takes those off the index", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    await addRows(caller, 150);
+    await deleteThreads(env, caller.workspaceId);
+    expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
+    expect(await count(caller)).toBe(0);
+  });
+
+  it("calls a few at a time, at most so many a request, and goes on with the next request", async () => {
+    const caller = await newCaller();
+    const assistant = await caller.fetch("/assistants", { body: { graph_id: "echo" } });
+    const { assistant_id } = await assistant.json<{ assistant_id: string }>();
+    await newThread(caller, { metadata: { assistant_id } });
+    await addRows(caller, MOST_THREADS + 50);
+    const seen = replace("remove", false);
+    const path = `/assistants/${assistant_id}?delete_threads=true`;
+    const first = await caller.fetch(path, { method: "DELETE" });
+    expect(first.status).toBe(503);
+    expect(first.headers.get("retry-after")).toBe("1");
+    expect(seen.calls).toBe(MOST_THREADS);
+    expect(seen.most).toBe(6);
+    expect(await count(caller)).toBe(51);
+    // What was asked for is not half done: the assistant is still there.
+    await get(caller, `/assistants/${assistant_id}`);
+    expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
+    expect(await count(caller)).toBe(0);
+    expect((await caller.fetch(`/assistants/${assistant_id}`)).status).toBe(404);
+  });
+
+  it("deletes the others when one cannot be deleted, and says so", async () => {
+    const caller = await newCaller();
+    const threads = await Promise.all(Array.from({ length: 3 }, () => newThread(caller)));
+    await addRows(caller, 120);
+    vi.spyOn(RemoteThread.prototype, "remove").mockRejectedValueOnce(new Error("stuck"));
+    await expect(deleteThreads(env, caller.workspaceId)).rejects.toThrow("stuck");
+    expect(await count(caller)).toBe(1);
+    for (const thread of threads) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
+  });
+
+  it("keeps the index row of a thread that was made anew", async () => {
+    const caller = await newCaller();
+    await newThread(caller);
+    const rows = await threadIds(env, caller.workspaceId, { limit: 1, offset: 0 });
+    const older = rows.map(({ id, revision }) => ({ id, revision: revision - 1 }));
+    await removeRows(env, caller.workspaceId, older);
+    expect(await count(caller)).toBe(1);
+    await removeRows(env, caller.workspaceId, rows);
+    expect(await count(caller)).toBe(0);
+  });
+});
+
+describe("cancelling all runs", () => {
+  it("stops those of every thread", async () => {
+    const caller = await newCaller();
+    const body = { assistant_id: "echo", input: say("hi"), after_seconds: 600 };
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const thread = await newThread(caller);
+        const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+        return `/threads/${thread}/runs/${run.run_id}`;
+      }),
+    );
+    const busy = async () => (await caller.fetch("/threads/count", { body: { status: "busy" } })).json();
+    await expect.poll(busy).toBe(8);
+    const answer = await caller.fetch("/runs/cancel", { body: { status: "pending" } });
+    expect(answer.status).toBe(204);
+    for (const run of runs) expect(await get(caller, run)).toMatchObject({ status: "interrupted" });
+  });
+
+  it("calls at most so many threads a request, and says when there are more", async () => {
+    const caller = await newCaller();
+    await newThread(caller);
+    await addRows(caller, MOST_THREADS + 1, "busy");
+    const seen = replace("cancelMany", 0);
+    const answer = await caller.fetch("/runs/cancel", { body: { status: "all" } });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(seen).toEqual({ calls: MOST_THREADS, most: 6 });
+  });
+});
+
+it("prunes the threads that are named, each once", async () => {
   const caller = await newCaller();
-  const thread = await newThread(caller);
-  // 150 rows that sort before it.
-  const copy = env.DB.prepare(
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 150)
-     INSERT INTO threads SELECT workspace_id, printf('00000000-0000-4000-8000-%012d', i), status, metadata, config,
-       "values", has_values, interrupts, error, created_at, updated_at, state_updated_at, revision
-     FROM threads, n WHERE workspace_id = ?`,
-  );
-  expect((await copy.bind(caller.workspaceId).run()).meta.changes).toBe(150);
-  await deleteThreads(env, caller.workspaceId);
-  expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
+  const threads = await Promise.all(Array.from({ length: 9 }, () => newThread(caller)));
+  // A thread with a run takes a moment to go.
+  const [first = ""] = threads;
+  await caller.fetch(`/threads/${first}/runs`, { body: { assistant_id: "agent", input: say("count to 100") } });
+  const thread_ids = [first, ...threads, crypto.randomUUID()];
+  const answer = await caller.fetch("/threads/prune", { body: { thread_ids } });
+  expect(await answer.json()).toEqual({ pruned_count: 9 });
+  expect(await count(caller)).toBe(0);
+});
+
+it("forEach gives results in order, and throws only after all work is done", async () => {
+  const items = Array.from({ length: 20 }, (_, i) => i);
+  expect(await forEach(items, async (i) => pause(20 - i).then(() => i * 2))).toEqual(items.map((i) => i * 2));
+  const done: number[] = [];
+  const work = async (i: number) => {
+    await pause(1);
+    if (i === 0) throw new Error("first");
+    done.push(i);
+  };
+  await expect(forEach(items, work)).rejects.toThrow("first");
+  expect(done).toHaveLength(19);
 });

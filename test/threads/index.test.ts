@@ -57,9 +57,9 @@ it("keeps the newer of two rows of a thread", async () => {
   expect((await shard.search({ limit: 9, offset: 0, sortBy: "thread_id", sortOrder: "asc" }))[0]?.metadata).toEqual({
     revision: 9,
   });
-  await shard.remove(row(1).id, 7);
+  await shard.remove([row(1, { revision: 7 })]);
   expect(await shard.count({})).toBe(1);
-  await shard.remove(row(1).id, 9);
+  await shard.remove([row(1, { revision: 9 })]);
   expect(await shard.count({})).toBe(0);
 });
 

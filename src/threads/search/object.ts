@@ -3,7 +3,14 @@ import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../../http/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import { importThreads } from "./import.ts";
-import { type IndexRow, indexShard, type ThreadFilter, type ThreadIndexRpc, type ThreadPage } from "./rpc.ts";
+import {
+  type IndexRow,
+  indexShard,
+  type RowVersion,
+  type ThreadFilter,
+  type ThreadIndexRpc,
+  type ThreadPage,
+} from "./rpc.ts";
 import { IndexTables } from "./tables.ts";
 
 /** Bytes after which new threads go to the next shard. An object holds 10 GB. */
@@ -39,10 +46,12 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     return this.#next();
   }
 
-  async remove(id: string, revision?: number): Promise<void> {
+  async remove(rows: Parameters<ThreadIndexRpc["remove"]>[0]): Promise<void> {
     await this.#imported();
-    this.#waiting = this.#waiting.filter((row) => row.id !== id);
-    this.#tables.remove(id, revision);
+    for (const { id, revision } of rows) {
+      if (revision === undefined) this.#waiting = this.#waiting.filter((row) => row.id !== id);
+      this.#tables.remove(id, revision);
+    }
   }
 
   async search(page: ThreadPage): Promise<IndexRow[]> {
@@ -61,7 +70,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     return found;
   }
 
-  async ids(filter: ThreadFilter, limit: number, offset: number): Promise<{ id: string; revision: number }[]> {
+  async ids(filter: ThreadFilter, limit: number, offset: number): Promise<RowVersion[]> {
     await this.#imported();
     return this.#tables.ids(filter, limit, offset);
   }

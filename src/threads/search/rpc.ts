@@ -1,4 +1,5 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
+import { repeating } from "../../http/outage.ts";
 import type { Json, ThreadStatus } from "../rpc.ts";
 
 /**
@@ -23,6 +24,8 @@ export interface IndexRow {
   revision: number;
 }
 
+export type RowVersion = Pick<IndexRow, "id" | "revision">;
+
 export type SortBy = "thread_id" | "status" | "created_at" | "updated_at" | "state_updated_at";
 
 export interface ThreadFilter {
@@ -43,12 +46,12 @@ export interface ThreadPage extends ThreadFilter {
 export interface ThreadIndexRpc {
   /** Writes the row unless a newer one is there. Gives the shard that new threads go to from now on. */
   put(row: IndexRow): Promise<number>;
-  /** Removes a row; with `revision`, only while it is the row's. */
-  remove(id: string, revision?: number): Promise<void>;
+  /** Removes rows; those with a `revision` only while it is the row's. */
+  remove(rows: (Pick<RowVersion, "id"> & Partial<RowVersion>)[]): Promise<void>;
   /** 413 when the rows together are larger than one answer. */
   search(page: ThreadPage): Promise<IndexRow[]>;
   /** In the order of the ids. */
-  ids(filter: ThreadFilter, limit: number, offset: number): Promise<{ id: string; revision: number }[]>;
+  ids(filter: ThreadFilter, limit: number, offset: number): Promise<RowVersion[]>;
   count(filter: ThreadFilter): Promise<number>;
   countByStatus(): Promise<Record<string, number>>;
   /** How many shards there are. */
@@ -57,7 +60,7 @@ export interface ThreadIndexRpc {
   grow(shards: number): Promise<void>;
 }
 
-/** A shard of the workspace's index. */
+/** A shard of the workspace's index. Its calls may be carried out twice, so a restart of the object repeats them. */
 export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
-  return env.THREAD_INDEX.getByName(`${workspaceId}:${shard}`);
+  return repeating<ThreadIndexRpc>(() => env.THREAD_INDEX.getByName(`${workspaceId}:${shard}`));
 }

@@ -179,16 +179,9 @@ async function projectOf(
   return projectByName(db, workspaceId, DEFAULT_PROJECT);
 }
 
-/** An overloaded or restarting partition asks the SDK to come again, which it does on 503. */
 async function upsert(env: Env, partition: PartitionIdentity, writes: RunWrite[], soon: boolean): Promise<void> {
   const stub = tracePartition(env, partition.workspaceId, partition.projectId, partition.day);
-  try {
-    for (const batch of inBatches(writes)) await stub.upsert(partition, batch, soon);
-  } catch (error) {
-    const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
-    if (!overloaded && !retryable) throw error;
-    throw new Problem(503, "The project's store is busy. Send the batch again.", { headers: { "retry-after": "1" } });
-  }
+  for (const batch of inBatches(writes)) await stub.upsert(partition, batch, soon);
 }
 
 /** The writes in groups that fit one RPC message. */

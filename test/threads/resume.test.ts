@@ -1,0 +1,114 @@
+/** Streams that continue where they were cut, and when that is given up. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { sseResponse } from "../../src/http/sse.ts";
+import { type Place, resumed, WholeLines } from "../../src/threads/resume.ts";
+import { seeded } from "../support/random.ts";
+
+afterEach(() => vi.useRealTimers());
+
+/** Time that passes only when the test says so. Not what the threads of other tests in this isolate use. */
+const useFakeTime = () =>
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] });
+
+const encoder = new TextEncoder();
+const cut = () => Object.assign(new Error("any"), { retryable: true });
+
+/** Brings the texts, waits, and is cut. */
+function cutAfter(texts: string[], ms = 0): ReadableStream<Uint8Array> {
+  const left = [...texts];
+  return new ReadableStream({
+    async pull(controller) {
+      const text = left.shift();
+      if (text !== undefined) return controller.enqueue(encoder.encode(text));
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+      controller.error(cut());
+    },
+  });
+}
+
+const placeWith = (open: Place["open"]): Place => ({ open, take: (chunk) => chunk });
+
+/** What the stream comes to, while `ms` pass. */
+async function outcome(stream: ReadableStream<Uint8Array>, ms: number): Promise<string> {
+  const text = new Response(stream).text().catch((error: unknown) => `failed: ${String(error)}`);
+  await vi.advanceTimersByTimeAsync(ms);
+  return Promise.race([text, Promise.resolve().then(() => "still open")]);
+}
+
+describe("a stream that is cut", () => {
+  it("fails once no byte has come for 30 seconds", async () => {
+    useFakeTime();
+    let opened = 0;
+    const place = placeWith(async () => {
+      opened += 1;
+      throw cut();
+    });
+    const stream = resumed(cutAfter(["a"]), place);
+    const text = new Response(stream).text().catch(String);
+    await vi.advanceTimersByTimeAsync(29_000);
+    const early = opened;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await text).toBe("Error: any");
+    // The pauses grow to 5 seconds.
+    expect(early).toBeGreaterThan(8);
+    expect(opened).toBeLessThan(25);
+  });
+
+  it("goes on for as long as bytes come", async () => {
+    useFakeTime();
+    let left = 40;
+    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter(["b"], 5_000)));
+    expect(await outcome(resumed(cutAfter(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
+  });
+
+  it("goes on after a long silence in which it was open", async () => {
+    useFakeTime();
+    let left = 4;
+    const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter([], 40_000)));
+    expect(await outcome(resumed(cutAfter([], 40_000), place), 300_000)).toBe("end");
+  });
+
+  it("fails at once with an error that is no restart", async () => {
+    const place = placeWith(async () => {
+      throw new Error("a fault");
+    });
+    await expect(new Response(resumed(cutAfter(["a"]), place)).text()).rejects.toThrow("a fault");
+  });
+});
+
+it("lines that are cut at any byte come whole and once", () => {
+  const random = seeded("cut lines");
+  const lines = Array.from({ length: 200 }, (_, i) => `${i} ${"ü🌊x".repeat(random.between(0, 40))}\n`);
+  const bytes = encoder.encode(lines.join(""));
+  const whole = new WholeLines();
+  let text = "";
+  let last = "";
+  let restarts = 0;
+  for (let at = 0; at < bytes.length;) {
+    if (random.next() < 0.1) {
+      // The reader is behind the last whole line: from there it comes again.
+      whole.restart();
+      at = encoder.encode(text).length;
+      restarts += 1;
+    }
+    const next = at + random.between(1, 300);
+    const passed = whole.take(bytes.subarray(at, next));
+    at = next;
+    if (!passed) continue;
+    text += new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(passed.lines);
+    last = new TextDecoder().decode(passed.last);
+    expect(`${last}\n`).toBe(lines[Number.parseInt(last, 10)]);
+  }
+  expect(restarts).toBeGreaterThan(5);
+  expect(text).toBe(lines.join(""));
+});
+
+it("an SSE answer whose frames fail is cut, and sends no more heartbeats", async () => {
+  useFakeTime();
+  async function* frames() {
+    yield "data: 1\n\n";
+    throw new Error("over");
+  }
+  await expect(sseResponse(frames()).text()).rejects.toThrow("over");
+  expect(vi.getTimerCount()).toBe(0);
+});
