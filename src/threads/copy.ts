@@ -38,7 +38,7 @@ export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
 export async function copyInto(parts: ThreadParts, source: ThreadRpc): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.ctx.storage.transaction(() => paste(parts, source));
+      return await parts.tables.longTransaction(() => paste(parts, source));
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
       if (attempt === TRIES) throw remoteProblem(409, error.message);

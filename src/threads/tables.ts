@@ -85,8 +85,17 @@ export class Tables {
     try {
       return this.storage.transactionSync(work);
     } catch (error) {
-      this.#sql.rolledBack();
-      this.outbox.forget();
+      this.#rolledBack();
+      throw error;
+    }
+  }
+
+  /** The same for work that waits in between, on an object that nothing else writes. */
+  async longTransaction<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.storage.transaction(work);
+    } catch (error) {
+      this.#rolledBack();
       throw error;
     }
   }
@@ -281,6 +290,12 @@ export class Tables {
   putTask(taskId: string, body: string): void {
     const sql = "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body";
     this.#sql.run(sql, taskId, body);
+  }
+
+  /** What is known of the tables may not be so any more. */
+  #rolledBack(): void {
+    this.#sql.rolledBack();
+    this.outbox.forget();
   }
 
   /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
