@@ -1,16 +1,18 @@
 /**
- * The bench's Worker, which also counts what the platform bills: `GET /bench/counts` gives the counts since the start.
- * Counting takes time, so processor time is measured on a server without it.
+ * The bench's Worker, which also counts what the platform bills. Counting takes time, so processor time is measured on a
+ * server without it. `GET /bench/counts` gives the counts since the start, `GET /bench/size?thread=…` or `?partition=…` the
+ * bytes of an object's database, and `POST /bench/tick` does what the cron trigger does each minute.
  */
 import worker, { Thread as OwnThread, TracePartition as OwnPartition } from "./bench-worker.ts";
 import { countBindings } from "./counting/bindings.ts";
-import { active, count, snapshot } from "./counting/counts.ts";
+import { count, snapshot } from "./counting/counts.ts";
+import { countMethods } from "./counting/methods.ts";
 import { countStorage } from "./counting/storage.ts";
 
 for (const level of ["log", "info", "warn", "error"] as const) {
   const original = console[level];
   console[level] = (...args: unknown[]) => {
-    count("logs");
+    count("log lines");
     original(...args);
   };
 }
@@ -20,10 +22,8 @@ export class Thread extends OwnThread {
     super(countStorage(ctx, "Thread"), countBindings(env));
   }
 
-  override async alarm(): Promise<void> {
-    count("alarms run: Thread");
-    const close = active("Thread", this.ctx.id.toString());
-    await super.alarm().finally(close);
+  async size(): Promise<number> {
+    return this.ctx.storage.sql.databaseSize;
   }
 }
 
@@ -32,21 +32,44 @@ export class TracePartition extends OwnPartition {
     super(countStorage(ctx, "TracePartition"), countBindings(env));
   }
 
-  override async alarm(): Promise<void> {
-    count("alarms run: TracePartition");
-    const close = active("TracePartition", this.ctx.id.toString());
-    await super.alarm().finally(close);
+  async size(): Promise<number> {
+    return this.ctx.storage.sql.databaseSize;
   }
+}
+
+countMethods(Thread, "Thread");
+countMethods(TracePartition, "TracePartition");
+
+interface Sized {
+  size(): Promise<number>;
+}
+
+/** Not counted: these calls are the bench's own. */
+async function benchRoute({ url }: Request, env: Env): Promise<Response | undefined> {
+  const { pathname, searchParams } = new URL(url);
+  if (pathname === "/bench/counts") return Response.json(snapshot());
+  if (pathname === "/bench/size") {
+    const thread = searchParams.get("thread");
+    const partition = searchParams.get("partition") ?? "";
+    const object = thread ? env.THREAD.getByName(thread) : env.TRACE_PARTITION.getByName(partition);
+    return Response.json(await (object as unknown as Sized).size());
+  }
+  if (pathname !== "/bench/tick") return undefined;
+  count("requests");
+  const controller = { scheduledTime: Date.now(), cron: "* * * * *", noRetry: () => undefined };
+  await worker.scheduled(controller, countBindings(env));
+  return new Response("done\n");
 }
 
 export default {
   async fetch(request, env, ctx): Promise<Response> {
-    const { pathname } = new URL(request.url);
-    if (pathname === "/bench/counts") return Response.json(snapshot());
+    const own = await benchRoute(request, env);
+    if (own) return own;
     count("requests");
     return worker.fetch(request, countBindings(env), ctx);
   },
   async queue(batch, env): Promise<void> {
+    count("batches");
     await worker.queue(batch, countBindings(env));
   },
   async scheduled(controller, env): Promise<void> {

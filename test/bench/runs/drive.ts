@@ -13,6 +13,7 @@ export type Graph = keyof typeof WORK;
 
 /** Milliseconds from the call that makes the thread: to the first event, the last, and the end of the stream. */
 export interface Times {
+  thread_id: string;
   first: number;
   last: number;
   close: number;
@@ -23,7 +24,7 @@ export async function timedRun(client: Client, graph: Graph): Promise<Times> {
   const { content, modes, events } = WORK[graph];
   const start = performance.now();
   const { thread_id } = await client.threads.create();
-  const times = { first: 0, last: 0, close: 0 };
+  const times = { thread_id, first: 0, last: 0, close: 0 };
   let seen = 0;
   const input = { messages: [{ role: "user", content }] };
   for await (const { event, data } of client.runs.stream(thread_id, graph, { input, streamMode: [...modes] })) {

@@ -31,6 +31,7 @@ export async function inRounds(servers: Server[], options: RoundsOptions): Promi
   for (const { client } of servers)
     for (const graph of options.graphs) for (let i = 0; i < WARM_UP; i += 1) await timedRun(client, graph);
   for (let round = 0; round < options.rounds; round += 1) {
+    console.error(`round ${round + 1} of ${options.rounds}`);
     for (let first = 0; first < measured.length; first += servers.length) {
       const group = measured.slice(first, first + servers.length);
       const turn = round % 2 === 0 ? group : group.toReversed();

@@ -47,11 +47,13 @@ export async function startPlain({ root = HERE, config, vars, name }: PlainOptio
     env,
   );
   await child.up(`${url}/ok`);
-  const { key } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
+  const { key, workspaceId } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return {
     ...running({ url, key, pid: child.pid }),
     name: name ?? "Weir, plain",
     persistTo,
+    workspaceId,
+    end: () => child.stop(),
     async stop() {
       await child.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -12,8 +12,12 @@ export interface Server {
   pid: number | undefined;
   /** The folder of its state, where that is known. */
   persistTo?: string;
+  /** The workspace of its key, where Weir was started here. */
+  workspaceId?: string;
   /** What a call carries. */
   headers: Record<string, string>;
+  /** Ends the process; its state stays until `stop`. */
+  end(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -21,7 +25,7 @@ export interface Server {
 export function running({ url, key, pid }: { url: string; key?: string; pid?: number }): Server {
   const headers: Record<string, string> = key ? { "x-api-key": key } : {};
   const client = new Client({ apiUrl: url, apiKey: key ?? null });
-  return { name: url, url, client, pid, headers, stop: () => Promise.resolve() };
+  return { name: url, url, client, pid, headers, end: () => Promise.resolve(), stop: () => Promise.resolve() };
 }
 
 export interface Spawned {

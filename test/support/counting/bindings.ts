@@ -1,5 +1,5 @@
 /** The Worker's environment with calls of Durable Objects, R2 and queues counted where they are made. */
-import { active, count, type ObjectClass } from "./counts.ts";
+import { count, type ObjectClass } from "./counts.ts";
 import { countQueries } from "./storage.ts";
 
 /** An object whose methods are called through `call`; everything else is the target's own. */
@@ -24,31 +24,12 @@ function objects<T extends Rpc.DurableObjectBranded | undefined>(
   return around(namespace, (name, run, args) => {
     const made = run(args);
     if (name !== "get" && name !== "getByName") return made;
-    const stub = made as DurableObjectStub;
-    const id = stub.id.toString();
-    return around(stub, (_name, call, given) => {
+    return around(made as DurableObjectStub, (_name, call, given) => {
       count(`calls: ${of}`);
       count("subrequests");
-      const close = active(of, id);
-      return Promise.resolve(call(given)).then(
-        (result) => (result instanceof ReadableStream ? untilEnd(result, close) : (close(), result)),
-        (error: unknown) => {
-          close();
-          throw error;
-        },
-      );
+      return call(given);
     });
   });
-}
-
-/** The same bytes; `close` is called when they have ended, or nobody reads them any more. */
-function untilEnd(stream: ReadableStream<Uint8Array>, close: () => void): ReadableStream<Uint8Array> {
-  const { readable, writable } = new IdentityTransformStream();
-  void stream
-    .pipeTo(writable)
-    .catch(() => undefined)
-    .finally(close);
-  return readable;
 }
 
 const CLASS_A = new Set(["put", "list", "createMultipartUpload", "uploadPart", "complete"]);

@@ -3,8 +3,10 @@
 /** What the platform bills or limits. "Thread" and "TracePartition" are classes of Durable Objects. */
 export type Meter =
   | "requests"
+  | "batches"
   | "subrequests"
-  | "logs"
+  | "log lines"
+  | "socket messages"
   | "D1 queries"
   | "D1 rows read"
   | "D1 rows written"
@@ -30,23 +32,35 @@ interface Cursor {
   readonly rowsWritten: number;
 }
 
-/** Cursors whose rows are not added yet: a SELECT reads its rows after `exec` has returned. */
-let cursors: { cursor: Cursor; of: ObjectClass }[] = [];
+/** Cursors of one object that may still read rows: how many is known after each look. */
+export class Cursors {
+  private open: { cursor: Cursor; read: number; written: number }[] = [];
 
-export function countRows(cursor: Cursor, of: ObjectClass): void {
-  cursors.push({ cursor, of });
-  if (cursors.length > 1_000) addRows();
-}
+  private readonly of: ObjectClass;
 
-function addRows(): void {
-  for (const { cursor, of } of cursors) {
-    count(`rows read: ${of}`, cursor.rowsRead);
-    count(`rows written: ${of}`, cursor.rowsWritten);
+  constructor(of: ObjectClass) {
+    this.of = of;
   }
-  cursors = [];
+
+  /** A SELECT reads its rows after `exec` has returned, most often at once. A cursor can be looked at by its object only. */
+  add(cursor: Cursor): void {
+    this.look();
+    this.open = [...this.open.slice(-7), { cursor, read: 0, written: 0 }];
+    queueMicrotask(() => this.look());
+  }
+
+  private look(): void {
+    for (const seen of this.open) {
+      const { rowsRead, rowsWritten } = seen.cursor;
+      count(`rows read: ${this.of}`, rowsRead - seen.read);
+      count(`rows written: ${this.of}`, rowsWritten - seen.written);
+      [seen.read, seen.written] = [rowsRead, rowsWritten];
+    }
+  }
 }
 
 interface Activity {
+  of: ObjectClass;
   open: number;
   since: number;
 }
@@ -55,7 +69,7 @@ const activities = new Map<string, Activity>();
 
 /** The object is active until the function returned is called. Calls at the same time count once. */
 export function active(of: ObjectClass, id: string): () => void {
-  const activity = activities.get(id) ?? { open: 0, since: 0 };
+  const activity = activities.get(id) ?? { of, open: 0, since: 0 };
   activities.set(id, activity);
   if (activity.open === 0) activity.since = Date.now();
   activity.open += 1;
@@ -64,11 +78,16 @@ export function active(of: ObjectClass, id: string): () => void {
     if (over) return;
     over = true;
     activity.open -= 1;
+    if (activity.open === 0) activities.delete(id);
     if (activity.open === 0) count(`active: ${of}`, (Date.now() - activity.since) / 1000);
   };
 }
 
+/** The counts now, with the seconds so far of what is still active. */
 export function snapshot(): Counts {
-  addRows();
-  return { ...counted };
+  const now: Counts = { ...counted };
+  for (const { of, since } of activities.values()) {
+    now[`active: ${of}`] = (now[`active: ${of}`] ?? 0) + (Date.now() - since) / 1000;
+  }
+  return now;
 }

@@ -1,5 +1,5 @@
 /** Counts rows and alarms of Durable Objects, and queries of D1, on the prototypes that the platform's own objects have. */
-import { active, count, countRows, type ObjectClass } from "./counts.ts";
+import { active, count, Cursors, type ObjectClass } from "./counts.ts";
 
 type Method = (this: object, ...args: never[]) => unknown;
 
@@ -17,26 +17,27 @@ function wrap(object: object, name: string, around: (self: object, result: unkno
 }
 
 /** Which class and object a storage, its SQL or a state belongs to. */
-const owners = new WeakMap<object, { of: ObjectClass; id: string }>();
+const owners = new WeakMap<object, { of: ObjectClass; id: string; cursors: Cursors }>();
 
 /** Counts what this object does with its storage. Gives the state back, for the call of `super`. */
 export function countStorage(ctx: DurableObjectState, of: ObjectClass): DurableObjectState {
-  const owner = { of, id: ctx.id.toString() };
+  const owner = { of, id: ctx.id.toString(), cursors: new Cursors(of) };
   for (const part of [ctx, ctx.storage, ctx.storage.sql]) owners.set(part, owner);
   wrap(ctx.storage.sql, "exec", (sql, cursor) => {
-    const { of } = owners.get(sql) ?? owner;
-    countRows(cursor as SqlStorageCursor<never>, of);
+    owners.get(sql)?.cursors.add(cursor as SqlStorageCursor<never>);
     return cursor;
   });
   wrap(ctx.storage, "setAlarm", (storage, result) => {
-    count(`alarms set: ${(owners.get(storage) ?? owner).of}`);
+    const of = owners.get(storage)?.of;
+    if (of) count(`alarms set: ${of}`);
     return result;
   });
   wrap(ctx, "waitUntil", (state, result, [work]) => {
-    const { of, id } = owners.get(state) ?? owner;
-    void Promise.resolve(work)
-      .catch(() => undefined)
-      .finally(active(of, id));
+    const known = owners.get(state);
+    if (known)
+      void Promise.resolve(work)
+        .catch(() => undefined)
+        .finally(active(known.of, known.id));
     return result;
   });
   return ctx;

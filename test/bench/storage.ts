@@ -1,0 +1,73 @@
+/** Bytes that Durable Objects keep after 1,000 stateless runs, and after 1,000 threads were deleted. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { timedRun } from "./runs/drive.ts";
+import { mb, table } from "./figures.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Server } from "./servers/server.ts";
+import { filesOf, indexedThreads, type Kept, keptBy } from "./storage/databases.ts";
+import type { Bench } from "./target.ts";
+
+const COUNT = 1_000;
+const AT_ONCE = 16;
+/** A stateless run's thread stays a minute for those who still read it. Milliseconds. */
+const STATELESS_STAY = 75_000;
+
+async function times(count: number, work: () => Promise<unknown>): Promise<void> {
+  let left = count;
+  const worker = async () => {
+    for (; left > 0;) {
+      left -= 1;
+      await work();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function fill({ client, persistTo = "" }: Server) {
+  const input = { messages: [{ role: "user", content: "hello" }] };
+  await times(COUNT, () => client.runs.wait(null, "echo", { input }));
+  const rest = sleep(STATELESS_STAY);
+  const stateless = filesOf(persistTo, "Thread");
+
+  const ids: string[] = [];
+  await times(COUNT, async () => ids.push((await timedRun(client, "echo")).thread_id));
+  await times(COUNT, () => client.threads.delete(ids.pop() ?? ""));
+  await rest;
+  const deleted = filesOf(persistTo, "Thread").filter((file) => !stateless.includes(file));
+  return { stateless, deleted };
+}
+
+export const bench: Bench = {
+  title: "bytes that stay after deletion",
+  weirOnly: true,
+  byName: true,
+  async start() {
+    const server = await startPlain();
+    try {
+      const { stateless, deleted } = await fill(server);
+      // Databases are read when nothing else has them open.
+      await server.end();
+      const row = (name: string, { objects, holding, bytes, files }: Kept) => [
+        name,
+        objects,
+        holding,
+        bytes,
+        mb(files),
+      ];
+      table(
+        ["after", "database files", "with tables", "databaseSize of these, bytes", "files on this disk"],
+        [
+          row(`${COUNT} stateless runs`, keptBy(stateless)),
+          row(`deleting ${COUNT} threads`, keptBy(deleted)),
+          row(
+            "traces of both, which stay until their day expires",
+            keptBy(filesOf(server.persistTo ?? "", "TracePartition")),
+          ),
+        ],
+      );
+      console.log(`\nRows in D1's index of threads: ${indexedThreads(server.persistTo ?? "")}.`);
+    } finally {
+      await server.stop();
+    }
+  },
+};

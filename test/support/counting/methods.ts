@@ -1,0 +1,64 @@
+/** Counts what calls a Durable Object, and how long it is active, on the methods of its class. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { DurableObject } from "cloudflare:workers";
+import { active, count, type ObjectClass } from "./counts.ts";
+
+type Method = (this: { ctx: DurableObjectState }, ...args: unknown[]) => unknown;
+
+/** Set while a call from outside is carried out: what the object calls of its own is part of that call. */
+const inside = new AsyncLocalStorage<true>();
+
+/**
+ * Makes each method of a class hold its object active until its promise has settled and the stream that it gives has ended.
+ * This happens in the object, because a Worker whose client goes away does nothing more.
+ */
+export function countMethods(type: { prototype: object }, of: ObjectClass): void {
+  const methods: Record<string, Method> = {};
+  for (let from = type.prototype; from !== DurableObject.prototype; from = Object.getPrototypeOf(from) as object) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
+      if (name !== "constructor" && typeof value === "function") methods[name] ??= value as Method;
+    }
+  }
+  for (const [name, original] of Object.entries(methods)) {
+    const counting: Method = async function counting(...args) {
+      if (inside.getStore()) return original.apply(this, args);
+      if (name === "alarm") count(`alarms run: ${of}`);
+      if (name === "webSocketMessage") count("socket messages");
+      const close = active(of, this.ctx.id.toString());
+      try {
+        const result = await inside.run(true, () => original.apply(this, args));
+        if (result instanceof ReadableStream) return untilEnd(result as ReadableStream<Uint8Array>, close);
+        close();
+        return result;
+      } catch (error) {
+        close();
+        throw error;
+      }
+    };
+    Object.defineProperty(type.prototype, name, { value: counting, writable: true, configurable: true });
+  }
+}
+
+/** The same bytes; `close` is called when they have ended or the reader has gone. */
+function untilEnd(stream: ReadableStream<Uint8Array>, close: () => void): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        close();
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } catch (error) {
+        close();
+        throw error;
+      }
+    },
+    async cancel(reason) {
+      close();
+      await reader.cancel(reason);
+    },
+  });
+}
