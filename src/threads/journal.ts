@@ -22,8 +22,16 @@ export interface NewEvent {
   meta?: string;
 }
 
-/** Milliseconds that events may gather. Whatever must be kept at once calls `flush` itself. */
+/** Milliseconds that events may gather. What must be kept at once calls `flush` itself. */
 const GATHER_MS = 50;
+/**
+ * Milliseconds for tokens, once some have just been written: each flush writes a row, and rows are most of what a run with
+ * many tokens costs (docs/costs.md).
+ */
+const GATHER_TOKENS_MS = 200;
+/** Milliseconds after which tokens count as the first ones again. */
+const PAUSE_MS = 1_000;
+const TOKENS: EventMethod[] = ["tuple", "messages"];
 /** Characters that gather before they are written, whatever the time. */
 const GATHER_SIZE = 4_000_000;
 
@@ -39,6 +47,10 @@ export class Journal {
   #due: (() => void)[] = [];
   #taskFinished = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #timerAt = 0;
+  /** When tokens were written last, milliseconds since the epoch, and whether some wait. */
+  #tokensWritten = 0;
+  #tokensWait = false;
   #readers = new Set<() => void>();
   #durable: Promise<void> = Promise.resolve();
 
@@ -62,14 +74,16 @@ export class Journal {
     this.#segments.event(event);
     this.seq = event.seq;
     this.recent.add(event);
-    this.#plan();
+    const isToken = TOKENS.includes(method);
+    this.#tokensWait ||= isToken;
+    this.#plan(isToken && event.ts - this.#tokensWritten < PAUSE_MS ? GATHER_TOKENS_MS : GATHER_MS);
     return event.seq;
   }
 
   /** Adds a chunk of list items (each JSON), to be kept with the next flush. */
   chunk(items: string[]): ChunkRef {
     const ref = this.#segments.chunk(this.seq + 1, items);
-    this.#plan();
+    this.#plan(GATHER_MS);
     return ref;
   }
 
@@ -161,6 +175,8 @@ export class Journal {
     });
     this.#due = [];
     this.#taskFinished = false;
+    if (this.#tokensWait) this.#tokensWritten = Date.now();
+    this.#tokensWait = false;
     this.#segments.written(this.seq + 1);
     const { seq } = this;
     this.#durable = this.sync().then(() => this.#publish(seq));
@@ -172,9 +188,14 @@ export class Journal {
     this.restart();
   }
 
-  #plan(): void {
-    if (this.#segments.size > GATHER_SIZE) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
+  /** Sees to it that what has gathered is written within so many milliseconds. */
+  #plan(within: number): void {
+    if (this.#segments.size > GATHER_SIZE) return this.flush();
+    const at = Date.now() + within;
+    if (this.#timer !== undefined && this.#timerAt <= at) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => this.flush(), within);
   }
 
   #publish(seq: number): void {

@@ -247,7 +247,7 @@ describe("a stream", () => {
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("What is 17 * 23?"));
     const seen: Event[] = [];
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 40));
       await abortAllDurableObjects();
       const since = seen.at(-1)?.seq;

@@ -7,7 +7,11 @@ export class CrossingsWatch {
   #printed = "";
   readonly #taken = new Set<string>();
 
-  constructor(private readonly url: string) {}
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
 
   readonly onOutput = (text: string): void => {
     this.#printed += text;
@@ -17,7 +21,7 @@ export class CrossingsWatch {
   async take(): Promise<Crossing[]> {
     // A server that is down, or hangs, has only its log.
     const request = { method: "POST", signal: AbortSignal.timeout(5_000) };
-    const answer = await fetch(this.url + CROSSINGS_PATH, request).catch(() => undefined);
+    const answer = await fetch(this.#url + CROSSINGS_PATH, request).catch(() => undefined);
     const told = answer?.ok ? await answer.json<Crossing[]>() : [];
     const found = new Map([...told, ...this.#logged()].map((crossing) => [crossing.id, crossing]));
     const fresh = [...found.values()].filter(({ id }) => !this.#taken.has(id));
