@@ -107,7 +107,6 @@ async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
     // Traces have no order, and each waits for company in its partition.
     if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
     else for (const row of rows) await deliverOne(parts, row);
-    parts.journal.flush();
   }
 }
 
@@ -115,7 +114,7 @@ async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
     if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
-    // A trace may be told twice, so its row can wait for the transaction that moves the alarm.
+    // A trace may be told twice, so its row waits for the next transaction: of another run, or of the alarm.
     parts.tables.outbox.done(row.id);
     parts.journal.due(() => parts.tables.outbox.remove(row.id));
   } catch (error) {

@@ -3,7 +3,11 @@
  * server without it. `GET /bench/counts` gives the counts since the start, `GET /bench/size?thread=…` or `?partition=…` the
  * bytes of an object's database, and `POST /bench/tick` does what the cron trigger does each minute.
  */
-import worker, { Thread as OwnThread, TracePartition as OwnPartition } from "./bench-worker.ts";
+import worker, {
+  Thread as OwnThread,
+  ThreadIndex as OwnIndex,
+  TracePartition as OwnPartition,
+} from "./bench-worker.ts";
 import { countBindings } from "./counting/bindings.ts";
 import { count, snapshot } from "./counting/counts.ts";
 import { countMethods } from "./counting/methods.ts";
@@ -27,6 +31,12 @@ export class Thread extends OwnThread {
   }
 }
 
+export class ThreadIndex extends OwnIndex {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(countStorage(ctx, "ThreadIndex"), countBindings(env));
+  }
+}
+
 export class TracePartition extends OwnPartition {
   constructor(ctx: DurableObjectState, env: Env) {
     super(countStorage(ctx, "TracePartition"), countBindings(env));
@@ -38,6 +48,7 @@ export class TracePartition extends OwnPartition {
 }
 
 countMethods(Thread, "Thread");
+countMethods(ThreadIndex, "ThreadIndex");
 countMethods(TracePartition, "TracePartition");
 
 interface Sized {

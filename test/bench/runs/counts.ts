@@ -39,6 +39,7 @@ async function footprints(server: Server, graph: Graph, fsyncs: () => number | u
 
 const ROWS: Meter[] = [
   "rows written: Thread",
+  "rows written: ThreadIndex",
   "rows written: TracePartition",
   "D1 rows written",
   "rows read: Thread",
@@ -47,6 +48,7 @@ const ROWS: Meter[] = [
   "D1 queries",
   "requests",
   "calls: Thread",
+  "calls: ThreadIndex",
   "calls: TracePartition",
   "subrequests",
   "alarms set: Thread",

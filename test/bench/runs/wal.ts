@@ -3,7 +3,15 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 /** Whose database it is. Miniflare keeps the alarms of a class beside its objects, so an alarm set is a commit of its own. */
-export const DATABASES = ["thread", "thread alarms", "trace partition", "trace alarms", "D1", "other"] as const;
+export const DATABASES = [
+  "thread",
+  "thread alarms",
+  "thread index",
+  "trace partition",
+  "trace alarms",
+  "D1",
+  "other",
+] as const;
 export type Database = (typeof DATABASES)[number];
 
 const HEADER = 32;
@@ -35,6 +43,7 @@ function databaseOf(file: string): Database {
     const alarms = basename(file).startsWith("metadata.");
     return isThread ? (alarms ? "thread alarms" : "thread") : alarms ? "trace alarms" : "trace partition";
   }
+  if (file.includes("-ThreadIndex/")) return "thread index";
   return file.includes("/d1/") ? "D1" : "other";
 }
 

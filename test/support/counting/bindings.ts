@@ -70,6 +70,7 @@ export function countBindings(env: Env): Env {
   const made: Env = {
     ...env,
     THREAD: objects(env.THREAD, "Thread"),
+    THREAD_INDEX: objects(env.THREAD_INDEX, "ThreadIndex"),
     TRACE_PARTITION: objects(env.TRACE_PARTITION, "TracePartition"),
     BLOBS: bucket(env.BLOBS),
     EXPORTS_BUCKET: bucket(env.EXPORTS_BUCKET),
