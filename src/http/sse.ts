@@ -32,7 +32,7 @@ export function sseResponse(frames: AsyncIterator<string>, headers: Record<strin
         if (!next.done) return controller.enqueue(encoder.encode(next.value));
       } catch (error) {
         clearInterval(timer);
-        // A cut connection, not an end: clients reconnect after the one and take the other for the run's.
+        // The connection fails, so that clients reconnect. They would take a clean end for the end of the run.
         throw error;
       }
       clearInterval(timer);
