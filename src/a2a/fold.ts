@@ -174,7 +174,7 @@ export class Fold {
   /** The run was taken up after a crash: the node in flight says everything again. */
   #again(): Update[] {
     const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId).filter((id) => this.#artifacts.has(id));
-    // An attempt may die before it says again what an earlier one had begun.
+    // An attempt may end before it repeats what an earlier attempt started.
     this.#cutOff = [...new Set([...cutOff, ...this.#cutOff])];
     this.#open.clear();
     return [];

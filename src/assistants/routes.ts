@@ -99,7 +99,7 @@ export const assistants = new Hono<App>()
       const db = database(c.env.DB);
       if (c.req.valid("query").delete_threads) {
         if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
-        // Those whose last run was the assistant's. Before the assistant: a request that leaves some can be sent again.
+        // The threads whose last run was the assistant's. First, so that a request that leaves some can be sent again.
         await deleteThreads(c.env, workspaceId, { assistant_id: id });
       }
       const gone = await deleteAssistant(db, workspaceId, id);

@@ -67,21 +67,16 @@ export function toProblem(error: unknown): Problem {
   return new Problem(500, "The server failed to handle this request. It has been logged.");
 }
 
-/** 503 with `Retry-After` in seconds. Clients of LangGraph and LangSmith repeat the request by themselves. */
+/** 503 with `Retry-After` in seconds. The SDKs of LangGraph and LangSmith repeat such a request. */
 function unavailable(outage: Outage): Problem {
-  if (outage === "overloaded") {
-    return new Problem(503, "Too many requests for the same data at once. Send this one again later.", {
-      headers: { "retry-after": "5" },
-    });
-  }
-  return new Problem(
-    503,
-    "The server restarted while it handled this request, and may have carried it out. Send it again.",
-    {
-      headers: { "retry-after": "1" },
-    },
-  );
+  const [seconds, detail] = UNAVAILABLE[outage];
+  return new Problem(503, detail, { headers: { "retry-after": seconds } });
 }
+
+const UNAVAILABLE: Record<Outage, [seconds: string, detail: string]> = {
+  restarted: ["1", "The server restarted while it handled this request, and may have carried it out. Send it again."],
+  overloaded: ["5", "Too many requests for the same data at once. Send this one again later."],
+};
 
 const TOO_LARGE =
   "What was asked for is larger than 32 MiB, too large for one answer. Read a thread's history or its streams: they come in parts.";

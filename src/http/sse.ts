@@ -60,7 +60,7 @@ function answer({ next, leave }: Source, headers: Record<string, string> = {}): 
         }
       } catch (error) {
         clearInterval(timer);
-        // A cut connection, not an end: clients reconnect after the one and take the other for the run's.
+        // The connection fails, so that clients reconnect. They would take a clean end for the end of the run.
         throw error;
       }
       clearInterval(timer);

@@ -13,7 +13,7 @@ export async function busyThreads(
   return { ids: rows.slice(0, most).map((row) => row.id), more: rows.length > most };
 }
 
-/** Stops open runs on all threads of the workspace. 503 when more than `MOST_THREADS` threads are busy, after it has asked these. */
+/** Stops open runs on all threads of the workspace: on `MOST_THREADS` at most, then 503 when more threads are busy. */
 export async function cancelEverywhere(
   env: Env,
   workspaceId: string,

@@ -11,7 +11,7 @@ const KEYS: Record<CopiedTable, string[]> = {
   segments: ["first_seq", "n"],
 };
 
-/** After a row of a table; without `key`, at the table's beginning. */
+/** A place after a row; without `key`, before the first row of the table. */
 export interface CopyPlace {
   table: CopiedTable;
   key?: Value[];
@@ -23,8 +23,8 @@ export interface CopiedRow {
 }
 
 /**
- * Characters after which a page is full. With the rows of one statement, of at most 2 MB each, it stays below the 32 MiB
- * of an RPC message, also when a character takes two bytes there.
+ * Characters after which a page is full. A page may exceed this by the rows of one statement, each of at most 2 MB. An RPC
+ * message takes up to two bytes a character, so the page stays below its limit of 32 MiB.
  */
 const PAGE = 2_000_000;
 /** Rows that one statement reads. */
@@ -56,7 +56,7 @@ function beginningOf(table: CopiedTable | undefined): CopyPlace | undefined {
   return table && { table };
 }
 
-/** Segments come without their events: a copy starts a log of its own. */
+/** Segments are read without their events: a copy starts its own log. */
 function rowsAfter(sql: SqlStorage, { table, key = [] }: CopyPlace): Row[] {
   const columns = table === "segments" ? "first_seq, n, last_seq, '[]' events, '[]' metas, chunks" : "*";
   const order = KEYS[table].join(", ");

@@ -1,7 +1,7 @@
 /**
- * Copies of a thread: its checkpoints and what they refer to, under another name; not its runs and its log. The copy's
- * object reads the rows in pages and writes them in one transaction of its storage: a copy that fails leaves nothing,
- * whichever object restarted.
+ * Copies of a thread: its checkpoints and what they refer to, without its runs and its log. The object of the copy reads
+ * the rows in pages and writes them in one transaction of its storage. A copy that fails leaves nothing, also when one of
+ * the two objects restarts.
  */
 import { backOff } from "../http/outage.ts";
 import { remoteProblem } from "../http/problem.ts";
@@ -12,14 +12,14 @@ import type { ThreadRpc } from "./rpc.ts";
 import type { Tables } from "./tables.ts";
 
 export interface CopyPage {
-  /** Differs once anything has been written, or the source's object has restarted: pages then contradict each other. */
+  /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
   version: string;
   thread: ThreadRecord;
   rows: CopiedRow[];
   next?: CopyPlace;
 }
 
-/** How often a copy begins anew when its source has changed. */
+/** How often a copy starts again when its source has changed. */
 const TRIES = 5;
 
 const lives = new WeakMap<ThreadParts, string>();
@@ -34,7 +34,7 @@ export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
   return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(ctx.storage.sql, from) };
 }
 
-/** Makes an empty thread a copy of `source`, or leaves it empty. */
+/** Makes an empty thread a copy of `source`, or leaves it empty. 409 when `source` changes at every attempt. */
 export async function copyInto(parts: ThreadParts, source: ThreadRpc): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -2,15 +2,15 @@
 import { Problem } from "../http/problem.ts";
 
 /**
- * Threads that one request calls at most. The platform allows an invocation 10,000 calls to objects, databases and other
- * servers, and a call is made up to four times when an object restarts (http/outage.ts).
+ * Threads that one request calls at most. The platform allows 10,000 subrequests an invocation, and a call is made up to
+ * four times when an object restarts (http/outage.ts).
  */
 export const MOST_THREADS = 2_000;
 
-/** Calls under way at the same time: the platform opens six connections for an invocation. */
+/** Calls at the same time. The platform allows an invocation six open connections. */
 const AT_ONCE = 6;
 
-/** Does the work for every item, a few at a time, and gives the results in order. An error is thrown after all others are done. */
+/** Runs `work` for every item, six at a time, and gives the results in order. Throws the first error after all items are done. */
 export async function forEach<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = await settleEach(items, work);
   return results.map((result) => {
@@ -19,7 +19,7 @@ export async function forEach<T, R>(items: T[], work: (item: T) => Promise<R>): 
   });
 }
 
-/** The same, with each item's error in its place. */
+/** As `forEach`, but gives each item's error in its place. */
 export async function settleEach<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<PromiseSettledResult<R>[]> {
   const results: PromiseSettledResult<R>[] = [];
   const rest = items.entries();
@@ -33,7 +33,7 @@ export async function settleEach<T, R>(items: T[], work: (item: T) => Promise<R>
   return results;
 }
 
-/** The answer of a request that has done its part, when more threads remain. */
+/** 503: the request has called as many threads as it may, and more remain. */
 export function moreRemain(): Problem {
   const detail = `One request changes at most ${MOST_THREADS} threads, and more remain. Send it again to go on.`;
   return new Problem(503, detail, { headers: { "retry-after": "1" } });

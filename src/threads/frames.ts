@@ -43,8 +43,9 @@ export function inFrames(open: (after?: number) => ReturnType<Place["open"]>, le
     take(chunk) {
       const passed = chunk.subarray(Math.min(skip, chunk.length));
       skip -= chunk.length - passed.length;
-      if (passed.length > 0) follow(passed);
-      return passed;
+      if (passed.length === 0) return [];
+      follow(passed);
+      return [passed];
     },
     async open() {
       skip = sinceWhole + sinceLatest;

@@ -1,10 +1,10 @@
-/** Where the readers of a thread's streams are, and how each stream opens again from there. */
+/** Places in the streams of a thread: how far a reader has come, and how the stream opens again from there. */
 import { repeated } from "../http/outage.ts";
 import { toProblem } from "../http/problem.ts";
-import { type Place, WholeLines } from "./resume.ts";
+import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
 import type { HistoryQuery, TailQuery, ThreadRpc, ThreadState } from "./rpc.ts";
 
-/** The result of a run that has ended is always the same text, so a number of bytes is a place in it. */
+/** In the result of a run. The result of a run that has ended never changes, so the place is a number of bytes. */
 export function inResult(open: Place["open"]): Place {
   let passed = 0;
   let known = 0;
@@ -13,7 +13,7 @@ export function inResult(open: Place["open"]): Place {
       const fresh = chunk.subarray(Math.min(known, chunk.length));
       known -= chunk.length - fresh.length;
       passed += fresh.length;
-      return fresh;
+      return fresh.length > 0 ? [fresh] : [];
     },
     async open() {
       known = passed;
@@ -31,12 +31,12 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
     take(chunk) {
       const whole = lines.take(chunk);
       if (whole) after = seqOf(whole.last);
-      return whole?.lines;
+      return whole?.lines ?? [];
     },
     async open() {
       lines.restart();
       if (runId !== undefined) after ??= await beforeRun(stub(), runId);
-      // A log that is shorter now is another thread's, made after this one was deleted: the reader begins anew.
+      // A shorter log belongs to a new thread of the same id. The stream ends, and the client starts again.
       else if ((after ?? 0) > (await stub().lastSeq())) return undefined;
       return stub()
         .follow({ ...query, after: after ?? 0 })
@@ -53,12 +53,13 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
 export function inHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
   const lines = new WholeLines();
   let { limit } = query;
-  let last: Uint8Array | undefined;
+  let last: Uint8Array[] | undefined;
   return {
     take(chunk) {
       const whole = lines.take(chunk);
-      if (!whole) return undefined;
-      limit -= whole.lines.reduce((sum, byte) => sum + (byte === 10 ? 1 : 0), 0);
+      if (!whole) return [];
+      // Only the last of the chunks holds line breaks.
+      limit -= whole.lines.at(-1)?.filter((byte) => byte === LINE_FEED).length ?? 0;
       last = whole.last;
       return whole.lines;
     },
@@ -71,27 +72,35 @@ export function inHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
 }
 
 /** The sequence number after which all events of the run come; for a run that has not begun, of the last event. */
-export async function beforeRun(thread: ThreadRpc, runId: string): Promise<number> {
-  // Asked first: a run that begins in between has its events after it.
+async function beforeRun(thread: ThreadRpc, runId: string): Promise<number> {
+  // Read first: the events of a run that starts between the two calls come after this number.
   const visible = await thread.lastSeq();
   const first = await thread.firstSeq(runId);
   return first === undefined ? visible : first - 1;
 }
 
-/** The log writes an event's sequence number first: a state of megabytes is not parsed for it. */
-function seqOf(line: Uint8Array): number {
-  const head = new TextDecoder().decode(line.subarray(0, 32));
+/** The sequence number ends within this many bytes of a line. */
+const HEAD = 32;
+
+/** Each line starts with its sequence number, so a state of megabytes is not parsed. */
+function seqOf(line: Uint8Array[]): number {
+  const head = textOf(line.map((chunk) => chunk.subarray(0, HEAD)).slice(0, HEAD));
   const digits = /^\{"seq":(\d+)/.exec(head)?.[1];
-  if (digits === undefined) throw new Error("A line of the log does not begin with its sequence number.");
+  if (digits === undefined) throw new Error("A line of the log does not start with its sequence number.");
   return Number(digits);
 }
 
-function checkpointIn(line: Uint8Array): string {
-  const { checkpoint } = JSON.parse(new TextDecoder().decode(line)) as ThreadState;
+function checkpointIn(line: Uint8Array[]): string {
+  const { checkpoint } = JSON.parse(textOf(line)) as ThreadState;
   return String(checkpoint?.checkpoint_id);
 }
 
-/** A run or thread that was deleted meanwhile has no more events. */
+function textOf(chunks: Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+}
+
+/** A run or thread that was deleted has no more events. */
 export function unlessGone(error: unknown): undefined {
   if (toProblem(error).status !== 404) throw error;
   return undefined;

@@ -1,4 +1,4 @@
-/** A thread as its callers reach it: its object, whichever instance of it answers. */
+/** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
 import { outageOf, repeated, untilAnswered } from "../http/outage.ts";
 import { toProblem } from "../http/problem.ts";
 import type { CopyPage } from "./copy.ts";
@@ -11,15 +11,15 @@ import type * as rpc from "./rpc.ts";
 type Bytes = ReadableStream<Uint8Array>;
 
 /**
- * The object restarts at every deploy of the Worker, and whenever the platform moves it. Calls that may be carried out
- * twice are then made again with a new stub (see `repeated`), and streams continue where they were cut. `join` waits
- * through any number of restarts. Only `updateState`, and `create` where it may refuse, fail instead: as 503.
+ * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
+ * are repeated with a new stub (see `repeated`). Streams continue where they were cut. `join` waits through any number
+ * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
  */
 export class RemoteThread implements rpc.ThreadRpc {
   constructor(private readonly stub: () => rpc.ThreadRpc) {}
 
   async create(request: rpc.CreateThread): Promise<rpc.Thread> {
-    // A second attempt would find what the first one made: refuse it, or leave out its supersteps.
+    // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
     const again = request.ifExists === "do_nothing" && !request.supersteps;
     return again ? repeated(() => this.stub().create(request)) : this.stub().create(request);
   }
@@ -103,7 +103,7 @@ export class RemoteThread implements rpc.ThreadRpc {
       this.stub()
         .cancel(runId, action, wait)
         .catch((error: unknown) => {
-          // The run has ended or is rolled back: by the attempt before, as far as anybody can tell.
+          // The run has ended or is deleted. The attempt before may have done that.
           const done = outageOf(error) === undefined && [404, 409].includes(toProblem(error).status);
           if (attempt === 1 || !done) throw error;
         }),

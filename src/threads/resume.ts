@@ -5,20 +5,22 @@ type Bytes = ReadableStream<Uint8Array>;
 
 /** Where a stream's reader is. */
 export interface Place {
-  /** The bytes of `chunk` that go on to the reader. The place moves past them. */
-  take(chunk: Uint8Array): Uint8Array | undefined;
+  /** The bytes to pass on after `chunk` has arrived. The place moves past them. */
+  take(chunk: Uint8Array): Uint8Array[];
   /** Opens the stream again from this place; undefined when nothing follows any more. */
   open(): Promise<Bytes | undefined>;
-  /** The reader has left before the end. */
+  /** Called when the reader leaves before the end. */
   leave?(): Promise<void>;
 }
 
-/** Milliseconds without any byte after which a stream that was cut is given up: it fails, and the client reconnects. */
+export const LINE_FEED = 10;
+
+/** Milliseconds without a byte after which a stream that was cut fails. The client then reconnects. */
 const PATIENCE_MS = 30_000;
 
 /**
- * `first` and, whenever it is cut by an outage, what `place.open` gives. The reader sees one stream. Fails when no byte
- * has come for 30 s since the first cut, and with any error that is no outage.
+ * One stream made of `first` and, after each cut by an outage, of what `place.open` gives. Fails when no byte arrives for
+ * 30 s after the first cut, and with every error that is not an outage.
  */
 export function resumed(first: Bytes, place: Place): Bytes {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined = first.getReader();
@@ -37,7 +39,7 @@ export function resumed(first: Bytes, place: Place): Bytes {
   const close = async () => reader?.cancel().catch(() => undefined);
   const cut = async (error: unknown) => {
     const now = Date.now();
-    // A stream that was open for long was well, also when it had nothing to bring.
+    // A stream that stayed open this long worked, even if it brought no byte.
     if (reader && now - opened > PATIENCE_MS) cutSince = undefined;
     cutSince ??= now;
     reader = undefined;
@@ -56,7 +58,8 @@ export function resumed(first: Bytes, place: Place): Bytes {
             cutSince = undefined;
             cuts = 0;
             const passed = place.take(chunk);
-            if (passed && passed.length > 0) return controller.enqueue(passed);
+            for (const one of passed) controller.enqueue(one);
+            if (passed.length > 0) return;
           } catch (error) {
             if (left) return;
             await cut(error);
@@ -72,39 +75,27 @@ export function resumed(first: Bytes, place: Place): Bytes {
   );
 }
 
-/** Passes on whole lines only, so that a cut never leaves half of one with the reader. */
+/** Passes on whole lines only, so that the reader never has half a line after a cut. */
 export class WholeLines {
-  /** The line that has begun, in the chunks it came in. */
-  #rest: Uint8Array[] = [];
+  /** The chunks of the line that is not complete yet. They are not joined, to save memory. */
+  #begun: Uint8Array[] = [];
 
-  /** The lines that `chunk` completes, and the last of them without its line break. */
-  take(chunk: Uint8Array): { lines: Uint8Array; last: Uint8Array } | undefined {
-    const end = chunk.lastIndexOf(LINE_FEED);
-    if (end === -1) {
-      this.#rest.push(chunk);
+  /** The chunks of the lines that `chunk` completes, and those of the last of these lines. */
+  take(chunk: Uint8Array): { lines: Uint8Array[]; last: Uint8Array[] } | undefined {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0) {
+      this.#begun.push(chunk);
       return undefined;
     }
-    const head = chunk.subarray(0, end + 1);
-    const lines = this.#rest.length === 0 ? head : joined([...this.#rest, head]);
-    this.#rest = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
-    const last = lines.subarray(lines.lastIndexOf(LINE_FEED, lines.length - 2) + 1, lines.length - 1);
-    return { lines, last };
+    const head = chunk.subarray(0, end);
+    const lines = [...this.#begun, head];
+    const start = end === 1 ? 0 : head.lastIndexOf(LINE_FEED, end - 2) + 1;
+    this.#begun = end < chunk.length ? [chunk.subarray(end)] : [];
+    return { lines, last: start === 0 ? lines : [head.subarray(start)] };
   }
 
-  /** Forgets the line that has begun: it comes again. */
+  /** Drops the incomplete line. It is sent again. */
   restart(): void {
-    this.#rest = [];
+    this.#begun = [];
   }
-}
-
-const LINE_FEED = 10;
-
-function joined(chunks: Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.length;
-  }
-  return all;
 }

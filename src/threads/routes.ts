@@ -35,7 +35,7 @@ export const threads = new Hono<App>()
   .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
     const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
     const thread = threadOf(c, thread_id ?? crypto.randomUUID());
-    // A new id is nobody else's, so the thread that a repeated call finds is this one.
+    // The id is new, so a thread that a repeated call finds is the one that the first call made.
     const known = thread_id === undefined ? "do_nothing" : ifExists;
     return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
   })

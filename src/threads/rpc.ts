@@ -236,12 +236,12 @@ export interface ThreadRpc {
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
   /**
-   * Makes this thread a copy of another one of the workspace, whole or not at all; where it exists already, only shows it.
-   * `values` is null when the state is too long for one answer. 409 when there is no such thread, or when it has changed
-   * each time while it was read.
+   * Makes this thread a copy of another one of the workspace, or changes nothing. A thread that exists is only returned.
+   * `values` is null when the state is too long for one answer. 409 when the other thread does not exist, or changes at
+   * every attempt.
    */
   copyFrom(threadId: string): Promise<Thread>;
-  /** For `copyFrom`: what a copy takes along, from the beginning or from where the page before ended. */
+  /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
   copyPage(from?: CopyPlace): Promise<CopyPage>;
   /** Forgets all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
@@ -308,7 +308,7 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
   for await (const bytes of stream) yield* read(bytes);
 }
 
-/** The thread of this workspace with this id, which need not exist. Calls survive a restart of its object (remote.ts). */
+/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote.ts). */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
   return new RemoteThread(() => threadObject(env, workspaceId, threadId));
 }

@@ -22,7 +22,7 @@ import { threadFraming } from "./thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks.ts";
 
-/** Characters of a state that the answer to a copy holds at most: an RPC message has at most 32 MiB. */
+/** Characters of the longest state in the answer to a copy. An RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
@@ -87,7 +87,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async copyFrom(threadId: string): Promise<rpc.Thread> {
-    // A call that is repeated after a lost connection waits for the first one.
+    // A call that is repeated after a lost connection waits for the first call.
     if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId));
     const record = this.#existing();
     const long = record.values !== null && this.#parts.values.size(record.values) > LONG_STATE;

@@ -7,7 +7,7 @@ const KEEP_ALIVE_MS = 5_000;
 
 /**
  * The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always
- * 200. A body that cannot be completed ends with an error of the connection, so that no client reads half of a result.
+ * 200. If the result cannot be read to its end, the connection fails: the client must not take a part for the whole.
  */
 export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnect: boolean, path: string): Response {
   const encoder = new TextEncoder();

@@ -320,8 +320,8 @@ export async function resolvePayloads(
 }
 
 /**
- * The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. A call
- * that its restart cut off is made again: all of them bring the same when they are carried out twice.
+ * The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. Calls
+ * are repeated when the object restarts: each has the same effect when it is carried out twice.
  */
 export function tracePartition(env: Env, workspaceId: string, projectId: string, day: string): TracePartitionRpc {
   const namespace = env.TRACE_PARTITION;

@@ -1,10 +1,11 @@
 /** A2A callers of a thread whose object restarts at random moments: one answer, one stream, the task that is there afterwards. */
 import "../support/graphs.ts";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { abortsDuring } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
-import { type Any, events, type Json, message03, message1, result } from "./rpc.ts";
+import { type Any, events, type Json, message03, message1, result, rpc } from "./rpc.ts";
 
 const ROUNDS = 3;
 const COUNT = 40;
@@ -74,4 +75,12 @@ it("a task that says nothing gives its values", async () => {
   const sending = result(caller, "SendMessage", { message: message1("values") }, { agent: "actor" });
   const { task } = await abortsDuring(random, sending, 2, 40);
   expect(task.artifacts).toMatchObject([{ name: "Result", parts: [{ data: { done: "yes" } }] }]);
+});
+
+it("a call to an overloaded thread says so", async () => {
+  const start = vi.spyOn(RemoteThread.prototype, "startAndFollow");
+  start.mockRejectedValue(Object.assign(new Error("any"), { overloaded: true }));
+  const { error } = await rpc(caller, "SendMessage", { message: message1("hi") }, { agent });
+  start.mockRestore();
+  expect(error).toMatchObject({ code: -32603, message: expect.stringContaining("Too many requests") });
 });

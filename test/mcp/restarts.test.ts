@@ -1,5 +1,7 @@
 /** Tool calls on a thread whose object restarts at random moments. */
-import { expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { remoteProblem } from "../../src/http/problem.ts";
+import { RemoteThread } from "../../src/threads/remote.ts";
 import { abortsDuring } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
@@ -27,4 +29,22 @@ it("a tool call brings the run's final state", async () => {
     const state = JSON.parse(result.content[0]?.text ?? "") as { messages: { content: string }[] };
     expect(state.messages.map(({ content }) => content)).toEqual([messages[0]?.content, COUNTED]);
   }
+});
+
+describe("a tool call that cannot be carried out", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    [remoteProblem(422, "The input is too long."), -32602, "The input is too long."],
+    [Object.assign(new Error("any"), { overloaded: true }), -32603, "Too many requests"],
+  ])("says why: %s", async (error, code, message) => {
+    vi.spyOn(RemoteThread.prototype, "startRun").mockRejectedValue(error);
+    const caller = await newCaller();
+    const params = { name: "echo", arguments: { messages: [] } };
+    const answer = await caller.fetch("/mcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/call", params } });
+    const reply = await answer.json<{ error: { code: number; message: string } }>();
+    expect(reply.error.code).toBe(code);
+    expect(reply.error.message).toContain(message);
+    expect(reply.error.message).not.toContain("Problem:");
+  });
 });

@@ -166,3 +166,26 @@ it("one of a thread that does not exist is refused", async () => {
   const answer = await caller.fetch(`/threads/${crypto.randomUUID()}/copy`, { method: "POST" });
   expect(answer.status).toBe(409);
 });
+
+it("a copy expires when its source does", async () => {
+  const ttl = { strategy: "delete", ttl: 60 };
+  const made = await caller.fetch("/threads", { body: { ttl } });
+  const { thread_id: from } = await made.json<{ thread_id: string }>();
+  const answer = await caller.fetch(`/threads/${from}/copy`, { method: "POST" });
+  const { thread_id } = await answer.json<{ thread_id: string }>();
+  const object = threadObject(env, caller.workspaceId, thread_id);
+  const alarm = await runInDurableObject(object, (_thread, { storage }) => storage.getAlarm());
+  const { ttl: shown } = await get<{ ttl: { expires_at: string } }>(caller, `/threads/${thread_id}?include=ttl`);
+  // The alarm comes earlier when the index row is still to be written.
+  expect(alarm).toBeLessThanOrEqual(Date.parse(shown.expires_at));
+});
+
+it("a copy of a stateless run's thread stays and is listed", async () => {
+  const body = { assistant_id: "agent", input: say("count to 200") };
+  const run = await (await caller.fetch("/runs", { body })).json<{ run_id: string }>();
+  const answer = await caller.fetch(`/threads/${run.run_id}/copy`, { method: "POST" });
+  expect(answer.status).toBe(200);
+  const { thread_id } = await answer.json<{ thread_id: string }>();
+  const found = await caller.fetch("/threads/search", { body: { ids: [thread_id] } });
+  expect(await found.json()).toHaveLength(1);
+});

@@ -1,5 +1,6 @@
 /** The body of `/wait` on its way. */
 import { afterEach, expect, it, vi } from "vitest";
+import { remoteProblem } from "../../src/http/problem.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import { waitResponse } from "../../src/threads/wait.ts";
 
@@ -21,4 +22,18 @@ it("newlines keep the connection until the result begins, and none falls into it
   await write(' and the other"}');
   await writer.close();
   expect(await body).toBe('\n\n{"text":"one half and the other"}');
+});
+
+it("a result that breaks off fails the connection, and one that never begins is an error to read", async () => {
+  const broken = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"text":"one half')),
+    pull: (controller) => controller.error(new Error("gone")),
+  });
+  const wait = (join: () => Promise<unknown>) =>
+    waitResponse({ join } as unknown as ThreadRpc, "run", false, "/path").text();
+  await expect(wait(async () => broken)).rejects.toThrow("gone");
+  const missing = await wait(async () => {
+    throw remoteProblem(404, "Run not found.");
+  });
+  expect(JSON.parse(missing)).toEqual({ __error__: { error: "Error", message: "Run not found." } });
 });
