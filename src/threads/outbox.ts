@@ -107,6 +107,8 @@ async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
     // Traces have no order, and each waits for company in its partition.
     if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
     else for (const row of rows) await deliverOne(parts, row);
+    // The table is read again for what is left, so what is done must be gone from it.
+    if ((parts.tables.outbox.nextDue() ?? Infinity) <= Date.now()) parts.journal.flush();
   }
 }
 
