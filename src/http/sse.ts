@@ -21,9 +21,9 @@ const HEARTBEAT = encoder.encode(": heartbeat\n\n");
 /** Where the bytes of a streaming answer come from. */
 interface Source {
   /** The next bytes; undefined at the end. */
-  next(): Promise<Uint8Array | undefined>;
+  next: () => Promise<Uint8Array | undefined>;
   /** The client has left before the end. */
-  leave(): Promise<unknown>;
+  leave: () => Promise<unknown>;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The thread index in D1, as versions before 0.2 wrote it. Read once a workspace. */
-import { and, asc, eq, gt } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { threads } from "../../db/schema.ts";
 import type { IndexRow } from "./rpc.ts";
@@ -12,6 +12,6 @@ export async function threadsBefore(
   limit: number,
 ): Promise<IndexRow[]> {
   const where = and(eq(threads.workspaceId, workspaceId), gt(threads.id, after));
-  const rows = await db.select().from(threads).where(where).orderBy(asc(threads.id)).limit(limit).all();
-  return rows.map(({ workspaceId: _, ...row }) => row);
+  const { workspaceId: _workspaceId, ...columns } = getTableColumns(threads);
+  return db.select(columns).from(threads).where(where).orderBy(asc(threads.id)).limit(limit).all();
 }
