@@ -91,7 +91,7 @@ describe("a run with feedback_keys", () => {
     const thread = await newThread(caller);
     const slow = { ...body, assistant_id: "agent", input: say("What is 17 * 23?") };
     const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body: slow })).json<{ run_id: string }>();
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 40));
       await abortAllDurableObjects();
       await caller.fetch(`/threads/${thread}`);

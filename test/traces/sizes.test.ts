@@ -3,7 +3,6 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { TracePartition } from "../../src/traces/partition.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
-import { tracePartition } from "../../src/traces/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import {
   DAY,
@@ -47,7 +46,7 @@ async function shown(caller: Caller, id: string): Promise<Record<string, unknown
 
 /** The bytes of the longest row of runs and of payloads. */
 async function longestRows(caller: Caller): Promise<number[]> {
-  const stub = tracePartition(env, caller.workspaceId, await projectId(caller), DAY);
+  const stub = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`);
   const size = (columns: readonly string[]) =>
     columns.map((name) => `coalesce(length(CAST(${name} AS BLOB)), 0)`).join(" + ");
   return runInDurableObject(stub as unknown as DurableObjectStub<TracePartition>, (_, { storage }) =>

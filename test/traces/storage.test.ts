@@ -24,7 +24,7 @@ function newPartition(day = DAY) {
 
 function opened({ workspaceId, projectId, day }: Omit<PartitionIdentity, "traceTier">) {
   const stub = tracePartition(env, workspaceId, projectId, day);
-  const object = stub as unknown as DurableObjectStub<TracePartition>;
+  const object = env.TRACE_PARTITION.getByName(`${workspaceId}/${projectId}/${day}`);
   const tables = () =>
     runInDurableObject(object, (_, { storage }) =>
       storage.sql
