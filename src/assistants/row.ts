@@ -1,5 +1,6 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
 import { and, eq, type SQL } from "drizzle-orm";
+import { configWithoutIdentity, contextWithoutIdentity } from "../auth/identity.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
@@ -69,6 +70,7 @@ export function shown(row: Row): Assistant {
   return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }
 
+/** Everything reads an assistant here, so an identity that a row holds reaches no graph. */
 export function shownVersion(row: VersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
   return {
@@ -77,8 +79,8 @@ export function shownVersion(row: VersionRow): AssistantVersion {
     version,
     name,
     description,
-    config,
-    context,
+    config: configWithoutIdentity(config),
+    context: contextWithoutIdentity(context),
     metadata,
     created_at: new Date(createdAt).toISOString(),
   };
