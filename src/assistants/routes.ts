@@ -7,7 +7,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { deleteThreads } from "../threads/clear.ts";
+import { deleteThreadsOf } from "../threads/clear.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import {
@@ -100,7 +100,7 @@ export const assistants = new Hono<App>()
       if (!gone) throw notFound();
       await deleteCronsOf(database(c.env.DB), workspaceId, id);
       // Those whose last run was the assistant's.
-      if (c.req.valid("query").delete_threads) await deleteThreads(c.env, workspaceId, { assistant_id: id });
+      if (c.req.valid("query").delete_threads) await deleteThreadsOf(c.env, c.get("principal"), id);
       return c.body(null, 204);
     },
   )

@@ -13,6 +13,7 @@ import {
   type AssistantVersion,
   isRow,
   isVersionOf,
+  ownMetadata,
   type Row,
   shown,
   shownVersion,
@@ -120,7 +121,7 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
     description: description === undefined ? row.description : description,
     config: configured ? (config ?? {}) : row.config,
     context: configured ? (context ?? {}) : row.context,
-    metadata: { ...row.metadata, ...metadata },
+    metadata: ownMetadata(row.id, { ...row.metadata, ...metadata }),
     createdAt: now,
     updatedAt: now,
   };

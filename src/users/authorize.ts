@@ -36,6 +36,18 @@ export async function mayUse(
   return !filter || containsJson(metadata, filter);
 }
 
+/** Whether the principal may delete the thread with these metadata: neither refused by a handler, nor out of its sight. */
+export async function mayDelete(principal: Principal, thread_id: string, metadata: Json): Promise<boolean> {
+  try {
+    const filter = await authorize(principal, "threads", "delete", { thread_id });
+    return !filter || containsJson(metadata, filter);
+  } catch (error) {
+    // Of many threads, one that is refused is left out.
+    if (error instanceof Problem && error.status === 403) return false;
+    throw error;
+  }
+}
+
 /** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
 function containment(filters: Json): Json {
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { both, containsJson, mayUse } from "./authorize.ts";
+import { both, containsJson, mayDelete, mayUse } from "./authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
@@ -88,9 +88,8 @@ export async function prunes(call: Call): Promise<void> {
   const ids = Array.isArray(body.thread_ids) ? body.thread_ids.map(String) : [];
   const own = await Promise.all(
     ids.map(async (id) => {
-      const filter = await call.allowed("threads", "delete", { thread_id: id });
       const metadata = await call.thread(id);
-      return metadata && (!filter || containsJson(metadata, filter)) ? [id] : [];
+      return metadata && (await mayDelete(call.principal, id, metadata)) ? [id] : [];
     }),
   );
   call.pass({ ...body, thread_ids: own.flat() });
