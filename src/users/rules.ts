@@ -1,5 +1,4 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
-import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { both, containsJson, mayDelete, mayUse } from "./authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";

@@ -26,9 +26,10 @@ const whoOf = (state: Json | undefined) => {
 
 let plain: string;
 let assistant: string;
+let shown: Json;
 beforeAll(async () => {
   const made = await bob.json("/assistants", { graph_id: "whoami", ...forged });
-  expect(made).toMatchObject({ config: { configurable: {} }, context: {} });
+  shown = { config: made.config, context: made.context };
   assistant = String(made.assistant_id);
   plain = String((await bob.json("/assistants", { graph_id: "whoami" })).assistant_id);
 });
@@ -41,6 +42,10 @@ describe.each(Object.entries(RUN_SURFACES))("%s", (_name, start) => {
   it("runs as the caller, whatever the assistant's config says", async () => {
     expect(whoOf(await start(bob, { assistant_id: assistant, input: {} }))).toEqual(BOB);
   });
+});
+
+it("an assistant does not show an identity either", () => {
+  expect(shown).toEqual({ config: { configurable: {} }, context: {} });
 });
 
 it("an API key names no user either", async () => {

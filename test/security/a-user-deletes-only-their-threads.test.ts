@@ -1,20 +1,13 @@
 /** Deleting many threads at once deletes those that each one's `threads:delete` allows. */
 import { describe, expect, it } from "vitest";
 import { defaultAssistantId } from "../../src/assistants/defaults.ts";
+import { newCaller } from "../support/caller.ts";
 import { deployUsers, type Json, ownAuth, userCalled } from "./users.ts";
 
-/** Users who may not delete threads, and users whom nothing limits. */
+/** Users who may not delete threads. */
 const keepers = new Set(["fay"]);
-const free = new Set(["root"]);
 deployUsers(
-  ownAuth()
-    .on("threads:delete", ({ user }) => (keepers.has(user.identity) ? false : { owner: user.identity }))
-    .on("assistants", ({ value, user }) => {
-      const given = value as { metadata?: Json };
-      if (free.has(user.identity)) return true;
-      given.metadata = { ...given.metadata, owner: user.identity };
-      return { owner: user.identity };
-    }),
+  ownAuth().on("threads:delete", ({ user }) => (keepers.has(user.identity) ? false : { owner: user.identity })),
 );
 
 const ada = userCalled("ada");
@@ -41,12 +34,14 @@ describe("an assistant that claims to be the system's", () => {
   });
 
   it("does not become a default assistant that was deleted", async () => {
-    const root = userCalled("root");
+    const caller = await newCaller();
     const id = defaultAssistantId("whoami");
-    expect((await root.fetch(`/assistants/${id}`, undefined, "DELETE")).status).toBe(204);
-    const taken = { graph_id: "whoami", assistant_id: id, name: "mine", context: { mine: true } };
-    expect((await root.fetch("/assistants", taken)).status).toBe(409);
-    expect(await root.json(`/assistants/${id}`)).toMatchObject({ name: "whoami", context: {} });
+    expect((await caller.fetch(`/assistants/${id}`)).status).toBe(200);
+    expect((await caller.fetch(`/assistants/${id}`, { method: "DELETE" })).status).toBe(204);
+    const body = { graph_id: "whoami", assistant_id: id, name: "mine", context: { mine: true } };
+    expect((await caller.fetch("/assistants", { body })).status).toBe(409);
+    const found = await (await caller.fetch(`/assistants/${id}`)).json();
+    expect(found).toMatchObject({ name: "whoami", context: {} });
   });
 });
 

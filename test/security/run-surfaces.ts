@@ -136,8 +136,8 @@ export const RUN_SURFACES: Record<string, Surface> = {
     const response = await user.fetch(`/threads/${threadId}/commands`, command);
     return response.ok ? afterCommand(user, threadId, await response.json()) : undefined;
   },
-  "run.start of the thread's assistant": later("run.start", ({ assistant_id: _, ...more }) => ({
-    ...more,
+  "run.start of the thread's assistant": later("run.start", (asked) => ({
+    ...asked,
     assistant_id: "_",
   })),
   "run.start over /api": async (user, { assistant_id, ...more }) => {
