@@ -1,13 +1,14 @@
 /** A message becomes a run: of a task that is there, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
+import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import { configurableOf, runRequest } from "../threads/request.ts";
 import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
-import { mayRun, userOf } from "./allowed.ts";
+import { userOf } from "./allowed.ts";
 import { type Call, databaseOf, project } from "./call.ts";
 import { contentOf, stateOf } from "./content.ts";
 import { readTaskId, taskIdOf, threadIdOf } from "./context.ts";
-import { contentNotSupported, invalidParams, unsupported } from "./errors.ts";
+import { contentNotSupported, invalidParams, taskNotFound, unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
 import { follow, METHODS, read, type TaskRef } from "./follow.ts";
 import { Fold } from "./fold.ts";
@@ -77,13 +78,15 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
       : { input: await inputOf(call, sent, runId) };
   // The tracing groups by the session before the thread's own id.
   const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
-  const metadata = await mayRun(call, readTaskId(taskId)?.threadId ?? "", given, own);
-  const body = { assistant_id: call.assistant.assistant_id, ...given, metadata, if_not_exists: "create" as const };
-  const { c } = call;
-  return {
-    ...runRequest(body, call.assistant, { ...configurableOf(c.req.raw.headers, c.get("principal")), a2a: told }, runId),
-    task: { task_id: ref.runId, ...hooks(call, configuration.push) },
-  };
+  const body = { assistant_id: call.assistant.assistant_id, ...given, metadata: own, if_not_exists: "create" as const };
+  const { env, req } = call.c;
+  const principal = call.c.get("principal");
+  const by = { env, principal, configurable: { ...configurableOf(req.raw.headers, principal), a2a: told } };
+  const threadId = readTaskId(taskId)?.threadId ?? "";
+  const request = await runRequest(by, threadId, body, runId).catch((error: unknown) => {
+    throw toProblem(error).status === 404 ? taskNotFound() : error;
+  });
+  return { ...request, task: { task_id: ref.runId, ...hooks(call, configuration.push) } };
 }
 
 async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {

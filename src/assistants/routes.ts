@@ -7,7 +7,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { deleteThreads } from "../threads/clear.ts";
+import { deleteThreadsOf } from "../threads/clear.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import {
@@ -100,7 +100,7 @@ export const assistants = new Hono<App>()
       if (c.req.valid("query").delete_threads) {
         if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
         // The threads whose last run was the assistant's. First, so that a request that leaves some can be sent again.
-        await deleteThreads(c.env, workspaceId, { assistant_id: id });
+        await deleteThreadsOf(c.env, c.get("principal"), id);
       }
       const gone = await deleteAssistant(db, workspaceId, id);
       if (!gone) throw notFound();

@@ -1,5 +1,7 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
 import { and, eq, type SQL } from "drizzle-orm";
+import { configWithoutIdentity, contextWithoutIdentity } from "../auth/identity.ts";
+import { isDefaultAssistant } from "./defaults.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
@@ -31,6 +33,12 @@ export interface AssistantInput {
   metadata?: Json;
 }
 
+/** Only a default assistant says `created_by: "system"`: whatever else a client's metadata hold stays. */
+export function ownMetadata(id: string, metadata: Json): Json {
+  const { created_by, ...others } = metadata;
+  return created_by === "system" && !isDefaultAssistant(id) ? others : metadata;
+}
+
 /** A new assistant's row. */
 export function firstVersion(workspaceId: string, id: string, input: AssistantInput & { graphId: string }): Row {
   const now = Date.now();
@@ -44,7 +52,7 @@ export function firstVersion(workspaceId: string, id: string, input: AssistantIn
     description,
     config,
     context,
-    metadata,
+    metadata: ownMetadata(id, metadata),
     createdAt: now,
     updatedAt: now,
   };
@@ -69,6 +77,7 @@ export function shown(row: Row): Assistant {
   return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }
 
+/** Everything reads an assistant here, so an identity that a row holds reaches no graph. */
 export function shownVersion(row: VersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
   return {
@@ -77,9 +86,9 @@ export function shownVersion(row: VersionRow): AssistantVersion {
     version,
     name,
     description,
-    config,
-    context,
-    metadata,
+    config: configWithoutIdentity(config),
+    context: contextWithoutIdentity(context),
+    metadata: ownMetadata(assistantId, metadata),
     created_at: new Date(createdAt).toISOString(),
   };
 }

@@ -3,6 +3,7 @@ import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
+import { isDefaultAssistant } from "./defaults.ts";
 import { knownAssistants } from "./known.ts";
 import {
   type Assistant,
@@ -73,6 +74,8 @@ export async function createAssistant(
   id: string,
   input: AssistantInput & { graphId: string },
 ): Promise<Assistant | undefined> {
+  // A default assistant that was deleted is not free to be made by a client.
+  if (isDefaultAssistant(id) && (await findRow(db, workspaceId, id))) return undefined;
   await ensureDefaults(db, workspaceId);
   const row = firstVersion(workspaceId, id, input);
   return (await insertFirst(db, row)) ? shown(row) : undefined;

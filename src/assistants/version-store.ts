@@ -14,6 +14,7 @@ import {
   type AssistantVersion,
   isRow,
   isVersionOf,
+  ownMetadata,
   type Row,
   shown,
   shownVersion,
@@ -121,9 +122,11 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
     description: description === undefined ? row.description : description,
     config: configured ? (config ?? {}) : row.config,
     context: configured ? (context ?? {}) : row.context,
-    metadata: metadata
-      ? withinBytes({ ...row.metadata, ...metadata }, METADATA_BYTES, "metadata, joined with the stored one,")
-      : row.metadata,
+    metadata: withinBytes(
+      ownMetadata(row.id, { ...row.metadata, ...metadata }),
+      METADATA_BYTES,
+      "metadata, joined with the stored one,",
+    ),
     createdAt: now,
     updatedAt: now,
   };

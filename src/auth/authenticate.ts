@@ -3,17 +3,18 @@ import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
+import { endedUnless, isEventStream } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
 import { challenge } from "./challenge.ts";
-import { type Credential, credentialOf } from "./known.ts";
+import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
 import { limitKey } from "./limits.ts";
-import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES, type Scope } from "./principal.ts";
+import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "./principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, type Rule, ruleFor } from "./scopes.ts";
-import { equalHashes, sha256 } from "./secret.ts";
-import { findAccess, findKeyByHash, findWorkspace } from "./store.ts";
+import { sha256 } from "./secret.ts";
+import { findWorkspace } from "./store.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
@@ -31,7 +32,10 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   await limitKey(c.env, principal);
   checkScope(c, principal, rule);
   c.set("principal", principal);
-  return next();
+  const presented = presentedBy(c.req.raw);
+  await next();
+  // A stream lasts longer than the check above.
+  if (isEventStream(c.res)) c.res = endedUnless(c.res, () => stillHolds(c.env, principal, presented));
 };
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */
@@ -71,8 +75,8 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
 
 async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
   const hash = sha256(key);
-  if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule);
-  const credential = await credentialOf(`key ${hash}`, () => findKey(c.env, hash));
+  if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule, hash);
+  const credential = await keyCredential(c.env, hash);
   if (!credential) {
     throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
   }
@@ -89,21 +93,13 @@ async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise
   );
 }
 
-async function findKey(env: Env, hash: string): Promise<Credential | undefined> {
-  const row = await findKeyByHash(database(env.DB), hash);
-  if (!row) return undefined;
-  const { workspaceId, id } = row;
-  const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "key", credentialId: id };
-  return { principal, resource: null, expiresAt: Infinity };
-}
-
 async function principalOfToken(c: Context<App>, header: string, rule: Rule | undefined): Promise<Principal> {
   const refused = (detail: string) =>
     new Problem(401, detail, { headers: challenge(c, { error: "invalid_token", error_description: detail }) });
   const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
   if (!token) throw refused("Authorization must be: Bearer and an access token.");
   const hash = sha256(token);
-  const credential = await credentialOf(`token ${hash}`, () => findToken(c.env, hash));
+  const credential = await tokenCredential(c.env, hash);
   if (!credential) throw refused("The access token is not known. It may have been revoked.");
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
@@ -112,14 +108,6 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
   }
   requireWorkspaceHeader(c, rule);
   return inWorkspace(c, principal, rule);
-}
-
-async function findToken(env: Env, hash: string): Promise<Credential | undefined> {
-  const row = await findAccess(database(env.DB), hash);
-  if (!row || row.revokedAt !== null) return undefined;
-  const { workspaceId, grantId, resource, expiresAt } = row;
-  const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "token", credentialId: grantId };
-  return { principal, resource, expiresAt };
 }
 
 /**
@@ -163,19 +151,8 @@ export function isOpen(request: Request, env: Env): boolean {
 
 const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };
 
-/** The admin key's hash, made once. */
-const admin = { key: "", hash: "" };
-
-function isAdminKey(hash: string, env: Env): boolean {
-  if (!env.WEIR_ADMIN_KEY) return false;
-  if (admin.key !== env.WEIR_ADMIN_KEY) {
-    Object.assign(admin, { key: env.WEIR_ADMIN_KEY, hash: sha256(env.WEIR_ADMIN_KEY) });
-  }
-  return equalHashes(hash, admin.hash);
-}
-
-async function adminPrincipal(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
-  const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
+async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
+  const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin", hash } as const;
   const tenant = c.req.header("x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {

@@ -10,11 +10,13 @@ export interface Principal {
   scopes: readonly Scope[];
   /**
    * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the deployment's own
-   * `Auth`, or nothing (open mode).
+   * `Auth`, nothing (open mode), or a cron of the workspace.
    */
-  kind: "key" | "admin" | "token" | "user" | "open";
-  /** The key's or grant's id, for logs and the audit trail; never the secret. */
+  kind: "key" | "admin" | "token" | "user" | "open" | "cron";
+  /** The key's, grant's or cron's id, for logs and the audit trail; never the secret. */
   credentialId: string;
+  /** SHA-256 of the key or token that was sent. */
+  hash?: string;
   /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */
   user?: AppUser;
 }

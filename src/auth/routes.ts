@@ -71,6 +71,7 @@ export const auth = new Hono<App>()
         hash: sha256(key),
         hint: key.slice(0, 9),
         scopes,
+        grantId: null,
         createdAt: Date.now(),
       };
       const db = database(c.env.DB);

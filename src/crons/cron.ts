@@ -9,12 +9,7 @@ type Creation = v.InferOutput<typeof CreateCron>;
 type Change = v.InferOutput<typeof UpdateCron>;
 
 /** A new cron; `threadId` null: each firing gets a thread of its own, deleted afterwards unless told to keep it. */
-export function made(
-  workspaceId: string,
-  input: Creation,
-  threadId: string | null,
-  userId: string | null = null,
-): CronRow {
+export function made(workspaceId: string, input: Creation, threadId: string | null): CronRow {
   const { assistant_id, schedule, timezone = null, end_time = null, enabled = true, metadata = {}, ...rest } = input;
   const { on_run_completed = "delete", ...run } = rest;
   const now = Date.now();
@@ -31,7 +26,8 @@ export function made(
     onRunCompleted: threadId === null ? on_run_completed : null,
     payload: payloadOf({ assistant_id, ...run }),
     metadata,
-    userId,
+    userId: null,
+    user: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -13,6 +13,7 @@ import { webhookOf } from "../http/webhook.ts";
 import { threadStub } from "../threads/rpc.ts";
 import { changed, made, shown } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
+import { ownedBy } from "./user.ts";
 import { countCrons, deleteCron, findCron, insertCron, searchCrons, updateCron } from "./store.ts";
 
 const doc = documented("Crons");
@@ -31,7 +32,8 @@ async function create(
     throw new Problem(404, "Thread not found.");
   }
   const webhook = webhookOf(c, input.webhook);
-  const row = made(workspaceId, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId, user?.identity);
+  const cron = made(workspaceId, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
+  const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
   await insertCron(db, row);
   return c.json(shown(row));
 }
@@ -87,12 +89,14 @@ export const crons = new Hono<App>()
   })
   .patch("/:cron_id", doc("Change a cron; what is left out stays"), param(CronPath), body(UpdateCron), async (c) => {
     const { cron_id } = c.req.valid("param");
-    const { workspaceId } = c.get("principal");
+    const { workspaceId, user } = c.get("principal");
     const db = database(c.env.DB);
     if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
     const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
     const row = await findCron(db, workspaceId, cron_id);
-    const after = row && (await updateCron(db, workspaceId, cron_id, changed(row, change)));
+    // A user who changes a cron cannot make it act as somebody else: from now on it acts as that user.
+    const owner = user && (await ownedBy(c.env, cron_id, user));
+    const after = row && (await updateCron(db, workspaceId, cron_id, { ...changed(row, change), ...owner }));
     if (!after) throw notFound();
     return c.json(shown(after));
   })

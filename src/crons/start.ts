@@ -1,12 +1,10 @@
 /** A firing's run, on the thread that runs it. */
-import { resolveAssistant } from "../assistants/store.ts";
-import { database } from "../db/client.ts";
-import { Problem } from "../http/problem.ts";
-import { runRequest } from "../threads/request.ts";
+import { configurableOf, runRequest } from "../threads/request.ts";
 import { threadStub } from "../threads/rpc.ts";
 import type { RunCreate } from "../threads/run-schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
+import { principalOf } from "./user.ts";
 
 /** What a firing does to the deployment's threads. */
 export function threadsOf(env: Env): Threads {
@@ -23,18 +21,15 @@ export function threadsOf(env: Env): Threads {
 }
 
 async function start(env: Env, cron: CronRow, { threadId, runId }: FiringIds): Promise<void> {
-  const assistant = await resolveAssistant(database(env.DB), cron.workspaceId, cron.assistantId);
-  if (!assistant) throw new Problem(404, "The assistant of this cron is gone.");
   const body = {
     ...cron.payload,
+    assistant_id: cron.assistantId,
     metadata: { ...cron.metadata, cron_id: cron.id },
     if_not_exists: cron.threadId === null ? "create" : "reject",
   };
-  const request = runRequest(body as unknown as RunCreate, assistant, userOf(cron), runId);
+  const principal = await principalOf(env, cron);
+  const by = { env, principal, configurable: configurableOf(new Headers(), principal) };
+  // Whether its user may still run the assistant there is decided anew at each firing.
+  const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
   await threadStub(env, cron.workspaceId, threadId).startRun(request);
-}
-
-/** Whose cron it is, as far as its graph can know: credentials are not kept. */
-function userOf({ userId }: CronRow): Record<string, unknown> {
-  return userId === null ? {} : { user_id: userId, langgraph_auth_user_id: userId };
 }

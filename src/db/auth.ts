@@ -27,6 +27,8 @@ export const apiKeys = sqliteTable(
     /** The first characters, so that people can tell their keys apart. */
     hint: text("hint").notNull(),
     scopes: text("scopes", { mode: "json" }).$type<string[]>().notNull(),
+    /** The OAuth grant whose token made the key: the key ends with it. Null: made with a key of a person. */
+    grantId: text("grant_id"),
     createdAt: integer("created_at").notNull(),
   },
   (table) => [index("api_keys_workspace").on(table.workspaceId)],

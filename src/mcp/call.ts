@@ -2,25 +2,20 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
+import type { Caller } from "../threads/access.ts";
 import { runRequest } from "../threads/request.ts";
 import { type Json, readJson, threadStub } from "../threads/rpc.ts";
 
 /** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */
 export async function callAssistant(
-  env: Env,
-  workspaceId: string,
-  assistant: Assistant,
+  by: Caller,
+  { assistant_id }: Assistant,
   input: Json,
-  { configurable, metadata, signal }: { configurable: Json; metadata: Json; signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<CallToolResult> {
   const runId = uuidv7();
-  const request = runRequest(
-    { assistant_id: assistant.assistant_id, input, metadata, if_not_exists: "create" },
-    assistant,
-    configurable,
-    runId,
-  );
-  const thread = threadStub(env, workspaceId, runId);
+  const request = await runRequest(by, runId, { assistant_id, input, if_not_exists: "create" }, runId);
+  const thread = threadStub(by.env, by.principal.workspaceId, runId);
   await thread.startRun({ ...request, temporary: true });
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });

@@ -35,16 +35,9 @@ function serverFor(c: Context<App>): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const assistant = await assistantOfTool(c.env, workspaceId, params.name, await visible());
     if (!assistant) throw new McpError(ErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
-    const configurable = configurableOf(c.req.raw.headers, c.get("principal"));
-    const value = { assistant_id: assistant.assistant_id, metadata: {}, kwargs: { input: params.arguments } };
-    await authorize(principal, "threads", "create_run", value);
-    const { metadata } = value;
+    const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
     try {
-      return await callAssistant(c.env, workspaceId, assistant, params.arguments ?? {}, {
-        configurable,
-        metadata,
-        signal,
-      });
+      return await callAssistant(by, assistant, params.arguments ?? {}, signal);
     } catch (error) {
       const { status, detail } = toProblem(error);
       throw new McpError(status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError, detail);

@@ -1,5 +1,6 @@
 /** Each assistant of a workspace as a tool: its graph's input schema in, the final state out. */
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { graphOf } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
@@ -48,8 +49,8 @@ export async function assistantOfTool(
 }
 
 /** A default assistant is called by its graph id; any other by its name and the beginning of its id, for names may repeat. */
-function toolName({ assistant_id, graph_id, name, metadata }: Assistant): string {
-  if (metadata.created_by === "system" && name === graph_id) return plain(graph_id, 64);
+function toolName({ assistant_id, graph_id, name }: Assistant): string {
+  if (isDefaultAssistant(assistant_id) && name === graph_id) return plain(graph_id, 64);
   return `${plain(name, 55)}-${assistant_id.slice(0, 8)}`;
 }
 

@@ -65,10 +65,11 @@ export const application = new Hono<App>()
     body(Bootstrap),
     async (c) => {
       const { values, checkpoint, as_node, assistant_id } = c.req.valid("json");
+      const principal = c.get("principal");
       const thread = threadOf(c, c.req.valid("param").thread_id);
       const standing = await thread.standing();
       if (!standing?.graphId) {
-        const { assistant_id: id, graph_id } = await assistantOf(c, assistant_id ?? defaultGraphId);
+        const { assistant_id: id, graph_id } = await assistantOf(c.env, principal, assistant_id ?? defaultGraphId);
         const metadata = { graph_id, assistant_id: id };
         if (standing) await thread.patch({ metadata });
         else await thread.create({ metadata, ifExists: "do_nothing" });

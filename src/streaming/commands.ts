@@ -53,5 +53,6 @@ function unsupported(message: string): Handler {
 function failure(error: unknown): { error: ErrorCode; message: string } {
   if (error instanceof CommandError) return { error: error.code, message: error.message };
   const { status, detail } = toProblem(error);
+  if (status === 403) return { error: "permission_denied", message: detail };
   return { error: status >= 500 ? "unknown_error" : "invalid_argument", message: detail };
 }

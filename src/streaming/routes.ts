@@ -1,5 +1,6 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { type Context, Hono } from "hono";
+import { presentedBy } from "../auth/holds.ts";
 import { documented } from "../http/documented.ts";
 import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
@@ -69,12 +70,20 @@ export const streaming = new Hono<App>()
 
 const isUpgrade = (c: Context<App>): boolean => c.req.header("upgrade")?.toLowerCase() === "websocket";
 
+/** Characters of JSON. A socket's attachment holds 16,384 bytes, its subscriptions included. */
+const CALLER_LIMIT = 8_000;
+
 /** The socket is the thread's own: it goes on while this Worker forgets. */
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
-  const caller: SocketCaller = { principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const { user } = principal;
+  // Only a user is authenticated again by what the request presented; of others the hash is enough.
+  const presented = user ? presentedBy(c.req.raw) : { url: "", method: "", headers: [] };
+  const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented };
+  if (JSON.stringify(caller).length > CALLER_LIMIT)
+    throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
   const headers = new Headers(c.req.raw.headers);
-  headers.set(CALLER_HEADER, JSON.stringify(caller));
+  headers.set(CALLER_HEADER, encodeURIComponent(JSON.stringify(caller satisfies SocketCaller)));
   return repeated(() =>
     threadObject(c.env, principal.workspaceId, threadId).fetch(new Request(c.req.raw, { headers })),
   );

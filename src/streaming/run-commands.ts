@@ -4,7 +4,6 @@ import type * as v from "valibot";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
-import { assistantOf } from "../threads/access.ts";
 import { runRequest } from "../threads/request.ts";
 import type { Json, Standing } from "../threads/rpc.ts";
 import { RunCreate } from "../threads/run-schema.ts";
@@ -117,8 +116,7 @@ async function start(
     "params",
   );
   await checkCheckpoint(by, body.checkpoint_id ?? checkpointOf(body.config));
-  const assistant = await assistantOf({ env: by.env, get: () => by.principal }, body.assistant_id);
-  const request = runRequest(body, assistant, by.configurable);
+  const request = await runRequest(by, by.threadId, body);
   const fingerprint = createHash("sha256").update(JSON.stringify(command)).digest("base64url");
   const { run, seq } = await by.thread.launch({
     ...request,

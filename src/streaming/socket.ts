@@ -3,7 +3,10 @@
  * hibernates with it: whatever a wake needs (who it is, what it wants, how far it has come) lies in its attachment.
  */
 import * as v from "valibot";
+import type { Presented } from "../auth/holds.ts";
+import { limitKey } from "../auth/limits.ts";
 import type { Principal } from "../auth/principal.ts";
+import { toProblem } from "../http/problem.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import { type Framing, idsIn, type Json, textLines } from "../threads/rpc.ts";
@@ -15,6 +18,7 @@ import { knownChannel, methodsOf, protocolEvent } from "./events.ts";
 import { matcher } from "./filter.ts";
 import { Command, Filter, Unsubscribe } from "./schema.ts";
 import { protocolFraming, startOf } from "./stream.ts";
+import { mayGoOn } from "./watch.ts";
 
 /** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
 export const CALLER_HEADER = "x-weir-caller";
@@ -22,6 +26,8 @@ export const CALLER_HEADER = "x-weir-caller";
 export interface SocketCaller {
   principal: Principal;
   configurable: Json;
+  /** For the check whether its credential still holds. */
+  presented: Presented;
 }
 
 interface Subscription {
@@ -50,7 +56,7 @@ export class StreamingThread extends Thread {
 
   override async fetch(request: Request): Promise<Response> {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const caller = JSON.parse(request.headers.get(CALLER_HEADER) ?? "{}") as SocketCaller;
+    const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER_HEADER) ?? "{}")) as SocketCaller;
     this.ctx.acceptWebSocket(server);
     server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
@@ -61,7 +67,9 @@ export class StreamingThread extends Thread {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    const command = commandIn(message);
+    if (!(await mayGoOn(this.env, socket, attachment(socket)))) return this.#stop(socket);
+    const refused = await this.#limited(socket);
+    const command = refused ?? commandIn(message);
     if (typeof command === "string") {
       return send(socket, { type: "error", id: null, error: "invalid_argument", message: command });
     }
@@ -76,6 +84,16 @@ export class StreamingThread extends Thread {
     send(socket, answer);
     // What is replayed comes after the answer that names the subscription.
     if (command.method.startsWith("subscription.")) void this.#pump(socket);
+  }
+
+  /** Each command counts as a request of its credential; why it is refused past the limit. */
+  async #limited(socket: WebSocket): Promise<string | undefined> {
+    try {
+      await limitKey(this.env, attachment(socket).principal);
+      return undefined;
+    } catch (error) {
+      return toProblem(error).detail;
+    }
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
@@ -135,6 +153,10 @@ export class StreamingThread extends Thread {
     const lines = textLines();
     for (;;) {
       const { done = true, value } = (await pump.reader?.read()) ?? {};
+      if (!done && !(await mayGoOn(this.env, socket, attachment(socket)))) {
+        void this.#stop(socket);
+        return false;
+      }
       if (this.#pumps.get(socket) !== pump) return false;
       if (done) return true;
       for (const line of lines(value as Uint8Array)) {

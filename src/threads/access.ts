@@ -2,8 +2,11 @@
 import { type Assistant, assistantToRun } from "../assistants/store.ts";
 import type { Principal } from "../auth/principal.ts";
 import { database } from "../db/client.ts";
+import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { type ThreadRpc, threadStub } from "./rpc.ts";
+import { authorize, containsJson, mayUse } from "../users/authorize.ts";
+import { type Json, type ThreadRpc, threadStub } from "./rpc.ts";
+import type { RunCreate } from "./run-schema.ts";
 
 interface Call {
   env: Env;
@@ -15,10 +18,44 @@ export function threadOf(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
-/** The assistant of this id, or the default one of this graph; 404 when there is none. */
-export async function assistantOf(c: Call, idOrGraphId: string): Promise<Assistant> {
-  const assistant = await assistantToRun(database(c.env.DB), c.get("principal").workspaceId, idOrGraphId);
-  if (!assistant)
+/** Who asks for a run. `configurable`: what graphs may read of the request's headers, and of its user. */
+export interface Caller {
+  env: Env;
+  principal: Principal;
+  configurable: Json;
+}
+
+/**
+ * The one decision whether a principal may run an assistant on a thread. A user needs `assistants:read` of the assistant
+ * and `threads:create_run` of the thread. Gives the assistant, and the run's metadata as the handlers leave it.
+ * 403 when a handler refuses, 404 when the assistant or the thread is not one that the user sees.
+ */
+export async function mayRun(
+  { env, principal }: Pick<Caller, "env" | "principal">,
+  threadId: string,
+  body: RunCreate,
+): Promise<{ assistant: Assistant; metadata?: Json }> {
+  const { metadata } = body;
+  const assistant = await assistantOf(env, principal, body.assistant_id);
+  if (!principal.user) return { assistant, metadata: metadata ?? undefined };
+  const value: Json = { ...body, thread_id: threadId, metadata: { ...metadata }, kwargs: body };
+  const filter = await authorize(principal, "threads", "create_run", value);
+  const thread = filter && (await threadMetadata(env, principal.workspaceId, threadId));
+  // A thread that does not exist is made, or refused, by the run.
+  if (thread && !containsJson(thread, filter)) throw new Problem(404, "Thread not found.");
+  return { assistant, metadata: isObject(value.metadata) ? value.metadata : {} };
+}
+
+/** The metadata that say whose a thread is. One of a stateless run may be ending: then its run says so. */
+export async function threadMetadata(env: Env, workspaceId: string, threadId: string): Promise<Json | undefined> {
+  const thread = threadStub(env, workspaceId, threadId);
+  return ((await thread.get()) ?? (await thread.getRun(threadId)))?.metadata;
+}
+
+/** The assistant of this id, or the default one of this graph; 404 when there is none that the principal may use. */
+export async function assistantOf(env: Env, principal: Principal, idOrGraphId: string): Promise<Assistant> {
+  const assistant = await assistantToRun(database(env.DB), principal.workspaceId, idOrGraphId);
+  if (!assistant || !(await mayUse(principal, assistant)))
     throw new Problem(
       404,
       `No assistant found for "${idOrGraphId}". Make sure it is the id of an assistant, or of a deployed graph.`,

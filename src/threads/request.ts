@@ -1,6 +1,7 @@
 /** From a client's request for a run to the one the thread understands. */
-import type { Assistant } from "../assistants/store.ts";
+import { contextWithoutIdentity, withoutIdentity } from "../auth/identity.ts";
 import type { Principal } from "../auth/principal.ts";
+import { type Caller, mayRun } from "./access.ts";
 import type { CheckpointAddress, Json, RunRequest } from "./rpc.ts";
 import type { RunCreate } from "./run-schema.ts";
 import { uuidv7 } from "../http/uuid.ts";
@@ -35,20 +36,26 @@ export function configurableOf(headers: Headers, { user }: Principal): Json {
   };
 }
 
-/** The request that the thread takes: what the client left out is settled, the assistant's part is beside its own. */
-export function runRequest(
+/**
+ * The request that the thread takes, if the caller may run the assistant there: what the client left out is settled, the
+ * assistant's part is beside its own. Every surface makes its runs here. Throws as `mayRun` does.
+ */
+export async function runRequest(
+  by: Caller,
+  threadId: string,
   body: RunCreate,
-  assistant: Assistant,
-  configurable: Json,
   runId: string = uuidv7(),
-): RunRequest {
+): Promise<RunRequest> {
+  const { assistant, metadata } = await mayRun(by, threadId, body);
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
-  const { checkpoint_id: named, ...others } = given;
+  const { checkpoint_id: named, ...others } = withoutIdentity(given);
+  // The thread is the one of the path, whatever the checkpoint's address says.
+  const { thread_id: _, ...address } = checkpoint ?? {};
   const at: CheckpointAddress = {
     ...(typeof named === "string" && { checkpoint_id: named }),
-    ...defined(checkpoint ?? {}),
+    ...defined(address),
     ...(checkpoint_id && { checkpoint_id }),
   };
   return {
@@ -59,8 +66,8 @@ export function runRequest(
     input: body.input,
     command: body.command,
     config: config ? { ...settings, configurable: others } : undefined,
-    context: body.context ?? undefined,
-    metadata: body.metadata ?? undefined,
+    context: body.context ? contextWithoutIdentity(body.context) : undefined,
+    metadata,
     checkpoint: Object.keys(at).length > 0 ? at : undefined,
     stream_mode: body.stream_mode ?? ["values"],
     stream_subgraphs: body.stream_subgraphs ?? false,
@@ -76,7 +83,7 @@ export function runRequest(
     webhook: body.webhook ?? undefined,
     feedback_keys: feedback_keys == null ? undefined : [...new Set([feedback_keys].flat())],
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
-    configurable,
+    configurable: by.configurable,
   };
 }
 

@@ -11,7 +11,7 @@ import { uuidv7 } from "../http/uuid.ts";
 import { body, param, query } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
 import { idempotentId } from "../idempotency/middleware.ts";
-import { assistantOf, found, threadOf } from "./access.ts";
+import { found, threadOf } from "./access.ts";
 import { cancelEverywhere } from "./busy.ts";
 import { forEach } from "./fan-out.ts";
 import { configurableOf, runRequest } from "./request.ts";
@@ -23,11 +23,16 @@ import { waitResponse } from "./wait.ts";
 const doc = documented("Runs");
 type C = Context<App>;
 
-async function requestOf(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
+async function requestOf(
+  c: C,
+  threadId: string,
+  given: schema.RunCreate,
+  runId = idempotentId(c),
+): Promise<RunRequest> {
   const webhook = webhookOf(c, given.webhook);
-  const assistant = await assistantOf(c, given.assistant_id);
-  const configurable = configurableOf(c.req.raw.headers, c.get("principal"));
-  const request = runRequest({ ...given, webhook }, assistant, configurable, runId);
+  const principal = c.get("principal");
+  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const request = await runRequest(by, threadId, { ...given, webhook }, runId);
   return request.feedback_keys ? { ...request, origin: originOf(c) } : request;
 }
 
@@ -35,7 +40,7 @@ async function requestOf(c: C, given: schema.RunCreate, runId = idempotentId(c))
 async function statelessRequest(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
   if (given.command?.resume !== undefined)
     throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");
-  const request = await requestOf(c, { ...given, if_not_exists: "create" }, runId);
+  const request = await requestOf(c, runId, { ...given, if_not_exists: "create" }, runId);
   return { ...request, temporary: (given.on_completion ?? "delete") === "delete" };
 }
 
@@ -94,7 +99,8 @@ export const threadRuns = new Hono<App>()
     body(schema.RunCreate),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      const run = await threadOf(c, thread_id).startRun(await requestOf(c, c.req.valid("json")));
+      const request = await requestOf(c, thread_id, c.req.valid("json"));
+      const run = await threadOf(c, thread_id).startRun(request);
       return created(c, run, `/threads/${thread_id}`);
     },
   )
@@ -106,7 +112,7 @@ export const threadRuns = new Hono<App>()
     body(schema.RunCreate),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      const request = await requestOf(c, c.req.valid("json"));
+      const request = await requestOf(c, thread_id, c.req.valid("json"));
       return startedStream(c, thread_id, request, c.req.valid("query").namespace, `/threads/${thread_id}`);
     },
   )
@@ -118,7 +124,7 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const given = c.req.valid("json");
-      const { run_id } = await threadOf(c, thread_id).startRun(await requestOf(c, given));
+      const { run_id } = await threadOf(c, thread_id).startRun(await requestOf(c, thread_id, given));
       return resultOf(c, thread_id, run_id, given.on_disconnect === "cancel");
     },
   )

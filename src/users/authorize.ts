@@ -1,4 +1,5 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
+import { isDefaultAssistant } from "../assistants/defaults.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
@@ -25,14 +26,26 @@ export async function authorize(principal: Principal, resource: string, action: 
   return typeof answer === "object" && answer !== null ? containment(answer as Json) : undefined;
 }
 
-/** Whether the principal may run the assistant: a default one is everybody's, any other only theirs who may read it. */
+/** Whether the principal may run the assistant. Every user may run a default assistant, and any other if they may read it. */
 export async function mayUse(
   principal: Principal,
   { assistant_id, metadata }: { assistant_id: string; metadata: Json },
 ): Promise<boolean> {
-  if (metadata.created_by === "system") return true;
+  if (isDefaultAssistant(assistant_id)) return true;
   const filter = await authorize(principal, "assistants", "read", { assistant_id });
   return !filter || containsJson(metadata, filter);
+}
+
+/** Whether the principal may delete the thread with these metadata: neither refused by a handler, nor out of its sight. */
+export async function mayDelete(principal: Principal, thread_id: string, metadata: Json): Promise<boolean> {
+  try {
+    const filter = await authorize(principal, "threads", "delete", { thread_id });
+    return !filter || containsJson(metadata, filter);
+  } catch (error) {
+    // Of many threads, one that is refused is left out.
+    if (error instanceof Problem && error.status === 403) return false;
+    throw error;
+  }
 }
 
 /** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */

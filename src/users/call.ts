@@ -1,6 +1,6 @@
 /** One request of a user on its way to the routes: what it asks for, and what it is about. */
 import type { Context } from "hono";
-import { resolveAssistant } from "../assistants/store.ts";
+import { type Assistant, resolveAssistant } from "../assistants/store.ts";
 import type { Principal } from "../auth/principal.ts";
 import { findCron } from "../crons/store.ts";
 import { database } from "../db/client.ts";
@@ -9,6 +9,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { isUuid } from "../http/uuid.ts";
 import { readJson } from "../http/validate.ts";
+import { threadMetadata } from "../threads/access.ts";
 import { threadStub } from "../threads/rpc.ts";
 import { authorize, containsJson, type Filter } from "./authorize.ts";
 
@@ -48,14 +49,13 @@ export class Call {
 
   /** The body; an empty object where it is none, for the route itself to refuse. */
   async body(): Promise<Json> {
-    const body = await readJson(this.c.req.raw.clone());
+    const body = await this.json();
     return isObject(body) ? idsAsKept(body) : {};
   }
 
-  /** The objects in a body that is a list. */
-  async bodies(): Promise<Json[]> {
-    const bodies = await readJson(this.c.req.raw.clone());
-    return Array.isArray(bodies) ? bodies.filter(isObject).map(idsAsKept) : [];
+  /** The body as it was sent. */
+  async json(): Promise<unknown> {
+    return readJson(this.c.req.raw.clone());
   }
 
   /** Sends another body on to the route. */
@@ -77,12 +77,16 @@ export class Call {
     return authorize(this.principal, resource, action, value);
   }
 
+  async namedAssistant(id: string): Promise<Assistant | undefined> {
+    return resolveAssistant(database(this.c.env.DB), this.principal.workspaceId, id);
+  }
+
   async assistant(id: string): Promise<Json | undefined> {
-    return (await resolveAssistant(database(this.c.env.DB), this.principal.workspaceId, id))?.metadata;
+    return (await this.namedAssistant(id))?.metadata;
   }
 
   async thread(id: string): Promise<Json | undefined> {
-    return (await threadStub(this.c.env, this.principal.workspaceId, id).get())?.metadata;
+    return threadMetadata(this.c.env, this.principal.workspaceId, id);
   }
 
   async run(threadId: string, runId: string): Promise<Json | undefined> {

@@ -10,7 +10,6 @@ import { Call } from "./call.ts";
 import {
   about,
   cancels,
-  commands,
   creates,
   createsCron,
   joins,
@@ -47,7 +46,7 @@ const TABLE: Row[] = [
   ["PATCH", /^\/(?:api\/)?threads\/([^/]+)(?:\/state)?$/, about("threads", "update")],
   ["DELETE", /^\/(?:api\/)?threads\/([^/]+)(?:\/runs\/[^/]+)?$/, about("threads", "delete")],
 
-  ["POST", /^\/(?:api\/)?threads\/([^/]+)\/commands$/, commands],
+  ["POST", /^\/(?:api\/)?threads\/([^/]+)\/commands$/, owns("read")],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/stream(?:\/events)?$/, owns("read")],
   ["SOCKET", /^\/(?:api\/)?threads\/([^/]+)\/stream\/events$/, owns("create_run")],
   ["POST", /^\/api\/threads\/([^/]+)\/state$/, owns("update")],

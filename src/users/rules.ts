@@ -1,7 +1,6 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
-import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { both, containsJson, mayUse } from "./authorize.ts";
+import { both, containsJson, mayDelete, mayUse } from "./authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
@@ -51,34 +50,16 @@ export function owns(action: "read" | "update" | "create_run"): Rule {
   return (call) => call.own(call.ids[0] ?? "", action);
 }
 
-/** A command of the streaming protocol, and the assistant that it names. */
-export async function commands(call: Call): Promise<void> {
-  const { params } = await call.body();
-  await call.own(call.ids[0] ?? "", "create_run");
-  if (isObject(params)) await uses(call, params.assistant_id);
-}
-
-/** A run on a thread, or, without one in the path, on a new thread that takes the run's metadata. */
+/** Runs. `mayRun` in threads/access.ts asks the handlers; here traces are refused, which come in under the same paths. */
 export async function startsRun(call: Call): Promise<void> {
-  call.pass(await narrowedRun(call, await call.body(), call.ids[0]));
+  if (typeof (await call.body()).assistant_id === "string") return;
+  throw new Problem(422, "Invalid body.assistant_id: expected string");
 }
 
-/** Several stateless runs, each narrowed by itself. */
+/** The same for several runs. A batch of traces is an object. */
 export async function startsBatch(call: Call): Promise<void> {
-  call.pass(await Promise.all((await call.bodies()).map((body) => narrowedRun(call, body, undefined))));
-}
-
-async function narrowedRun(call: Call, body: Json, threadId: string | undefined): Promise<Json> {
-  // Traces come in under the same path; they are not for users.
-  if (typeof body.assistant_id !== "string") throw new Problem(422, "Invalid body.assistant_id: expected string");
-  await uses(call, body.assistant_id);
-  const value: Json = { ...body, thread_id: threadId, metadata: metadataOf(body), kwargs: body };
-  const filter = await call.allowed("threads", "create_run", value);
-  if (threadId !== undefined) {
-    const metadata = await call.thread(threadId);
-    if (metadata || body.if_not_exists !== "create") mustContain(metadata, filter, "Thread");
-  }
-  return { ...body, metadata: value.metadata };
+  if (Array.isArray(await call.json())) return;
+  throw new Problem(422, "Invalid body: expected array");
 }
 
 /** A cron: its assistant and its thread must be ones that the user may use. */
@@ -96,10 +77,8 @@ export async function createsCron(call: Call): Promise<void> {
 
 async function uses(call: Call, assistantId: unknown): Promise<void> {
   if (typeof assistantId !== "string") return;
-  const metadata = await call.assistant(assistantId);
-  if (metadata && !(await mayUse(call.principal, { assistant_id: assistantId, metadata }))) {
-    throw new Problem(404, "Assistant not found.");
-  }
+  const assistant = await call.namedAssistant(assistantId);
+  if (assistant && !(await mayUse(call.principal, assistant))) throw new Problem(404, "Assistant not found.");
 }
 
 /** Many threads at once: those of others are left out. */
@@ -108,9 +87,8 @@ export async function prunes(call: Call): Promise<void> {
   const ids = Array.isArray(body.thread_ids) ? body.thread_ids.map(String) : [];
   const own = await Promise.all(
     ids.map(async (id) => {
-      const filter = await call.allowed("threads", "delete", { thread_id: id });
       const metadata = await call.thread(id);
-      return metadata && (!filter || containsJson(metadata, filter)) ? [id] : [];
+      return metadata && (await mayDelete(call.principal, id, metadata)) ? [id] : [];
     }),
   );
   call.pass({ ...body, thread_ids: own.flat() });

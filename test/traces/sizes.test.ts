@@ -49,7 +49,7 @@ async function longestRows(caller: Caller): Promise<number[]> {
   const stub = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`);
   const size = (columns: readonly string[]) =>
     columns.map((name) => `coalesce(length(CAST(${name} AS BLOB)), 0)`).join(" + ");
-  return runInDurableObject(stub as unknown as DurableObjectStub<TracePartition>, (_, { storage }) =>
+  return runInDurableObject(stub, (_, { storage }) =>
     [[RUN_COLUMNS, "runs"] as const, [PAYLOAD_COLUMNS, "payloads"] as const].map(
       ([columns, table]) => storage.sql.exec<{ n: number }>(`SELECT max(${size(columns)}) AS n FROM ${table}`).one().n,
     ),

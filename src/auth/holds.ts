@@ -1,0 +1,86 @@
+/** Credentials as they are now: of a request that begins, and of a stream or socket that one opened before. */
+import { database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
+import { toProblem } from "../http/problem.ts";
+import { userOf } from "../users/authenticate.ts";
+import { type Credential, credentialOf } from "./known.ts";
+import type { Principal, Scope } from "./principal.ts";
+import { equalHashes, sha256 } from "./secret.ts";
+import { findAccess, findKeyByHash } from "./store.ts";
+
+/** The credential of an API key, by the key's hash. */
+export async function keyCredential(env: Env, hash: string): Promise<Credential | undefined> {
+  return credentialOf(`key ${hash}`, async () => {
+    const row = await findKeyByHash(database(env.DB), hash);
+    if (!row) return undefined;
+    const { workspaceId, id } = row;
+    const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "key", credentialId: id, hash };
+    return { principal, resource: null, expiresAt: Infinity };
+  });
+}
+
+/** The credential of an access token, by the token's hash; also one that has expired. */
+export async function tokenCredential(env: Env, hash: string): Promise<Credential | undefined> {
+  return credentialOf(`token ${hash}`, async () => {
+    const row = await findAccess(database(env.DB), hash);
+    if (!row || row.revokedAt !== null) return undefined;
+    const { workspaceId, grantId: credentialId, resource, expiresAt } = row;
+    const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "token", credentialId, hash };
+    return { principal, resource, expiresAt };
+  });
+}
+
+/** The admin key's hash, made once. */
+const admin = { key: "", hash: "" };
+
+export function isAdminKey(hash: string, env: Env): boolean {
+  if (!env.WEIR_ADMIN_KEY) return false;
+  if (admin.key !== env.WEIR_ADMIN_KEY) {
+    Object.assign(admin, { key: env.WEIR_ADMIN_KEY, hash: sha256(env.WEIR_ADMIN_KEY) });
+  }
+  return equalHashes(hash, admin.hash);
+}
+
+/** What of a request the deployment's own `authenticate` sees again. */
+export interface Presented {
+  url: string;
+  method: string;
+  headers: [string, string][];
+}
+
+export function presentedBy({ url, method, headers }: Request): Presented {
+  return { url, method, headers: [...headers] };
+}
+
+/**
+ * Whether the credential that opened a stream or a socket still holds. One that ended a moment ago may hold for five more
+ * seconds (auth/known.ts). A check that fails for a fault of the server says yes: the next one decides.
+ */
+export async function stillHolds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
+  try {
+    return await holds(env, principal, presented);
+  } catch (error) {
+    if (toProblem(error).status < 500) return false;
+    logError(error, { while: "checking the credential of a stream" });
+    return true;
+  }
+}
+
+async function holds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
+  const { kind, hash = "" } = principal;
+  if (kind === "key") return (await keyCredential(env, hash)) !== undefined;
+  if (kind === "token") return ((await tokenCredential(env, hash))?.expiresAt ?? 0) > Date.now();
+  if (kind === "admin") return isAdminKey(hash, env);
+  if (kind === "user") return userHolds(principal, presented);
+  return true;
+}
+
+/** The deployment's `authenticate` is asked at most every five seconds for one set of headers. */
+async function userHolds(principal: Principal, { url, method, headers }: Presented): Promise<boolean> {
+  const credential = await credentialOf(`user ${sha256(JSON.stringify(headers))}`, async () => {
+    const user = await userOf(new Request(url, { method, headers }));
+    const now: Principal = { ...principal, credentialId: user.identity };
+    return { principal: now, resource: null, expiresAt: Infinity };
+  });
+  return credential?.principal.credentialId === principal.credentialId;
+}

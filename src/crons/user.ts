@@ -1,0 +1,34 @@
+/** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
+import { LOCAL_WORKSPACE_ID, type Principal } from "../auth/principal.ts";
+import { seal, unseal } from "../auth/seal.ts";
+import { Problem } from "../http/problem.ts";
+import { hasUsers } from "../users/authenticate.ts";
+import type { AppUser } from "../users/registry.ts";
+import type { CronRow } from "./store.ts";
+
+type Owned = Pick<CronRow, "userId" | "user">;
+
+const purposeOf = (cronId: string) => `cron:${cronId}:user`;
+
+/** The columns that name the user; without a user the cron is the workspace's. */
+export async function ownedBy(env: Env, cronId: string, user: AppUser | undefined): Promise<Owned> {
+  if (!user) return { userId: null, user: null };
+  return { userId: user.identity, user: await seal(env, JSON.stringify(user), purposeOf(cronId)) };
+}
+
+/** Who acts when the cron fires. Throws 403 when the deployment does not have its users any more. */
+export async function principalOf(env: Env, cron: CronRow): Promise<Principal> {
+  const { id, workspaceId } = cron;
+  const acts = { workspaceId, scopes: ["read", "write"] as const, credentialId: id };
+  if (cron.userId === null) return { ...acts, kind: "cron" };
+  const home = env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
+  if (!hasUsers() || home !== workspaceId.toLowerCase())
+    throw new Problem(403, "The deployment no longer has users in the workspace of this cron.");
+  return { ...acts, kind: "user", user: await userOf(env, cron.userId, cron) };
+}
+
+/** A row from before users were stored has an identity only: without permissions its handlers decide. */
+async function userOf(env: Env, identity: string, { id, user }: CronRow): Promise<AppUser> {
+  if (user === null) return { identity, permissions: [], display_name: identity, is_authenticated: true };
+  return JSON.parse(await unseal(env, user, purposeOf(id))) as AppUser;
+}
