@@ -39,9 +39,19 @@ interface Pump {
   reader?: ReadableStreamDefaultReader<Uint8Array>;
 }
 
+/** Commands that change what a socket gets, and the one after whose answer the stock client sends such commands. */
+const SUBSCRIBING = /^(subscription\..*|run\.start)$/;
+/**
+ * How long a socket must be quiet: subscriptions that a client sends together arrive within that time. Several pauses,
+ * because a timer that is late by a busy isolate fires before the messages that have arrived meanwhile.
+ */
+const GATHER = { pauses: 3, milliseconds: 8 };
+
 /** The thread's object, with sockets. */
 export class StreamingThread extends Thread {
   #pumps = new Map<WebSocket, Pump>();
+  /** The last subscription of each socket whose pump is about to start. */
+  #turns = new Map<WebSocket, object>();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -64,6 +74,8 @@ export class StreamingThread extends Thread {
     const { principal, configurable } = attachment(socket);
     const { threadId } = idsIn(this.ctx.id);
     const by: Commander = { env: this.env, principal, threadId, thread: this, configurable };
+    const subscribes = SUBSCRIBING.test(command.method);
+    if (subscribes) void this.#stop(socket);
     const answer = await carryOut(by, command, {
       "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),
       "subscription.unsubscribe": async (_by, params) =>
@@ -71,7 +83,7 @@ export class StreamingThread extends Thread {
     });
     send(socket, answer);
     // What is replayed comes after the answer that names the subscription.
-    if (command.method.startsWith("subscription.")) void this.#pump(socket);
+    if (subscribes) void this.#pumpSoon(socket);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
@@ -102,6 +114,22 @@ export class StreamingThread extends Thread {
     }
     attach(socket, subscriptions);
     return { result: {} };
+  }
+
+  /**
+   * Starts the pump once the socket has sent no subscription for a moment. After `run.start` the stock client sends one
+   * subscription for lifecycle events and one for values. If it got the end of a fast run through the first before the
+   * second is served, it would take the run to have no output.
+   */
+  async #pumpSoon(socket: WebSocket): Promise<void> {
+    const turn = {};
+    this.#turns.set(socket, turn);
+    for (let pause = 0; pause < GATHER.pauses; pause++) {
+      await scheduler.wait(GATHER.milliseconds);
+      if (this.#turns.get(socket) !== turn) return;
+    }
+    this.#turns.delete(socket);
+    await this.#pump(socket);
   }
 
   /**

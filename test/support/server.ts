@@ -108,30 +108,37 @@ export interface CountingServer extends TestServer {
   db: D1Database;
 }
 
-export interface KillableServer extends TestServer {
-  /** Where its state lies. */
+/** A server in a process group of its own, on state that outlives the process. */
+export interface StateServer {
+  url: string;
+  /** The folder of its state. */
   persistTo: string;
   /** SIGKILL to the whole process group, at once. */
   kill(): Promise<void>;
   /** Starts again on the same state and the same address. */
   restart(): Promise<void>;
+  /** Kills the server and removes its state. */
+  stop(): Promise<void>;
 }
 
-/** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
-export async function startKillable(
-  vars: Record<string, string> = {},
-  more: Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> = {},
-): Promise<KillableServer> {
-  const persistTo = mkdtempSync(join(tmpdir(), "weir-"));
+export interface KillableServer extends TestServer, StateServer {}
+
+type KillableOptions = Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> & { port?: number };
+
+/** Applies the D1 migrations to the state in `persistTo`, then starts `wrangler dev` on it. `vars` has all secrets. */
+export async function startOn(
+  persistTo: string,
+  vars: Record<string, string>,
+  more: KillableOptions = {},
+): Promise<StateServer> {
   const envFile = join(persistTo, "secrets.env");
-  const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
+  const lines = Object.entries(vars).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
   migrate(persistTo);
   const options = { port: await quietPort(), persistTo, envFile, ...more, group: "own" as const };
   let server: LocalServer = await serve(options);
   return {
-    ...(await access(server.url)),
-    another: () => access(server.url),
+    url: server.url,
     persistTo,
     kill: () => server.stop("SIGKILL"),
     async restart() {
@@ -142,4 +149,14 @@ export async function startKillable(
       rmSync(persistTo, { recursive: true, force: true });
     },
   };
+}
+
+/** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
+export async function startKillable(
+  vars: Record<string, string> = {},
+  more: KillableOptions = {},
+): Promise<KillableServer> {
+  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), { ...SECRETS, ...vars }, more);
+  const { url } = server;
+  return { ...(await access(url)), another: () => access(url), ...server };
 }
