@@ -88,6 +88,16 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
+  it("gives the output of a run that is over at once", async () => {
+    for (let run = 0; run < 5; run++) {
+      const thread = open("echo");
+      await thread.run.start({ input: human("hi") });
+      const state = (await thread.output) as State | undefined;
+      expect(state?.messages.map(({ content }) => content)).toEqual(["hi", "You said: hi"]);
+      await thread.close();
+    }
+  });
+
   it("discovers subagents, each with its own messages", async () => {
     const thread = open("research");
     const subagents = thread.subagents;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
+import { expectNothingTwice } from "../support/run-events.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
-import { Cursor, type SseEvent } from "../support/sse.ts";
+import { Cursor } from "../support/sse.ts";
 
 const KILLS = Number(process.env.KILLS ?? 3);
 const RUNS_PER_KILL = 6;
@@ -68,19 +69,6 @@ async function finished(run: string): Promise<string> {
   return "never finished";
 }
 
-/** No task starts again after its result, and every node finished as often as it should. */
-function expectNothingTwice(events: SseEvent[], { nodes }: Started["kind"]): void {
-  const done = new Set<string>();
-  for (const { event, data } of events) {
-    if (!event.startsWith("tasks")) continue;
-    const task = data as { id: string; name: string; result?: unknown };
-    if ("result" in task) done.add(task.id);
-    else expect(done, `${task.name} ran again`).not.toContain(task.id);
-  }
-  const updates = events.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));
-  expect(updates).toEqual(nodes);
-}
-
 async function expectWhole(started: Started): Promise<void> {
   const { run, cursor, kind } = started;
   if (run === undefined) return;
@@ -89,7 +77,7 @@ async function expectWhole(started: Started): Promise<void> {
   const whole = new Cursor();
   await whole.read(await fetch(`${server.url}${run}/stream`, { headers: { ...headers(), "last-event-id": "-1" } }));
   expect(cursor.events).toEqual(whole.events);
-  expectNothingTwice(whole.events, kind);
+  expectNothingTwice(whole.events, kind.nodes);
   const { values } = await get<{ values: { messages: { type: string }[] } }>(`${started.thread}/state`);
   expect(values.messages.map(({ type }) => type)).toEqual([
     "human",

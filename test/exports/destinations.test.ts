@@ -1,6 +1,8 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { app } from "../../src/app.ts";
 import { seal, unseal } from "../../src/auth/seal.ts";
 import { workspaces } from "../../src/db/auth.ts";
 import { database } from "../../src/db/client.ts";
@@ -40,6 +42,16 @@ async function create(body: Json = S3): Promise<Json> {
 }
 
 describe("a destination", () => {
+  it("of type r2 is refused with the reason where the deployment binds no bucket", async () => {
+    const body = JSON.stringify({ destination_type: "r2", display_name: "here", config: {} });
+    const headers = { "x-api-key": caller.key, "content-type": "application/json" };
+    const request = new Request(`https://weir.test${PATH}`, { method: "POST", headers, body });
+    const bindings = { ...env, EXPORTS_BUCKET: undefined };
+    const response = await app.fetch(request, bindings, createExecutionContext());
+    expect(response.status).toBe(400);
+    expect((await response.json<{ detail: string }>()).detail).toContain("NoBucket");
+  });
+
   it("is tried out, kept, and shown without its secrets", async () => {
     const made = await create();
     expect(made).toMatchObject({

@@ -10,7 +10,7 @@ import {
 import type { Access } from "./server.ts";
 
 /** `fetch` with the workspace's key. */
-export function fetchAs({ key }: Access): typeof fetch {
+export function fetchAs({ key }: Pick<Access, "key">): typeof fetch {
   return (input, init) => {
     const headers = new Headers(init?.headers);
     headers.set("x-api-key", key);
@@ -19,7 +19,7 @@ export function fetchAs({ key }: Access): typeof fetch {
 }
 
 export async function connectA2a(
-  access: Access,
+  access: Pick<Access, "url" | "key">,
   agent: string,
   { legacy = false, fetchImpl = fetchAs(access) }: { legacy?: boolean; fetchImpl?: typeof fetch } = {},
 ): Promise<Client> {

@@ -131,38 +131,47 @@ export interface CountingServer extends TestServer {
   db: D1Database;
 }
 
-export interface KillableServer extends TestServer {
+/** A server in a process group of its own, on state that outlives the process. */
+export interface StateServer {
+  url: string;
   /** The process of `wrangler dev`, above all others of this server. */
   pid: number;
-  /** Where its state lies. */
+  /** The folder of its state. */
   persistTo: string;
   /** SIGKILL to the whole process group, at once. */
   kill(): Promise<void>;
   /** Starts again on the same state and the same address. */
   restart(): Promise<void>;
+  /** The limits of Cloudflare's that were crossed since the last call. */
+  crossings(): Promise<Crossing[]>;
+  /** Kills the server and removes its state. */
+  stop(): Promise<void>;
 }
 
+export interface KillableServer extends TestServer, StateServer {}
+
+type KillableOptions = Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> & { port?: number };
+
 /**
- * The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. Within
+ * Applies the D1 migrations to the state in `persistTo`, then starts `wrangler dev` on it. `vars` has all secrets. Within
  * Cloudflare's limits, unless `config` is that of a Worker without them.
  */
-export async function startKillable(
-  vars: Record<string, string> = {},
-  more: Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> = {},
-): Promise<KillableServer> {
-  const persistTo = mkdtempSync(join(tmpdir(), "weir-"));
+export async function startOn(
+  persistTo: string,
+  vars: Record<string, string>,
+  more: KillableOptions = {},
+): Promise<StateServer> {
   const envFile = join(persistTo, "secrets.env");
-  const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
+  const lines = Object.entries(vars).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
   migrate(persistTo);
-  const port = await quietPort();
+  const port = more.port ?? (await quietPort());
   const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
   const own = { config: withEdgeLimits(), onOutput: watch.onOutput, group: "own" as const };
-  const options = { port, persistTo, envFile, ...own, ...more };
+  const options = { ...own, ...more, port, persistTo, envFile };
   let server: LocalServer = await serve(options);
   return {
-    ...(await access(server.url)),
-    another: () => access(server.url),
+    url: server.url,
     get pid() {
       return server.pid;
     },
@@ -179,4 +188,14 @@ export async function startKillable(
       failOn(found);
     },
   };
+}
+
+/** The slow way, for tests that kill: `wrangler dev` in a process group of its own, on state that outlives it. */
+export async function startKillable(
+  vars: Record<string, string> = {},
+  more: KillableOptions = {},
+): Promise<KillableServer> {
+  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), { ...SECRETS, ...vars }, more);
+  const { url } = server;
+  return Object.assign(server, await access(url), { another: () => access(url) });
 }

@@ -24,16 +24,20 @@ export interface DestinationCredentials {
 
 /** What opening needs: the bound bucket, whether private endpoints are allowed, and the world's clock and network. */
 export interface StoreWorld extends S3World {
-  bucket: R2Bucket;
+  /** Undefined when the deployment binds none. */
+  bucket: R2Bucket | undefined;
   allowPrivateEndpoints: boolean;
 }
 
 /** Which of these every request carries, and not only the ones that make an object. */
 const ON_EVERY_REQUEST = new Set(["ExpectedBucketOwner", "RequestPayer"]);
 
-/** @throws StoreError when the deployment does not allow the endpoint (any more). */
+/** @throws StoreError when the deployment has no such bucket, or does not allow the endpoint. */
 export function openStore({ type, config, credentials }: OpenDestination, world: StoreWorld): ObjectStore {
-  if (type === "r2") return new R2Store(world.bucket, R2_BUCKET);
+  if (type === "r2") {
+    if (world.bucket) return new R2Store(world.bucket, R2_BUCKET);
+    throw new StoreError("NoBucket: the deployment has no R2 bucket bound as EXPORTS_BUCKET", "NoBucket", true);
+  }
   const fault = config.endpoint_url ? endpointFault(config.endpoint_url, world.allowPrivateEndpoints) : undefined;
   if (fault) throw new StoreError(`EndpointRefused: endpoint_url ${fault}`, "EndpointRefused", true);
   if (!credentials) throw new StoreError("NoCredentials: the destination has no credentials", "NoCredentials", true);

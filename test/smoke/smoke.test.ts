@@ -1,0 +1,118 @@
+/** The smoke suite against a local server behind a proxy: it passes, cleans up, and finds what is broken. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { Api } from "../support/api.ts";
+import { type Proxy, startProxy } from "../support/proxy.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let proxy: Proxy;
+let server: TestServer;
+beforeAll(async () => {
+  proxy = await startProxy();
+  server = await startServer({ AUTH: "key", PUBLIC_URL: proxy.url, OFFLINE_MODEL_DELAY_MS: "5" });
+  proxy.target = server.url;
+});
+afterEach(() => {
+  proxy.meddle = () => undefined;
+});
+afterAll(async () => {
+  await proxy.stop();
+  await server.stop();
+});
+
+interface Result {
+  code: number | null;
+  lines: string[];
+}
+
+/** Runs the suite as its users do, in a process of its own. */
+async function smoke(key: string, ...more: string[]): Promise<Result> {
+  const main = join(import.meta.dirname, "main.ts");
+  const child = spawn(process.execPath, [main, "--url", proxy.url, "--key", key, ...more]);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, lines: said.split("\n") };
+}
+
+const those = ({ lines }: Result, start: string) => lines.filter((line) => line.startsWith(start));
+
+it("passes every check, and leaves nothing but what it names", async () => {
+  const result = await smoke(server.key);
+  expect([those(result, "FAILED"), those(result, "not run")]).toEqual([[], []]);
+  expect(result.code).toBe(0);
+  expect(those(result, "ok ").length).toBeGreaterThan(30);
+
+  const api = new Api(server.url, { ...server.headers, "x-tenant-id": server.workspaceId });
+  expect(await api.post<unknown[]>("/threads/search", {})).toEqual([]);
+  const assistants = await api.post<{ metadata: object }[]>("/assistants/search", { limit: 100 });
+  for (const { metadata } of assistants) expect(metadata).toEqual({ created_by: "system" });
+  expect(await api.post("/runs/crons/count", {})).toBe(0);
+  expect(await api.post("/store/items/search", { namespace_prefix: [] })).toEqual({ items: [] });
+  expect(await api.get("/api/v1/bulk-exports/destinations")).toEqual([]);
+  const projects = await api.get<{ name: string }[]>("/api/v1/sessions");
+  expect(projects.map(({ name }) => name)).toEqual(["default"]);
+  const said = result.lines.join("\n");
+  const exported = await api.get<{ id: string }[]>("/api/v1/bulk-exports");
+  expect(exported).toHaveLength(1);
+  for (const { id } of exported) expect(said).toContain(`the record of the export ${id}`);
+  expect(said).toMatch(/the OAuth client \S+, which the server removes/);
+  expect(said).toContain("the traces of the runs over A2A, MCP");
+});
+
+it("lists what a deployment without the demo graphs cannot be asked", async () => {
+  // The check of the key reads the deployment's graphs: here the one that no check of runs uses.
+  const own = JSON.stringify([{ assistant_id: crypto.randomUUID(), graph_id: "research", metadata: {} }]);
+  let first = true;
+  proxy.meddle = ({ url, headers }) => {
+    if (url !== "/assistants/search" || headers["x-api-key"] !== server.key || !first) return undefined;
+    first = false;
+    return { status: 200, body: own };
+  };
+  const result = await smoke(server.key, "--no-exports");
+  expect(those(result, "FAILED")).toEqual([]);
+  expect(result.code).toBe(0);
+  expect(those(result, "not run")).toContain('not run  runs: wait: the deployment has no graph "echo"');
+  expect(those(result, "not run")).toContain(
+    "not run  exports: a project to the embedded bucket: switched off by --no-exports",
+  );
+  expect(those(result, "ok ")).toContainEqual(expect.stringContaining("assistants: create, versions"));
+});
+
+it.each([
+  [
+    "a proxy that drops Last-Event-ID",
+    "runs: replay by Last-Event-ID",
+    (call: { headers: Record<string, unknown> }) => void delete call.headers["last-event-id"],
+  ],
+  [
+    "a proxy without WebSockets",
+    "streaming protocol: a run with a tool call over a WebSocket",
+    ({ headers }: { headers: Record<string, unknown> }) =>
+      headers.upgrade === undefined ? undefined : { status: 502, body: "{}" },
+  ],
+  [
+    "a page that was not deployed",
+    "page: / and its script",
+    ({ url }: { url?: string }) => (url === "/" ? { status: 404, body: "{}" } : undefined),
+  ],
+  [
+    "threads that cannot be deleted",
+    "clean up: thread",
+    ({ method, url = "" }: { method?: string; url?: string }) =>
+      method === "DELETE" && url.startsWith("/threads/") ? { status: 500, body: "{}" } : undefined,
+  ],
+] as const)("finds %s", async (_what, check, meddle) => {
+  proxy.meddle = meddle;
+  const result = await smoke(server.key, "--no-exports");
+  expect(those(result, "FAILED")).toContainEqual(expect.stringContaining(check));
+  expect(result.code).toBe(1);
+});
+
+it("stops at a key that is not taken", async () => {
+  const result = await smoke("weir_wrong");
+  expect(those(result, "FAILED")).toEqual([expect.stringContaining("keys: the key is taken")]);
+  expect(those(result, "not run")).toContain("not run  runs: wait: the key was not taken");
+  expect(result.code).toBe(1);
+});

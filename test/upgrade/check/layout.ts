@@ -1,0 +1,28 @@
+/** The tables of migrated state, against those of state that this release makes. */
+import type { DatabaseSync } from "node:sqlite";
+import { withDatabase } from "../fixture.ts";
+
+/** Columns by table, and the indexes: what migrations change. */
+type Layout = Record<string, string[]>;
+
+function layout(database: DatabaseSync): Layout {
+  const objects = database.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name").all();
+  const own = objects.filter(({ name }) => !/^(_cf_|__miniflare|sqlite_)/.test(String(name)));
+  return Object.fromEntries(
+    own.map(({ type, name, sql }) => {
+      if (type !== "table") return [String(name), [String(sql)]];
+      const columns = database.prepare("SELECT name, type FROM pragma_table_info(?) ORDER BY name").all(String(name));
+      return [String(name), columns.map((column) => `${String(column.name)} ${String(column.type)}`)];
+    }),
+  );
+}
+
+export const layoutOf = (file: string): Layout => withDatabase(file, layout);
+
+/** The name of the Durable Object in a file; undefined when the object has deleted everything. */
+export function nameOf(file: string): string | undefined {
+  return withDatabase(file, (database) => {
+    const named = database.prepare("SELECT 1 FROM sqlite_master WHERE name = '__miniflare_do_name'").get();
+    return named && String(database.prepare("SELECT name FROM __miniflare_do_name").get()?.name);
+  });
+}

@@ -1,0 +1,89 @@
+/** Assistants, keys, crons, items and idempotent answers of an older release. */
+import { expect } from "vitest";
+import { Api, until } from "../../support/api.ts";
+import type { Rest } from "../manifest.ts";
+
+type Json = Record<string, unknown>;
+
+export async function expectAssistant(api: Api, { assistant, deleted_assistant }: Rest): Promise<void> {
+  const path = `/assistants/${String(assistant.active.assistant_id)}`;
+  expect(await api.get(path)).toMatchObject(assistant.active);
+  expect(await api.post(`${path}/versions`, {})).toMatchObject(assistant.versions);
+  const version = 1 + Math.max(...assistant.versions.map((one) => Number(one.version)));
+  expect(await api.call("PATCH", path, { context: { model: "offline" } })).toMatchObject({ version });
+  expect((await api.send("GET", `/assistants/${deleted_assistant}`)).status).toBe(404);
+}
+
+export async function expectKeys(api: Api, { keys }: Rest): Promise<void> {
+  const as = (key: string) => new Api(api.url, { "x-api-key": key });
+  const statuses = async (key: string) => [
+    (await as(key).send("POST", "/threads/count", {})).status,
+    (await as(key).send("POST", "/threads", {})).status,
+    (await as(key).send("GET", "/api/v1/api-keys")).status,
+  ];
+  expect(await statuses(keys.admin)).toEqual([200, 200, 200]);
+  expect(await statuses(keys.read)).toEqual([200, 403, 403]);
+  expect(await statuses(keys.deleted)).toEqual([401, 401, 401]);
+}
+
+const HALF_HOUR = 1_800_000;
+
+interface Firing {
+  status: string;
+  values: { messages: { content: string }[] } | null;
+}
+
+/** Crons are listed as before; the one that is due fires once for each due time. */
+export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<void> {
+  const still = async () => {
+    const listed = await api.post<Json[]>("/runs/crons/search", {});
+    return new Map(listed.map((cron) => [cron.cron_id, cron]));
+  };
+  const listed = await still();
+  expect(listed.size).toBe(crons.length);
+  // One that was due has moved on with the first tick of the exports' tests.
+  for (const { next_run_date: _, ...cron } of crons) expect(listed.get(cron.cron_id)).toMatchObject(cron);
+  // Half an hour from now it is due also when the fixture has just been made.
+  const time = Date.now() + 31 * 60_000;
+  const tick = () => fetch(`${api.url}/cdn-cgi/handler/scheduled?time=${time}`);
+  await tick();
+  const due = Math.floor(time / HALF_HOUR) * HALF_HOUR;
+  expect(Date.parse(String((await still()).get(due_cron)?.next_run_date))).toBe(due + HALF_HOUR);
+  const fired = await settledFirings(api, due_cron);
+  for (const { values } of fired) expect(values?.messages.map(({ content }) => content)).toContain("by the clock");
+  // A due time of more than an hour ago is fired only when it is the latest.
+  expect(fired.length).toBeLessThanOrEqual(4);
+  await tick();
+  expect(await settledFirings(api, due_cron)).toHaveLength(fired.length);
+}
+
+/** The threads of a cron's firings, once they have ended and no more come. */
+async function settledFirings(api: Api, cron: string): Promise<Firing[]> {
+  let before = 0;
+  return until("the due cron has fired", 60, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const found = await api.post<Firing[]>("/threads/search", { metadata: { cron_id: cron }, limit: 100 });
+    const settled = found.length === before && found.every(({ status }) => status === "idle");
+    before = found.length;
+    return settled && before > 0 ? found : undefined;
+  });
+}
+
+export async function expectItems(api: Api, { items, expired_item }: Rest): Promise<void> {
+  const get = ({ namespace, key }: Pick<Rest["items"][number], "namespace" | "key">) => {
+    const query = new URLSearchParams([...namespace.map((label) => ["namespace", label]), ["key", key]]);
+    return api.get<object | null>(`/store/items?${query.toString()}`);
+  };
+  for (const item of items) expect(await get(item)).toMatchObject(item);
+  expect(await get(expired_item)).toBeNull();
+  const search = (query: string) =>
+    api.post<{ items: { key: string }[] }>("/store/items/search", { namespace_prefix: ["upgrade"], query, limit: 100 });
+  expect((await search("gauge number 7")).items[0]?.key).toBe("item 7");
+}
+
+export async function expectIdempotent(api: Api, { idempotent }: Rest): Promise<void> {
+  const { key, path, body, answer } = idempotent;
+  const again = await api.send("POST", path, body, { "idempotency-key": key });
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(await again.json()).toEqual(answer);
+}

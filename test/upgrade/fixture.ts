@@ -1,0 +1,101 @@
+/** Fixtures on disk: how the state of a killed server is packed, and how it is unpacked and made present. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
+import type { Manifest } from "./manifest.ts";
+
+const FOLDER = join(import.meta.dirname, "fixtures");
+/** What a release keeps. Caches and rate limits may get lost. */
+const KEPT = ["d1", "do", "r2", "queues", "workflows"];
+
+/** Where the server keeps D1, in a folder of state, and each class of Durable Objects. */
+export const d1Folder = (state: string): string => join(state, "v3", "d1", "miniflare-D1DatabaseObject");
+export const objectFolder = (state: string, className: string): string => join(state, "v3", "do", `weir-${className}`);
+
+/** The SQLite files of a folder, without the one of its alarms. */
+export function databases(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sqlite") && name !== "metadata.sqlite");
+  return names.map((name) => join(folder, name));
+}
+
+/** Opens a SQLite file of a server that is down. A killed process may hold its lock for a moment. */
+export function withDatabase<T>(file: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The fixtures in the folder, oldest first. */
+export function fixtures(): Manifest[] {
+  const files = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
+  const all = files.map((name) => JSON.parse(readFileSync(join(FOLDER, name), "utf8")) as Manifest);
+  return all.sort((a, b) => a.made_at.localeCompare(b.made_at));
+}
+
+/** Packs the state of a server that is down, and writes the manifest beside it. Returns the size of the archive in bytes. */
+export function pack(state: string, manifest: Manifest): number {
+  for (const entry of readdirSync(state, { recursive: true, withFileTypes: true })) {
+    if (entry.name.endsWith(".sqlite")) checkpoint(join(entry.parentPath, entry.name));
+  }
+  const kept = KEPT.filter((name) => readdirSync(join(state, "v3")).includes(name)).map((name) => `v3/${name}`);
+  const archive = gzipSync(tar(["-cf", "-", "-C", state, ...kept]), { level: 9 });
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(join(FOLDER, `${manifest.name}.tar.gz`), archive);
+  writeFileSync(join(FOLDER, `${manifest.name}.json`), `${JSON.stringify(manifest, null, 1)}\n`);
+  return archive.byteLength;
+}
+
+/** Moves the write-ahead log into the file. */
+function checkpoint(file: string): void {
+  const result = withDatabase(file, (database) => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
+  if (result?.busy !== 0) throw new Error(`${file} is in use.`);
+  // SQLite leaves them while the killed process still has the file open.
+  for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
+}
+
+/** Unpacks a fixture into a new folder, which the caller removes. */
+export function unpack({ name }: Manifest): string {
+  const state = mkdtempSync(join(tmpdir(), "weir-"));
+  tar(["-xzf", join(FOLDER, `${name}.tar.gz`), "-C", state]);
+  return state;
+}
+
+/** Where the state is opened: the addresses of the server, and of the receiver of webhooks and push notifications. */
+interface Present {
+  to: string;
+  receiver: string;
+}
+
+/** Makes unpacked state present: see `prepare` of the manifest. */
+export function prepare(state: string, manifest: Manifest, present: Present): void {
+  const { made_at, url: from } = manifest;
+  const { d1, thread } = manifest.prepare;
+  const shift = Date.now() - Date.parse(made_at);
+  const run = (file: string, statements: string[]) =>
+    withDatabase(file, (database) => {
+      // An object that holds nothing has no tables of ours.
+      if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name NOT GLOB '_*'").get()) return;
+      for (const sql of statements) {
+        const values = Object.entries({ shift, from, ...present }).filter(([name]) => sql.includes(`:${name}`));
+        database.prepare(sql).run(Object.fromEntries(values));
+      }
+    });
+  for (const file of databases(d1Folder(state))) run(file, d1);
+  for (const file of databases(objectFolder(state, "Thread"))) run(file, thread);
+}
+
+export function remove(state: string): void {
+  rmSync(state, { recursive: true, force: true });
+}
+
+function tar(args: string[]): Buffer {
+  const { status, stdout, stderr } = spawnSync("tar", args, { maxBuffer: 1024 ** 3 });
+  if (status !== 0) throw new Error(`tar ${args.join(" ")}: ${stderr.toString()}`);
+  return stdout;
+}

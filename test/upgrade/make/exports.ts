@@ -1,0 +1,94 @@
+/** Exports that are half done, and a schedule that has spawned its first window. */
+import { localR2 } from "../../support/object-stores.ts";
+import { type Api, until } from "../../support/api.ts";
+import type { CompletedRun, Exports, ExportWindow, TraceProject } from "../manifest.ts";
+import { FIRST_DAY } from "./traces.ts";
+
+const DAY = 86_400_000;
+/** Runs of the exports. Enough that they can be seen half done. */
+export const EXPORTED = { days: 40, perDay: 12 };
+
+type Job = Record<string, unknown> & { id: string };
+interface Shown {
+  status: string;
+  progress: { runs_total: number; runs_completed: number };
+}
+
+const iso = (time: number) => new Date(time).toISOString();
+
+/** The completed runs of an export: what must not change any more. */
+async function completedRuns(api: Api, id: string): Promise<CompletedRun[]> {
+  const runs = await api.get<(CompletedRun & { status: string })[]>(`/api/v1/bulk-exports/${id}/runs?limit=1000`);
+  const completed = runs.filter(({ status }) => status === "COMPLETED");
+  return completed.map(({ id, finished_at, metadata: { result } }) => {
+    const { rows_written, exported_files } = result;
+    return { id, finished_at, metadata: { result: { rows_written, exported_files } } };
+  });
+}
+
+/** A day a window. A sweep spawns 20 of them: the others are left to the release under test. */
+const WINDOWS = 40;
+
+/** A schedule that is 40 windows behind, of which one sweep spawns the first, and which complete. */
+export async function makeSchedule(api: Api, project: TraceProject): Promise<Exports["schedule"]> {
+  const destination = await api.post<Job>("/api/v1/bulk-exports/destinations", {
+    destination_type: "r2",
+    display_name: "scheduled",
+    config: { prefix: "scheduled" },
+  });
+  const start = Date.now() - WINDOWS * DAY - 20 * 60_000;
+  const schedule = await api.post<Job & Exports["schedule"]>("/api/v1/bulk-exports", {
+    bulk_export_destination_id: destination.id,
+    session_id: project.id,
+    start_time: iso(start),
+    interval_hours: 24,
+  });
+  await fetch(`${api.url}/cdn-cgi/handler/scheduled`);
+  const windows = await until("the first windows of the schedule are exported", 120, async () => {
+    const all = await api.get<(Job & ExportWindow)[]>("/api/v1/bulk-exports?limit=100");
+    const own = all.filter((job) => job.source_bulk_export_id === schedule.id);
+    return own.length > 0 && own.every((job) => job.status === "COMPLETED") ? own : undefined;
+  });
+  if (windows.length >= WINDOWS) throw new Error("One sweep has caught up with the whole schedule.");
+  const { id, start_time, interval_hours } = schedule;
+  const first = windows.sort(byStart).map(({ id, start_time, end_time, status, finished_at }) => {
+    return { id, start_time, end_time, status, finished_at };
+  });
+  return { id, start_time, interval_hours, windows: first };
+}
+
+const byStart = (a: ExportWindow, b: ExportWindow) => Date.parse(a.start_time) - Date.parse(b.start_time);
+
+/** Starts both exports and returns when the first one is half done: the caller kills the server at once. */
+export async function startExports(api: Api, project: TraceProject): Promise<Exports["jobs"]> {
+  const { endpoint, bucket: bucket_name, accessKeyId, secretAccessKey } = localR2(api.url);
+  const embedded = await api.post<Job>("/api/v1/bulk-exports/destinations", {
+    destination_type: "r2",
+    display_name: "embedded",
+    config: { prefix: "embedded" },
+  });
+  const s3 = await api.post<Job>("/api/v1/bulk-exports/destinations", {
+    display_name: "with credentials",
+    config: { bucket_name, prefix: "credentials", endpoint_url: endpoint },
+    credentials: { access_key_id: accessKeyId, secret_access_key: secretAccessKey },
+  });
+  const start = (destination: Job) =>
+    api.post<Job>("/api/v1/bulk-exports", {
+      bulk_export_destination_id: destination.id,
+      session_id: project.id,
+      start_time: iso(FIRST_DAY),
+      end_time: iso(FIRST_DAY + EXPORTED.days * DAY),
+    });
+  const jobs = [await start(embedded), await start(s3)];
+  await until("half of the first export", 60, async () => {
+    const { progress } = await api.get<Shown>(`/api/v1/bulk-exports/${jobs[0]?.id}`);
+    return progress.runs_completed * 3 >= progress.runs_total && progress.runs_total > 0 ? progress : undefined;
+  });
+  return Promise.all(
+    jobs.map(async ({ id }) => {
+      const completed = await completedRuns(api, id);
+      if (completed.length === EXPORTED.days) throw new Error("The export had ended before the server was killed.");
+      return { id, rows: project.rows, ids: project.ids, completed };
+    }),
+  );
+}

@@ -1,0 +1,123 @@
+/** State that older releases wrote is opened by this one: everything is there, and what was under way goes on. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { migrate, quietPort } from "../../scripts/local-server.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { startOn, type StateServer } from "../support/server.ts";
+import { Api } from "../support/api.ts";
+import { expectExported, expectSchedule } from "./check/exports.ts";
+import {
+  expectAllEnd,
+  expectInOrder,
+  expectStateless,
+  expectTasks,
+  expectTold,
+  expectWhole,
+} from "./check/in-flight.ts";
+import { layoutOf, nameOf } from "./check/layout.ts";
+import { expectTokens } from "./check/oauth.ts";
+import { expectAssistant, expectCrons, expectIdempotent, expectItems, expectKeys } from "./check/rest.ts";
+import { expectAnswered, expectAtRest, expectLifetimes, expectMiddle } from "./check/threads.ts";
+import { expectDataset, expectFeedback, expectPayloads, expectProject, expectTraced } from "./check/traces.ts";
+import { d1Folder, databases, fixtures, objectFolder, prepare, remove, unpack } from "./fixture.ts";
+import { turn } from "./make/threads.ts";
+import { sendProject } from "./make/traces.ts";
+
+const all = fixtures();
+
+it("there is a fixture", () => {
+  expect(all.length).toBeGreaterThan(0);
+});
+
+describe.each(all)("state of $name", (manifest) => {
+  const { threads, a2a, traces, exports, oauth, rest } = manifest;
+  let state: string;
+  let server: StateServer;
+  let api: Api;
+  let receiver: Receiver;
+  const files = () => databases(d1Folder(state)).map((file) => basename(file));
+  let before: string[];
+
+  beforeAll(async () => {
+    state = unpack(manifest);
+    before = files();
+    const port = await quietPort();
+    receiver = await startReceiver();
+    prepare(state, manifest, { to: `http://127.0.0.1:${port}`, receiver: receiver.url });
+    const vars = {
+      ...manifest.secrets,
+      ALLOW_PRIVATE_ADDRESSES: "true",
+      OFFLINE_MODEL_DELAY_MS: "0",
+      TRACE_RETENTION_DAYS: "36500",
+      TRACE_RETENTION_DAYS_SHORT: "36500",
+    };
+    server = await startOn(state, vars, { port });
+    api = new Api(server.url, { "x-api-key": manifest.key, "x-tenant-id": manifest.workspace_id });
+  });
+  afterAll(async () => {
+    receiver?.stop();
+    await server?.stop();
+    if (state) remove(state);
+  });
+
+  it("lies where this release looks for its database", () => {
+    expect(files()).toEqual(before);
+  });
+
+  it("ends every run that was open, without a call", () => expectAllEnd(api, threads));
+  it.each(threads.cut)("repeats no finished node, and loses no event: run $run", (run) => expectWhole(api, run));
+  it.each(threads.queued)("runs what was queued, in order: thread $thread", (one) => expectInOrder(api, one));
+  it("traces those runs once each", () => expectTraced(api, threads.traced));
+  it("ends the stateless run, and removes its thread", () => expectStateless(api, threads));
+  it("delivers what waited in the outbox", () =>
+    expectTold(threads, a2a.waiting, manifest.secrets.ENCRYPTION_KEY, receiver));
+  it("goes on with A2A tasks", () => expectTasks(api, a2a));
+
+  it.each(threads.rest)("has the thread as it was, and goes on: $what", (thread) => expectAtRest(api, thread));
+  it("has the states of long ago", () => expectMiddle(api, threads.middle));
+  it.each(threads.waiting)("takes the answer that a thread waits for, by a $by", (one) => expectAnswered(api, one));
+  it("keeps the lifetimes of threads", () => expectLifetimes(api, threads));
+
+  it.each(traces.projects)("has every trace run of $name", (project) => expectProject(api, project));
+  it("has payloads and attachments in R2", () => expectPayloads(api, traces));
+  it("has feedback, and takes more by an old link", () => expectFeedback(api, traces));
+  it("has datasets and experiments", () => expectDataset(api, traces));
+
+  it.each(exports.jobs)("completes the export that was half done, each row once: $id", (job) =>
+    expectExported(api, job),
+  );
+  it("goes on with the schedule", () => expectSchedule(api, exports.schedule));
+
+  it("honours tokens, refreshes them, and ends what had ended", () => expectTokens(api, oauth));
+  it("has assistants with their versions", () => expectAssistant(api, rest));
+  it("knows its keys", () => expectKeys(api, rest));
+  it("has its crons, and fires what is due", () => expectCrons(api, rest));
+  it("has the items of the Store", () => expectItems(api, rest));
+  it("replays idempotent answers", () => expectIdempotent(api, rest));
+
+  it("gives old state the tables of new state", async () => {
+    const thread = crypto.randomUUID();
+    await turn(api, thread, "echo", "new");
+    const project = await sendProject(api, "new project", 1, 3);
+    await server.kill();
+    for (const [className, id] of [
+      ["Thread", thread],
+      ["TracePartition", project.id],
+    ] as const) {
+      const objects = databases(objectFolder(state, className)).map((file) => ({ file, name: nameOf(file) ?? "" }));
+      const fresh = layoutOf(objects.find(({ name }) => name.includes(id))?.file ?? "");
+      const old = objects.filter(({ name }) => name.startsWith(manifest.workspace_id) && !name.includes(id));
+      const layouts = old.map(({ file, name }) => ({ name, layout: layoutOf(file) }));
+      // An object that deleted everything has no tables.
+      const kept = layouts.filter(({ layout }) => Object.keys(layout).length > 0);
+      expect(kept.length).toBeGreaterThan(layouts.length / 2);
+      for (const { name, layout } of kept) expect(layout, `the tables of ${name}`).toEqual(fresh);
+    }
+    const empty = mkdtempSync(join(tmpdir(), "weir-"));
+    migrate(empty);
+    expect(layoutOf(databases(d1Folder(state))[0] ?? "")).toEqual(layoutOf(databases(d1Folder(empty))[0] ?? ""));
+    remove(empty);
+  });
+});
