@@ -1,7 +1,6 @@
 /** Payloads around the limits of the platform: a row holds 2 MB, and a character of UTF-8 up to four bytes. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { TracePartition } from "../../src/traces/partition.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import {
