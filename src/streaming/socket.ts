@@ -39,18 +39,18 @@ interface Pump {
   reader?: ReadableStreamDefaultReader<Uint8Array>;
 }
 
-/** Commands that change what a socket gets, and the one after whose answer the stock client sends such commands. */
+/** Commands that change the subscriptions of a socket, and `run.start`, after which the stock client sends such commands. */
 const SUBSCRIBING = /^(subscription\..*|run\.start)$/;
 /**
- * How long a socket must be quiet: subscriptions that a client sends together arrive within that time. Several pauses,
- * because a timer that is late by a busy isolate fires before the messages that have arrived meanwhile.
+ * The time without a subscription, in several pauses. In a busy isolate, a late timer fires before messages that have
+ * already arrived, so a single pause is not enough.
  */
 const GATHER = { pauses: 3, milliseconds: 8 };
 
 /** The thread's object, with sockets. */
 export class StreamingThread extends Thread {
   #pumps = new Map<WebSocket, Pump>();
-  /** The last subscription of each socket whose pump is about to start. */
+  /** The latest call of `#pumpSoon` for each socket that waits. */
   #turns = new Map<WebSocket, object>();
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -117,9 +117,9 @@ export class StreamingThread extends Thread {
   }
 
   /**
-   * Starts the pump once the socket has sent no subscription for a moment. After `run.start` the stock client sends one
-   * subscription for lifecycle events and one for values. If it got the end of a fast run through the first before the
-   * second is served, it would take the run to have no output.
+   * Starts the pump after a short time without a subscription. After `run.start`, the stock client sends one subscription
+   * for lifecycle events and one for values. If the end of a fast run reaches the client through the first subscription
+   * before the second one is served, the client reports a run without output.
    */
   async #pumpSoon(socket: WebSocket): Promise<void> {
     const turn = {};
