@@ -45,9 +45,19 @@ interface Pump {
   reader?: ReadableStreamDefaultReader<Uint8Array>;
 }
 
+/** Commands that change the subscriptions of a socket, and `run.start`, after which the stock client sends such commands. */
+const SUBSCRIBING = /^(subscription\..*|run\.start)$/;
+/**
+ * The time without a subscription, in several pauses. In a busy isolate, a late timer fires before messages that have
+ * already arrived, so a single pause is not enough.
+ */
+const GATHER = { pauses: 3, milliseconds: 8 };
+
 /** The thread's object, with sockets. */
 export class StreamingThread extends Thread {
   #pumps = new Map<WebSocket, Pump>();
+  /** The latest call of `#pumpSoon` for each socket that waits. */
+  #turns = new Map<WebSocket, object>();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -76,6 +86,8 @@ export class StreamingThread extends Thread {
     const { principal, configurable } = attachment(socket);
     const { threadId } = idsIn(this.ctx.id);
     const by: Commander = { env: this.env, principal, threadId, thread: this, configurable };
+    const subscribes = SUBSCRIBING.test(command.method);
+    if (subscribes) void this.#stop(socket);
     const answer = await carryOut(by, command, {
       "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),
       "subscription.unsubscribe": async (_by, params) =>
@@ -83,7 +95,7 @@ export class StreamingThread extends Thread {
     });
     send(socket, answer);
     // What is replayed comes after the answer that names the subscription.
-    if (command.method.startsWith("subscription.")) void this.#pump(socket);
+    if (subscribes) void this.#pumpSoon(socket);
   }
 
   /** Each command counts as a request of its credential; why it is refused past the limit. */
@@ -124,6 +136,22 @@ export class StreamingThread extends Thread {
     }
     attach(socket, subscriptions);
     return { result: {} };
+  }
+
+  /**
+   * Starts the pump after a short time without a subscription. After `run.start`, the stock client sends one subscription
+   * for lifecycle events and one for values. If the end of a fast run reaches the client through the first subscription
+   * before the second one is served, the client reports a run without output.
+   */
+  async #pumpSoon(socket: WebSocket): Promise<void> {
+    const turn = {};
+    this.#turns.set(socket, turn);
+    for (let pause = 0; pause < GATHER.pauses; pause++) {
+      await scheduler.wait(GATHER.milliseconds);
+      if (this.#turns.get(socket) !== turn) return;
+    }
+    this.#turns.delete(socket);
+    await this.#pump(socket);
   }
 
   /**

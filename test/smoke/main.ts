@@ -1,7 +1,7 @@
 /**
- * `npm run smoke -- --url URL --key KEY [--no-exports]`: checks a deployment from outside, with a key of one of its
- * workspaces (scopes `read`, `write` and `exports`). It exits with 1 when a check fails, or when something that a check
- * made could not be removed.
+ * `npm run smoke -- --url URL --key KEY [--no-exports]`: tests a deployment from outside with an API key (scopes
+ * `read`, `write` and `exports`). Exit codes: 0 when no check fails, 1 when a check or the cleanup fails, 2 for wrong
+ * arguments.
  */
 import { parseArgs } from "node:util";
 import { agents } from "./checks/agents.ts";
@@ -44,14 +44,14 @@ const inner = [
 say(`${smoke.url}\n`);
 const outer = await runChecks(smoke, [...system, key], say);
 deleteProjectLater(smoke);
-const totals = await runChecks(smoke, smoke.graphs.length > 0 ? inner : instead(inner, "the key was not taken"), say);
+const totals = await runChecks(smoke, smoke.graphs.length > 0 ? inner : instead(inner, "the key was refused"), say);
 const { removed, failed } = smoke.graphs.length > 0 ? await smoke.cleanUp() : { removed: 0, failed: [] };
-say(`\n${removed} things that the checks made were removed.`);
-for (const what of failed) say(`FAILED   clean up: ${what}`);
-if (smoke.left.length > 0) say("These stay, because no call removes them:");
+say(`\n${removed} resources of the checks removed.`);
+for (const what of failed) say(`FAILED   cleanup: ${what}`);
+if (smoke.left.length > 0) say("Not removed, because no API call deletes them:");
 for (const what of smoke.left) say(`  ${what}`);
 const bad = outer.failed + totals.failed + failed.length;
 const seconds = ((Date.now() - began) / 1000).toFixed(1);
 say(`\n${outer.ok + totals.ok} ok, ${bad} failed, ${outer.notRun + totals.notRun} not run, in ${seconds} s`);
-// Sockets of the clients may still be open.
+// Open sockets of the clients would keep the process running.
 process.exit(bad > 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-/** The smoke suite against a local server behind a proxy: it passes, cleans up, and finds what is broken. */
+/** Runs the smoke suite against a local server behind a proxy: it passes, cleans up, and detects faults. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
@@ -26,7 +26,7 @@ interface Result {
   lines: string[];
 }
 
-/** Runs the suite as its users do, in a process of its own. */
+/** Runs the suite in its own process, as users do. */
 async function smoke(key: string, ...more: string[]): Promise<Result> {
   const main = join(import.meta.dirname, "main.ts");
   const child = spawn(process.execPath, [main, "--url", proxy.url, "--key", key, ...more]);
@@ -38,7 +38,7 @@ async function smoke(key: string, ...more: string[]): Promise<Result> {
 
 const those = ({ lines }: Result, start: string) => lines.filter((line) => line.startsWith(start));
 
-it("passes every check, and leaves nothing but what it names", async () => {
+it("passes every check and cleans up everything else than it lists", async () => {
   const result = await smoke(server.key);
   expect([those(result, "FAILED"), those(result, "not run")]).toEqual([[], []]);
   expect(result.code).toBe(0);
@@ -61,8 +61,8 @@ it("passes every check, and leaves nothing but what it names", async () => {
   expect(said).toContain("the traces of the runs over A2A, MCP");
 });
 
-it("lists what a deployment without the demo graphs cannot be asked", async () => {
-  // The check of the key reads the deployment's graphs: here the one that no check of runs uses.
+it("lists the checks that need missing demo graphs", async () => {
+  // The check of the key reads the graphs of the deployment. It gets one that no check of runs uses.
   const own = JSON.stringify([{ assistant_id: crypto.randomUUID(), graph_id: "research", metadata: {} }]);
   let first = true;
   proxy.meddle = ({ url, headers }) => {
@@ -99,20 +99,20 @@ it.each([
   ],
   [
     "threads that cannot be deleted",
-    "clean up: thread",
+    "cleanup: thread",
     ({ method, url = "" }: { method?: string; url?: string }) =>
       method === "DELETE" && url.startsWith("/threads/") ? { status: 500, body: "{}" } : undefined,
   ],
-] as const)("finds %s", async (_what, check, meddle) => {
+] as const)("detects %s", async (_what, check, meddle) => {
   proxy.meddle = meddle;
   const result = await smoke(server.key, "--no-exports");
   expect(those(result, "FAILED")).toContainEqual(expect.stringContaining(check));
   expect(result.code).toBe(1);
 });
 
-it("stops at a key that is not taken", async () => {
+it("stops when the key is refused", async () => {
   const result = await smoke("weir_wrong");
-  expect(those(result, "FAILED")).toEqual([expect.stringContaining("keys: the key is taken")]);
-  expect(those(result, "not run")).toContain("not run  runs: wait: the key was not taken");
+  expect(those(result, "FAILED")).toEqual([expect.stringContaining("keys: the key is accepted")]);
+  expect(those(result, "not run")).toContain("not run  runs: wait: the key was refused");
   expect(result.code).toBe(1);
 });

@@ -1,23 +1,23 @@
-/** How the checks run: one after the other, each with a line of its own, and everything they made is removed at the end. */
+/** Runs the checks in order, prints a line for each, and removes what they made. */
 import { Client } from "langgraph-sdk-1-15";
 import { Api } from "../support/api.ts";
 
 export interface Check {
-  /** What a deployment does when it is right. */
+  /** The part of the API and the expected behaviour. */
   name: string;
-  /** The demo graph that it needs. */
+  /** The demo graph that the check needs. */
   graph?: string;
   run(smoke: Smoke): Promise<void>;
 }
 
-/** Thrown by a check that the deployment gives nothing to do: no failure. */
+/** Thrown by a check that does not apply to the deployment. It is not a failure. */
 export class NotRun extends Error {}
 
-/** Only runs over REST name the project of their traces. */
+/** Only runs over REST can set the project of their traces. */
 export const OWN_TRACES =
   "the traces of the runs over A2A, MCP and the streaming protocol, in the deployment's own project, until their retention ends";
 
-/** A check that takes longer counts as failed, milliseconds. */
+/** The longest time of a check, milliseconds. */
 const LONGEST_MS = 60_000;
 
 interface Undo {
@@ -25,13 +25,13 @@ interface Undo {
   undo: () => Promise<unknown>;
 }
 
-/** A deployment under test, and what the checks leave in it. */
+/** The deployment under test, and what the checks made in it. */
 export class Smoke extends Api {
   readonly key: string;
-  /** Gets the traces of the checks, which are removed with it. */
+  /** The project for the traces of the checks. */
   readonly project = `smoke ${crypto.randomUUID()}`;
   readonly client: Client;
-  /** The deployment's graphs. Set by the check of the key. */
+  /** The graphs of the deployment. Set by the check of the key. */
   graphs: string[] = [];
   readonly #undo: Undo[] = [];
   readonly #left: string[] = [];
@@ -39,16 +39,16 @@ export class Smoke extends Api {
   constructor(url: string, key: string) {
     super(url.replace(/\/+$/, ""), { "x-api-key": key });
     this.key = key;
-    // A repetition would hide a fault.
+    // Retries would hide faults.
     this.client = new Client({ apiUrl: this.url, apiKey: key, callerOptions: { maxRetries: 0 } });
   }
 
-  /** Has `undo` run at the end, the newest first. */
+  /** Registers `undo` for the cleanup, which runs in reverse order. */
   later(what: string, undo: () => Promise<unknown>): void {
     this.#undo.push({ what, undo });
   }
 
-  /** Names what stays in the deployment, because no call removes it. */
+  /** Records what stays in the deployment because no API call deletes it. */
   leaves(what: string): void {
     if (!this.#left.includes(what)) this.#left.push(what);
   }
@@ -57,7 +57,7 @@ export class Smoke extends Api {
     return this.#left;
   }
 
-  /** Removes what the checks made. Gives what could not be removed, with the reason. */
+  /** Removes what the checks made. Returns the failures with their reasons. */
   async cleanUp(): Promise<{ removed: number; failed: string[] }> {
     const failed: string[] = [];
     const all = this.#undo.splice(0).toReversed();
@@ -78,7 +78,7 @@ export interface Totals {
   notRun: number;
 }
 
-/** Runs the checks and prints a line for each. `say` takes the lines. */
+/** Runs the checks and passes a line for each to `say`. */
 export async function runChecks(smoke: Smoke, checks: Check[], say: (line: string) => void): Promise<Totals> {
   const totals: Totals = { ok: 0, failed: 0, notRun: 0 };
   for (const check of checks) {
@@ -115,7 +115,7 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
   }
 }
 
-/** An error in one line, with what caused it: `fetch` says why only there. */
+/** An error in one line, with its cause, which holds the reason of a failed `fetch`. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";

@@ -1,4 +1,4 @@
-/** HTTP calls to a server with a key. */
+/** HTTP calls with fixed headers, such as an API key. */
 import { sseEvents, type SseEvent } from "./sse.ts";
 
 export class Api {
@@ -18,7 +18,7 @@ export class Api {
     });
   }
 
-  /** The answer's JSON. Throws unless the status is 2xx. */
+  /** Returns the JSON of the response. Throws unless the status is 2xx. */
   async call<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<T> {
     const response = await this.send(method, path, body, more);
     const text = await response.text();
@@ -34,7 +34,7 @@ export class Api {
     return this.call("POST", path, body);
   }
 
-  /** Server-Sent Events of a call, one by one. */
+  /** Yields the Server-Sent Events of a call. */
   async *events(method: string, path: string, body?: unknown, more?: Record<string, string>): AsyncGenerator<SseEvent> {
     const response = await this.send(method, path, body, more);
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
@@ -42,7 +42,7 @@ export class Api {
   }
 }
 
-/** Repeats `look` until it gives something else than undefined. Throws after `seconds`. */
+/** Repeats `look` until it returns a value. Throws after `seconds`. */
 export async function until<T>(
   what: string,
   seconds: number,
@@ -52,7 +52,7 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== null) return found;
-    if (Date.now() > end) throw new Error(`Still not so after ${seconds} s: ${what}.`);
+    if (Date.now() > end) throw new Error(`Timed out after ${seconds} s: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -1,4 +1,4 @@
-/** A reverse proxy on this machine: another address in front of a server, as a domain is. Passes streams and WebSockets through. */
+/** A local reverse proxy in front of a server. Passes streams and WebSockets through and rewrites `Host`. */
 import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
@@ -9,9 +9,9 @@ export interface ProxyFault {
 
 export interface Proxy {
   url: string;
-  /** Where calls go. To be set before the first one. */
+  /** The address of the server. Set it before the first call. */
   target: string;
-  /** Changes a call on its way, or answers it. */
+  /** Can change a call or answer it. */
   meddle: (call: IncomingMessage) => ProxyFault | undefined;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export async function startProxy(): Promise<Proxy> {
       answer.writeHead(answered.statusCode ?? 502, answered.headers);
       answer.flushHeaders();
       answered.pipe(answer);
-      // A reader that leaves must leave at the server, too.
+      // Closes the connection to the server when the client disconnects.
       answer.on("close", () => answered.destroy());
     });
     onward.on("error", () => answer.destroy());

@@ -1,8 +1,8 @@
-/** What holds for the events of any run that an ended process has left to another. */
+/** Invariants of the events of a run that a second process has resumed. */
 import { expect } from "vitest";
 import type { SseEvent } from "./sse.ts";
 
-/** No task starts again after its result, and every node of `nodes` finished once, in this order. */
+/** No task starts again after its result, and the nodes finish once each in the order of `nodes`. */
 export function expectNothingTwice(events: SseEvent[], nodes: string[]): void {
   const done = new Set<string>();
   for (const { event, data } of events) {

@@ -1,4 +1,4 @@
-/** Fixtures on disk: how the state of a killed server is packed, and how it is unpacked and made present. */
+/** Packs the state of a killed server into a fixture, unpacks it, and adjusts its clocks and addresses. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,20 +8,20 @@ import { gzipSync } from "node:zlib";
 import type { Manifest } from "./manifest.ts";
 
 const FOLDER = join(import.meta.dirname, "fixtures");
-/** What a release keeps. Caches and rate limits may get lost. */
+/** The parts of the state that a fixture contains. Caches and rate limits are left out. */
 const KEPT = ["d1", "do", "r2", "queues", "workflows"];
 
-/** Where the server keeps D1, in a folder of state, and each class of Durable Objects. */
+/** The folders of D1 and of a class of Durable Objects below a folder of state. */
 export const d1Folder = (state: string): string => join(state, "v3", "d1", "miniflare-D1DatabaseObject");
 export const objectFolder = (state: string, className: string): string => join(state, "v3", "do", `weir-${className}`);
 
-/** The SQLite files of a folder, without the one of its alarms. */
+/** The SQLite files of a folder, without `metadata.sqlite`, which holds the alarms. */
 export function databases(folder: string): string[] {
   const names = readdirSync(folder).filter((name) => name.endsWith(".sqlite") && name !== "metadata.sqlite");
   return names.map((name) => join(folder, name));
 }
 
-/** Opens a SQLite file of a server that is down. A killed process may hold its lock for a moment. */
+/** Opens a SQLite file of a stopped server. A killed process can hold its lock for a short time. */
 export function withDatabase<T>(file: string, work: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   try {
@@ -38,7 +38,7 @@ export function fixtures(): Manifest[] {
   return all.sort((a, b) => a.made_at.localeCompare(b.made_at));
 }
 
-/** Packs the state of a server that is down, and writes the manifest beside it. Returns the size of the archive in bytes. */
+/** Packs the state of a stopped server and writes the manifest. Returns the size of the archive in bytes. */
 export function pack(state: string, manifest: Manifest): number {
   for (const entry of readdirSync(state, { recursive: true, withFileTypes: true })) {
     if (entry.name.endsWith(".sqlite")) checkpoint(join(entry.parentPath, entry.name));
@@ -55,7 +55,7 @@ export function pack(state: string, manifest: Manifest): number {
 function checkpoint(file: string): void {
   const result = withDatabase(file, (database) => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
   if (result?.busy !== 0) throw new Error(`${file} is in use.`);
-  // SQLite leaves them while the killed process still has the file open.
+  // SQLite does not remove these files while the killed process has the database open.
   for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
 }
 
@@ -66,20 +66,20 @@ export function unpack({ name }: Manifest): string {
   return state;
 }
 
-/** Where the state is opened: the addresses of the server, and of the receiver of webhooks and push notifications. */
+/** The addresses of the server that opens the state, and of the receiver of webhooks and push notifications. */
 interface Present {
   to: string;
   receiver: string;
 }
 
-/** Makes unpacked state present: see `prepare` of the manifest. */
+/** Runs the statements in `prepare` of the manifest on unpacked state. */
 export function prepare(state: string, manifest: Manifest, present: Present): void {
   const { made_at, url: from } = manifest;
   const { d1, thread } = manifest.prepare;
   const shift = Date.now() - Date.parse(made_at);
   const run = (file: string, statements: string[]) =>
     withDatabase(file, (database) => {
-      // An object that holds nothing has no tables of ours.
+      // An empty object has no tables.
       if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name NOT GLOB '_*'").get()) return;
       for (const sql of statements) {
         const values = Object.entries({ shift, from, ...present }).filter(([name]) => sql.includes(`:${name}`));

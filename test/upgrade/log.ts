@@ -1,9 +1,9 @@
-/** A short form of what a client saw, to compare what two releases show of the same state. */
+/** Digests of what a client receives, to compare the answers of two releases on the same state. */
 import { createHash } from "node:crypto";
 import type { SseEvent } from "../support/sse.ts";
 import type { Api } from "../support/api.ts";
 
-/** JSON with the members of every object in the order of their names. */
+/** JSON with the members of every object sorted by name. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
@@ -12,7 +12,7 @@ function canonical(value: unknown): string {
   );
 }
 
-/** SHA-256 of a JSON value, whatever the order of its members; 16 hex digits. */
+/** SHA-256 of a JSON value, independent of the order of members: the first 16 hex digits. */
 export function digest(value: unknown): string {
   return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
 }
@@ -24,17 +24,17 @@ export interface Seen {
   digest: string;
 }
 
-/** `events` as a client can find them again: all of them, with ids, names and data. */
+/** The digest of events with their ids, names and data. */
 export function seen(events: SseEvent[]): Seen {
   return { count: events.length, last_id: events.at(-1)?.id ?? "", digest: digest(events) };
 }
 
-/** A log whose token deltas may have been added up: everything else, and the text of each message. */
+/** The digest of a log that is the same before and after compaction: token deltas count by their joined text. */
 export interface Folded {
-  /** Events that are no token deltas. */
+  /** The number of events without token deltas. */
   count: number;
   digest: string;
-  /** Of the texts that the deltas of each message make. */
+  /** The digest of the joined texts, by message. */
   texts: string;
 }
 
@@ -43,7 +43,7 @@ interface Protocol {
   params: { namespace: string[]; node?: string; data: Record<string, unknown> };
 }
 
-/** The message that a token delta belongs to, and its text. Undefined for any other event. */
+/** The message and the text of a token delta. Undefined for any other event. */
 function deltaOf({ event, data }: SseEvent): { message: string; text: string } | undefined {
   if (event.startsWith("messages") && Array.isArray(data)) {
     const chunk = data[0] as { type?: string; id?: string; content?: unknown };
@@ -70,7 +70,7 @@ export function folded(events: SseEvent[]): Folded {
 const CHANNELS = ["values", "checkpoints", "updates", "messages", "tools", "lifecycle", "input", "tasks", "custom"];
 const ENDS = ["completed", "failed", "interrupted"];
 
-/** The events of the streaming protocol from the thread's beginning to the end of its run `last`. */
+/** The events of the streaming protocol from the start of the thread to the end of its run `last`. */
 export async function protocolLog(api: Api, thread: string, last: string): Promise<SseEvent[]> {
   const events: SseEvent[] = [];
   for await (const event of api.events("POST", `/threads/${thread}/stream/events`, { channels: CHANNELS })) {
@@ -82,7 +82,7 @@ export async function protocolLog(api: Api, thread: string, last: string): Promi
   return events;
 }
 
-/** The classic stream of a run, from after `lastEventId` to its end. */
+/** The classic stream of a run from `lastEventId`, exclusive, to the end. */
 export async function classicLog(api: Api, thread: string, run: string, lastEventId = "-1"): Promise<SseEvent[]> {
   const path = `/threads/${thread}/runs/${run}/stream`;
   const events: SseEvent[] = [];

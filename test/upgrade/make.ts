@@ -1,7 +1,7 @@
 /**
- * `node test/upgrade/make.ts <name>`: makes the fixture `<name>` of the release in this work tree. Run it by hand for each
- * release, and commit what it writes to `fixtures/`. It takes a quarter of an hour: a thread must rest for ten minutes
- * before its log is compacted.
+ * `npm run fixture -- <name>`: makes a fixture of the release in this work tree. Run it for each release and
+ * commit the two files in `fixtures/`. It takes about 12 minutes, because the server compacts the log of a thread after
+ * ten idle minutes.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ import type { Manifest } from "./manifest.ts";
 /** Traces are kept for a hundred years. */
 const LASTING = { TRACE_RETENTION_DAYS: "36500", TRACE_RETENTION_DAYS_SHORT: "36500" };
 
-/** In the layout of this release: see `Manifest.prepare`. The leases and messages of the killed server count as lost. */
+/** See `Manifest.prepare`. Leases and queue messages of the killed server are lost. */
 const PREPARE: Manifest["prepare"] = {
   d1: [
     "UPDATE oauth_tokens SET expires_at = expires_at + :shift",
@@ -51,7 +51,7 @@ const PREPARE: Manifest["prepare"] = {
 };
 
 const [name] = process.argv.slice(2);
-if (!name || !/^[\w.-]+$/.test(name)) throw new Error("Usage: node test/upgrade/make.ts <name>");
+if (!name || !/^[\w.-]+$/.test(name)) throw new Error("Usage: npm run fixture -- <name>");
 
 const secrets = {
   ENCRYPTION_KEY: randomBytes(32).toString("base64"),
@@ -62,7 +62,7 @@ const vars = { ...secrets, ...LASTING, ALLOW_PRIVATE_ADDRESSES: "true" };
 
 let server: StateServer | undefined;
 try {
-  // Without traces of its own: those of a long thread are larger than everything else.
+  // Without own traces, because each trace of the long thread contains its state.
   server = await startOn(state, { ...vars, OFFLINE_MODEL_DELAY_MS: "0", TRACE_PROJECT: "" });
   const access = await newKey(server.url, secrets.WEIR_ADMIN_KEY);
   const headers = { "x-api-key": access.key, "x-tenant-id": access.workspaceId };
@@ -81,7 +81,7 @@ try {
   const atRest = await makeAtRest(api, long);
   await server.kill();
 
-  // Slow enough that runs are at work when the server is killed.
+  // A slow model keeps runs in progress until the kill.
   server = await startOn(state, { ...vars, OFFLINE_MODEL_DELAY_MS: "30" });
   api = new Api(server.url, headers);
   console.log("Runs in flight…");
@@ -100,7 +100,7 @@ try {
   const cut = readers.filter((reader) => !reader.ended);
   const midway = cut.filter(({ finishedNodes }) => finishedNodes > 0).length;
   console.log(`${cut.length} runs cut off, ${midway} of them after a node had finished`);
-  if (cut.length < 3 || midway === 0) throw new Error("The kill came at the wrong moment: make the fixture again.");
+  if (cut.length < 3 || midway === 0) throw new Error("Too few runs were interrupted. Run the script again.");
 
   const manifest: Manifest = {
     name,

@@ -1,62 +1,62 @@
-/** What clients saw of a fixture's server before it was killed. Kept as JSON beside the packed state. */
+/** What clients of the fixture's server received before it was killed. Stored as JSON beside the packed state. */
 import type { Seen } from "./log.ts";
 import type { ThreadSnapshot } from "./snapshot.ts";
 
-/** A run that was cut off by the kill. */
+/** A run that was in progress when the server was killed. */
 export interface CutRun {
   thread: string;
   run: string;
-  /** The nodes that must have finished, once each, when the run has ended. */
+  /** The nodes of the complete run, in order. Each finishes exactly once. */
   nodes: string[];
-  /** What its reader had when the server died. */
+  /** What its reader had received. */
   seen: Seen;
 }
 
 export interface Threads {
   rest: ThreadSnapshot[];
-  /** The state in the middle of the long thread. */
+  /** A checkpoint in the middle of the long thread. */
   middle: { thread: string; checkpoint: string; values: string };
   cut: CutRun[];
-  /** Runs behind a cut one on its thread, in order, and one whose time had not come. */
+  /** All runs of a thread with queued runs, in order, and the number of messages after them. */
   queued: { thread: string; runs: string[]; messages: number }[];
-  /** Threads that wait for a decision: answered by a run, and by a command of the streaming protocol. */
+  /** Interrupted threads. The test resumes one with a run and one with a command of the streaming protocol. */
   waiting: { by: "run" | "command"; thread: string; interrupt: string }[];
-  /** Has a lifetime of a hundred years. */
+  /** Has a TTL of a hundred years. */
   lasting: { thread: string; expires_at: string };
-  /** Had a lifetime of a minute. */
+  /** Has a TTL of one minute. */
   expired: string;
-  /** Was made by a stateless run that keeps its thread. */
+  /** The thread of a stateless run with `on_completion: keep`. */
   kept: string;
-  /** Has ended, and its webhook could not be delivered. */
+  /** A completed run whose webhook is not delivered. */
   webhook: { thread: string; run: string };
-  /** A stateless run that was at work, and whose thread goes with it. */
+  /** A stateless run in progress. Its thread is deleted after it. */
   stateless: string;
-  /** Runs whose traces the release under test must find, once each. */
+  /** Runs that must each have exactly one trace after the upgrade. */
   traced: string[];
 }
 
 export interface A2aTasks {
-  /** Has a receiver of push notifications. */
+  /** Has a push notification that is not delivered. */
   waiting: { task: string; context: string };
-  /** Was working when the server died; the text it ends with. */
+  /** In progress when the server was killed. `ends_with`: the end of its text. */
   cut: { task: string; ends_with: string };
 }
 
 export interface TraceProject {
   id: string;
   name: string;
-  /** Trace runs, and the digest of their ids in order. */
+  /** The number of trace runs, and the digest of their sorted ids. */
   rows: number;
   ids: string;
 }
 
 export interface Traces {
   projects: TraceProject[];
-  /** Payloads that lie in R2. */
+  /** A run whose payloads are stored in R2. */
   large: { run: string; inputs: string; outputs: string };
   attachment: { run: string; name: string; sha256: string };
   feedback: { run: string; items: { id: string; key: string; score: number | null; comment: string | null }[] };
-  /** A link that takes feedback without a key: its path. */
+  /** The path of a presigned feedback link. */
   link: { run: string; key: string; path: string };
   dataset: { id: string; name: string; experiment: string };
 }
@@ -67,7 +67,7 @@ export interface CompletedRun {
   metadata: { result: { rows_written: number; exported_files: string[] } };
 }
 
-/** An export that a schedule has spawned and that has ended. */
+/** A completed export that the schedule has spawned. */
 export interface ExportWindow {
   id: string;
   start_time: string;
@@ -77,7 +77,7 @@ export interface ExportWindow {
 }
 
 export interface Exports {
-  /** In the embedded bucket, and through an endpoint with credentials. */
+  /** One export to the embedded bucket, and one to an S3 endpoint with credentials. */
   jobs: { id: string; rows: number; ids: string; completed: CompletedRun[] }[];
   schedule: { id: string; start_time: string; interval_hours: number; windows: ExportWindow[] };
 }
@@ -86,12 +86,12 @@ export interface OAuth {
   client: string;
   redirect_uri: string;
   verifier: string;
-  /** A pair of tokens that nobody used. */
+  /** A pair of unused tokens. */
   tokens: { access_token: string; refresh_token: string };
-  /** A refresh token that was exchanged, and its successor. */
+  /** An exchanged refresh token and its successor. */
   rotated: { old: string; refresh_token: string };
   revoked: string;
-  /** Not redeemed. */
+  /** An authorization code that is not redeemed. */
   code: string;
   grants: number;
 }
@@ -101,7 +101,7 @@ export interface Rest {
   deleted_assistant: string;
   keys: { admin: string; read: string; deleted: string };
   crons: Record<string, unknown>[];
-  /** Of `crons`: fires every half hour and keeps its threads. */
+  /** The cron that fires every half hour and keeps its threads. */
   due_cron: string;
   items: { namespace: string[]; key: string; value: Record<string, unknown> }[];
   expired_item: { namespace: string[]; key: string };
@@ -114,14 +114,14 @@ export interface Manifest {
   made_at: string;
   /** The address of the server that wrote the state. */
   url: string;
-  /** Made for this fixture only. */
+  /** Generated for this fixture. */
   secrets: { ENCRYPTION_KEY: string; WEIR_ADMIN_KEY: string };
   workspace_id: string;
   key: string;
   /**
-   * SQL on the packed files, in the layout of the release that wrote them. It sets clocks that would otherwise run out
-   * with the calendar, and addresses. `:shift` is the age of the fixture in milliseconds, `:from` and `:to` the address
-   * of the server then and now, `:receiver` the one that gets webhooks and push notifications.
+   * SQL on the packed files, in the layout of the release that wrote them. It moves expiry times, which
+   * otherwise depend on the calendar, and replaces addresses. `:shift` is the age of the fixture in milliseconds, `:from` and `:to` the old
+   * and new address of the server, `:receiver` the address that gets webhooks and push notifications.
    */
   prepare: { d1: string[]; thread: string[] };
   threads: Threads;

@@ -1,4 +1,4 @@
-/** A thread at rest as clients see it: the same function describes it for the fixture and for the release under test. */
+/** An idle thread as clients see it. The fixture and the test use the same function, so equal snapshots mean equal answers. */
 import type { Api } from "../support/api.ts";
 import { classicLog, digest, type Folded, folded, protocolLog } from "./log.ts";
 
@@ -23,9 +23,9 @@ export interface ThreadSnapshot {
   state: { checkpoint: string; next: string[]; values: string; messages: number };
   /** The newest ten checkpoints. */
   history: string;
-  /** Of the streaming protocol, over all runs; null when the thread has no run. */
+  /** The streaming protocol's log of all runs. Null when the thread has no run. */
   log: Folded | null;
-  /** Of the newest run, in the classic framing. */
+  /** The classic stream of the newest run. */
   classic: Folded | null;
 }
 

@@ -1,4 +1,4 @@
-/** State that older releases wrote is opened by this one: everything is there, and what was under way goes on. */
+/** Opens the state of older releases with this release: all data is present, and interrupted work continues. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -13,7 +13,7 @@ import {
   expectInOrder,
   expectStateless,
   expectTasks,
-  expectTold,
+  expectDelivered,
   expectWhole,
 } from "./check/in-flight.ts";
 import { layoutOf, nameOf } from "./check/layout.ts";
@@ -27,7 +27,7 @@ import { sendProject } from "./make/traces.ts";
 
 const all = fixtures();
 
-it("there is a fixture", () => {
+it("has a fixture", () => {
   expect(all.length).toBeGreaterThan(0);
 });
 
@@ -62,42 +62,39 @@ describe.each(all)("state of $name", (manifest) => {
     if (state) remove(state);
   });
 
-  it("lies where this release looks for its database", () => {
+  it("uses the same database file", () => {
     expect(files()).toEqual(before);
   });
 
-  it("ends every run that was open, without a call", () => expectAllEnd(api, threads));
-  it.each(threads.cut)("repeats no finished node, and loses no event: run $run", (run) => expectWhole(api, run));
-  it.each(threads.queued)("runs what was queued, in order: thread $thread", (one) => expectInOrder(api, one));
-  it("traces those runs once each", () => expectTraced(api, threads.traced));
-  it("ends the stateless run, and removes its thread", () => expectStateless(api, threads));
-  it("delivers what waited in the outbox", () =>
-    expectTold(threads, a2a.waiting, manifest.secrets.ENCRYPTION_KEY, receiver));
-  it("goes on with A2A tasks", () => expectTasks(api, a2a));
+  it("ends every open run without a request", () => expectAllEnd(api, threads));
+  it.each(threads.cut)("repeats no finished node and loses no event: run $run", (run) => expectWhole(api, run));
+  it.each(threads.queued)("runs queued runs in order: thread $thread", (one) => expectInOrder(api, one));
+  it("writes one trace for each of these runs", () => expectTraced(api, threads.traced));
+  it("ends the stateless run and deletes its thread", () => expectStateless(api, threads));
+  it("delivers the outbox", () => expectDelivered(threads, a2a.waiting, manifest.secrets.ENCRYPTION_KEY, receiver));
+  it("continues A2A tasks", () => expectTasks(api, a2a));
 
-  it.each(threads.rest)("has the thread as it was, and goes on: $what", (thread) => expectAtRest(api, thread));
-  it("has the states of long ago", () => expectMiddle(api, threads.middle));
-  it.each(threads.waiting)("takes the answer that a thread waits for, by a $by", (one) => expectAnswered(api, one));
-  it("keeps the lifetimes of threads", () => expectLifetimes(api, threads));
+  it.each(threads.rest)("keeps the thread and takes another turn: $what", (thread) => expectAtRest(api, thread));
+  it("reads an old checkpoint", () => expectMiddle(api, threads.middle));
+  it.each(threads.waiting)("resumes an interrupted thread with a $by", (one) => expectAnswered(api, one));
+  it("applies TTLs", () => expectLifetimes(api, threads));
 
-  it.each(traces.projects)("has every trace run of $name", (project) => expectProject(api, project));
-  it("has payloads and attachments in R2", () => expectPayloads(api, traces));
-  it("has feedback, and takes more by an old link", () => expectFeedback(api, traces));
-  it("has datasets and experiments", () => expectDataset(api, traces));
+  it.each(traces.projects)("keeps every trace run of $name", (project) => expectProject(api, project));
+  it("reads payloads and attachments from R2", () => expectPayloads(api, traces));
+  it("keeps feedback and accepts an existing link", () => expectFeedback(api, traces));
+  it("keeps datasets and experiments", () => expectDataset(api, traces));
 
-  it.each(exports.jobs)("completes the export that was half done, each row once: $id", (job) =>
-    expectExported(api, job),
-  );
-  it("goes on with the schedule", () => expectSchedule(api, exports.schedule));
+  it.each(exports.jobs)("completes the interrupted export with each row once: $id", (job) => expectExported(api, job));
+  it("continues the schedule", () => expectSchedule(api, exports.schedule));
 
-  it("honours tokens, refreshes them, and ends what had ended", () => expectTokens(api, oauth));
-  it("has assistants with their versions", () => expectAssistant(api, rest));
-  it("knows its keys", () => expectKeys(api, rest));
-  it("has its crons, and fires what is due", () => expectCrons(api, rest));
-  it("has the items of the Store", () => expectItems(api, rest));
+  it("accepts and refreshes tokens, and refuses ended ones", () => expectTokens(api, oauth));
+  it("keeps assistants with their versions", () => expectAssistant(api, rest));
+  it("accepts and refuses the same API keys", () => expectKeys(api, rest));
+  it("keeps crons and fires the due one", () => expectCrons(api, rest));
+  it("keeps Store items", () => expectItems(api, rest));
   it("replays idempotent answers", () => expectIdempotent(api, rest));
 
-  it("gives old state the tables of new state", async () => {
+  it("migrates old state to the layout of new state", async () => {
     const thread = crypto.randomUUID();
     await turn(api, thread, "echo", "new");
     const project = await sendProject(api, "new project", 1, 3);
@@ -110,7 +107,7 @@ describe.each(all)("state of $name", (manifest) => {
       const fresh = layoutOf(objects.find(({ name }) => name.includes(id))?.file ?? "");
       const old = objects.filter(({ name }) => name.startsWith(manifest.workspace_id) && !name.includes(id));
       const layouts = old.map(({ file, name }) => ({ name, layout: layoutOf(file) }));
-      // An object that deleted everything has no tables.
+      // A deleted object has no tables.
       const kept = layouts.filter(({ layout }) => Object.keys(layout).length > 0);
       expect(kept.length).toBeGreaterThan(layouts.length / 2);
       for (const { name, layout } of kept) expect(layout, `the tables of ${name}`).toEqual(fresh);

@@ -25,7 +25,7 @@ async function withMcp(smoke: Smoke, work: (client: Client) => Promise<void>): P
 
 export const agents: Check[] = [
   {
-    name: "A2A: the agent card leads to this address",
+    name: "A2A: agent cards have this address",
     async run(smoke) {
       for (const graph of smoke.graphs) {
         const card = await smoke.call<{ name: string; url: string }>(
@@ -33,7 +33,7 @@ export const agents: Check[] = [
           `/a2a/${graph}/.well-known/agent-card.json`,
         );
         assert.ok(card.name);
-        assert.ok(card.url.startsWith(`${smoke.url}/a2a/`), `The card leads to ${card.url}. Set PUBLIC_URL`);
+        assert.ok(card.url.startsWith(`${smoke.url}/a2a/`), `The card has the address ${card.url}. Set PUBLIC_URL`);
       }
     },
   },

@@ -1,4 +1,4 @@
-/** An export to the bucket that is bound to the deployment. */
+/** An export to the embedded bucket of the deployment. */
 import assert from "node:assert/strict";
 import { type Check, NotRun } from "../suite.ts";
 import { until } from "../../support/api.ts";

@@ -1,4 +1,4 @@
-/** The way of an application that people let in, as far as no person is needed. */
+/** OAuth discovery, registration and refusals, without a person. */
 import assert from "node:assert/strict";
 import * as client from "oauth4webapi";
 import { type Check, NotRun, type Smoke } from "../suite.ts";

@@ -26,7 +26,7 @@ export const rest: Check[] = [
     async run(smoke) {
       const { crons } = smoke.client;
       const metadata = { smoke: smoke.project };
-      // Due once a year, and switched off: it never fires while the check runs.
+      // A disabled cron does not fire during the check.
       const made = await crons.create(smoke.graphs[0] ?? "", { schedule: "0 0 29 2 *", enabled: false, metadata });
       const { cron_id } = made as unknown as { cron_id: string };
       let deleted = false;

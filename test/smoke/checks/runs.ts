@@ -1,4 +1,4 @@
-/** Runs of the demo graphs. Their models are the offline one, whatever the deployment has. */
+/** Runs of the demo graphs, always with the offline model. */
 import assert from "node:assert/strict";
 import { human } from "../../support/api.ts";
 import { sseEvents, type SseEvent } from "../../support/sse.ts";
@@ -14,7 +14,7 @@ interface State {
   sent?: { to: string }[];
 }
 
-/** What each run carries: no model but the offline one, and a project that is deleted at the end. */
+/** Options of every run: the offline model, and a project for traces that the cleanup deletes. */
 export function options(smoke: Smoke) {
   const _langsmithTracer = { projectName: smoke.project } as never;
   return { context: { model: "offline" }, _langsmithTracer };

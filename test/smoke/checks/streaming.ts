@@ -1,4 +1,4 @@
-/** The thread-centric streaming protocol with the stock client, over both of its transports. */
+/** The thread-centric streaming protocol with the stock client, over SSE and WebSocket. */
 import assert from "node:assert/strict";
 import { Client } from "langgraph-sdk-1-15";
 import { human } from "../../support/api.ts";
@@ -9,7 +9,7 @@ interface State {
   messages: { type: string; content: string }[];
 }
 
-/** The SDK's WebSocket takes no headers: Node's own does. */
+/** Node's WebSocket accepts headers, so it can send the key. */
 const socketWith = (headers: Record<string, string>) => (url: string) =>
   new WebSocket(url, { headers } as unknown as string[]);
 
@@ -18,7 +18,7 @@ async function converse(smoke: Smoke, transport: "sse" | "websocket"): Promise<v
   const { assistant_id: assistantId } = await smoke.client.assistants.create({ graphId: "agent", context });
   smoke.later("assistant", () => smoke.client.assistants.delete(assistantId));
   const socket = transport === "websocket" && { webSocketFactory: socketWith(smoke.headers) };
-  // With a key of its own the client refuses a WebSocket, which could not carry it.
+  // The client refuses a WebSocket when it has a key itself.
   const client = socket ? new Client({ apiUrl: smoke.url, apiKey: null as never }) : smoke.client;
   const thread = client.threads.stream(await newThread(smoke), { assistantId, transport, ...socket } as never);
   try {
@@ -26,7 +26,7 @@ async function converse(smoke: Smoke, transport: "sse" | "websocket"): Promise<v
     const listening = (async () => {
       for await (const message of thread.messages) said.push(await message.text);
     })();
-    // When the run does not start, that is the error to report.
+    // An error of `run.start` is reported instead.
     listening.catch(() => undefined);
     smoke.leaves(OWN_TRACES);
     await thread.run.start({ input: human("What is 17 * 24?") });

@@ -1,13 +1,13 @@
-/** What anybody can ask of a deployment, and what nobody gets without a key. */
+/** Public routes, and refusals of calls without a valid key. */
 import assert from "node:assert/strict";
 import { type Check, NotRun, type Smoke } from "../suite.ts";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-/** The links that the server makes must lead to the address that was given. */
+/** Checks that a link of the server has the origin under test. */
 function assertOwn(smoke: Smoke, link: string | undefined): void {
   const origin = new URL(smoke.url).origin;
-  assert.equal(link && new URL(link).origin, origin, `The server's links lead elsewhere: ${link}. Set PUBLIC_URL`);
+  assert.equal(link && new URL(link).origin, origin, `The server makes links to ${link}. Set PUBLIC_URL`);
 }
 
 export const system: Check[] = [
@@ -42,7 +42,7 @@ export const system: Check[] = [
     },
   },
   {
-    name: "keys: a call without a key is refused, and led to the OAuth metadata",
+    name: "keys: a call without a key is refused with a link to the OAuth metadata",
     async run(smoke) {
       const response = await fetch(`${smoke.url}/assistants/search`, {
         method: "POST",
@@ -68,9 +68,9 @@ export const system: Check[] = [
   },
 ];
 
-/** Must pass before the others run: they all use the key. */
+/** Runs before all checks that use the key, and reads the graphs of the deployment. */
 export const key: Check = {
-  name: "keys: the key is taken",
+  name: "keys: the key is accepted",
   async run(smoke) {
     const assistants = await smoke.client.assistants.search({ limit: 100 });
     smoke.graphs = [...new Set(assistants.map(({ graph_id }) => graph_id))];

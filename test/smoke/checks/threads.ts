@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Check, Smoke } from "../suite.ts";
 
-/** A new thread, which is deleted at the end. */
+/** Creates a thread that the cleanup deletes. */
 export async function newThread(smoke: Smoke): Promise<string> {
   const { thread_id } = await smoke.client.threads.create({ metadata: { smoke: smoke.project } });
   smoke.later(`thread ${thread_id}`, () => smoke.client.threads.delete(thread_id));

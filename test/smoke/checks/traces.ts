@@ -1,4 +1,4 @@
-/** Traces from the LangSmith client, and of the deployment's own runs. */
+/** Traces and feedback with the LangSmith client, and the traces of runs on the deployment. */
 import assert from "node:assert/strict";
 import { Client, RunTree } from "langsmith";
 import { type Check, type Smoke } from "../suite.ts";
@@ -14,7 +14,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-/** A trace of two runs in the project of the checks. Gives the root's id. */
+/** Sends a trace of two runs to the project of the checks. Returns the id of the root. */
 export async function sendTrace(smoke: Smoke, client: Client): Promise<string> {
   const root = new RunTree({ name: "smoke", run_type: "chain", inputs: { n: 1 }, project_name: smoke.project, client });
   await root.postRun();
@@ -36,7 +36,7 @@ const FIELDS: ("NAME" | "STATUS" | "OUTPUTS" | "TOTAL_TOKENS" | "END_TIME")[] = 
   "END_TIME",
 ];
 
-/** Reads a run that has ended, and that was sent or that the server writes a moment ago. */
+/** Reads a trace run. Waits until the server has stored it and it has an end time. */
 async function endedRun(smoke: Smoke, client: Client, id: string) {
   return until(`the run ${id} is there`, 20, async () => {
     try {
@@ -92,7 +92,7 @@ export const traces: Check[] = [
       const sessionId = await projectOf(smoke, client);
       const { id } = await client.createFeedback(root, "clarity", { score: 1, comment: "smoke", sessionId });
       const { url } = await client.createPresignedFeedbackToken(root, "stars");
-      assert.equal(new URL(url).origin, new URL(smoke.url).origin, "The link leads elsewhere. Set PUBLIC_URL");
+      assert.equal(new URL(url).origin, new URL(smoke.url).origin, `The link is ${url}. Set PUBLIC_URL`);
       assert.equal((await fetch(`${url}?score=4`)).status, 200);
       const listed = await all(client.listFeedback({ runIds: [root] }));
       const scores = Object.fromEntries(listed.map(({ key, score }) => [key, score]));
@@ -103,7 +103,7 @@ export const traces: Check[] = [
   },
 ];
 
-/** Deletes the project with every trace of the checks. To be called before the first of them is sent. */
+/** Registers the deletion of the project of the checks. Call it first, so that the cleanup deletes the project last. */
 export function deleteProjectLater(smoke: Smoke): void {
   const client = langsmith(smoke);
   smoke.later("project", async () => {

@@ -1,4 +1,4 @@
-/** Exports that an older release left half done, and its schedule. */
+/** Checks the interrupted exports and the schedule of an older release. */
 import { zstdDecompressSync } from "node:zlib";
 import { parquetReadObjects } from "hyparquet";
 import { expect } from "vitest";
@@ -11,12 +11,12 @@ type Job = ExportWindow & { source_bulk_export_id: string | null; error: string 
 
 const HOUR = 3_600_000;
 
-/** What the cron trigger does each minute. */
+/** Runs the scheduled handler, as the cron trigger does every minute. */
 async function sweep(api: Api): Promise<void> {
   await (await fetch(`${api.url}/cdn-cgi/handler/scheduled`)).text();
 }
 
-/** The export completes; what was written stays; its files hold each run once. */
+/** The export completes, its completed runs are unchanged, and its files contain each trace run exactly once. */
 export async function expectExported(api: Api, { id, rows, ids, completed }: Exports["jobs"][number]): Promise<void> {
   await sweep(api);
   const ended = await until("the export has ended", 120, async () => {
@@ -44,7 +44,7 @@ export async function expectExported(api: Api, { id, rows, ids, completed }: Exp
   expect(digest(found.sort())).toBe(ids);
 }
 
-/** The windows of the schedule follow each other, each once, and begin with those that were there. */
+/** The schedule spawns each window once and without gaps, after the existing windows. */
 export async function expectSchedule(api: Api, { id, start_time, interval_hours, windows }: Exports["schedule"]) {
   await sweep(api);
   expect(await api.get(`/api/v1/bulk-exports/${id}`)).toMatchObject({ id, status: "CREATED", interval_hours });
@@ -53,7 +53,7 @@ export async function expectSchedule(api: Api, { id, start_time, interval_hours,
   const spawned = own.sort((a, b) => a.start_time.localeCompare(b.start_time));
   expect(spawned.slice(0, windows.length)).toMatchObject(windows);
   const due = Math.floor((Date.now() - 10 * 60_000 - Date.parse(start_time)) / (interval_hours * HOUR));
-  // A sweep catches up by a few windows, not by all.
+  // One sweep spawns a limited number of windows.
   expect(spawned.length).toBeGreaterThanOrEqual(Math.min(due, windows.length + 5));
   for (const [k, window] of spawned.entries()) {
     const start = Date.parse(start_time) + k * interval_hours * HOUR;

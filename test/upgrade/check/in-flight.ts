@@ -1,4 +1,4 @@
-/** What was at work when the older release was killed: it ends, repeats no finished node, and its readers lose nothing. */
+/** Checks work that was in progress when the older release was killed. */
 import { createHmac } from "node:crypto";
 import { expect } from "vitest";
 import type { Receiver } from "../../support/receiver.ts";
@@ -9,7 +9,7 @@ import { a2aCall, a2aMessage } from "../make/in-flight.ts";
 import type { A2aTasks, CutRun, Threads } from "../manifest.ts";
 import { runsOf } from "../snapshot.ts";
 
-/** Every thread with open runs comes to rest by its alarm: the search reads the index only and wakes no thread. */
+/** Every open run ends by the alarm of its thread. The search reads the index only, so it does not start an object. */
 export async function expectAllEnd(api: Api, { cut, queued }: Threads): Promise<void> {
   const ids = [...cut, ...queued].map(({ thread }) => thread);
   const statuses = async () => {
@@ -31,7 +31,7 @@ interface State {
   values: { messages: { type: string }[] };
 }
 
-/** A reader with the last id it saw gets the rest; the whole log begins with what it had. */
+/** A reader that sends its last event id gets exactly the remaining events. The log starts with the events it already had. */
 export async function expectWhole(api: Api, { thread, run, nodes, seen: before }: CutRun): Promise<void> {
   const whole = await classicLog(api, thread, run);
   expect(seen(whole.slice(0, before.count))).toEqual(before);
@@ -48,7 +48,7 @@ export async function expectWhole(api: Api, { thread, run, nodes, seen: before }
   expect(values.messages.map(({ type }) => type)).toEqual(["human", ...types]);
 }
 
-/** Queued runs have run in their order. */
+/** Queued runs have run in order. */
 export async function expectInOrder(api: Api, { thread, runs, messages }: Threads["queued"][number]): Promise<void> {
   const listed = (await runsOf(api, thread)).toReversed();
   expect(listed.map(({ run_id, status }) => [run_id, status])).toEqual(runs.map((id) => [id, "success"]));
@@ -58,20 +58,25 @@ export async function expectInOrder(api: Api, { thread, runs, messages }: Thread
   );
 }
 
-/** A stateless run ends, and its thread with it. `traced` shows that it ran to its end. */
+/** A stateless run ends, and its thread is deleted. `expectTraced` checks that the run completed. */
 export async function expectStateless(api: Api, { stateless }: Threads): Promise<void> {
   const gone = async () => (await api.send("GET", `/threads/${stateless}`)).status === 404 || undefined;
   expect(await until("the stateless run has ended", 60, gone)).toBe(true);
 }
 
-/** What the older release could not deliver comes: the webhook, with its signature, and the push notification. */
-export async function expectTold({ webhook }: Threads, { task }: A2aTasks["waiting"], secret: string, to: Receiver) {
+/** The outbox of the older release is delivered: the signed webhook and the push notification. */
+export async function expectDelivered(
+  { webhook }: Threads,
+  { task }: A2aTasks["waiting"],
+  secret: string,
+  to: Receiver,
+) {
   const of = (path: string) => to.received.filter((one) => one.path === path);
   await expect.poll(() => of("/webhook").length + of("/task").length, { timeout: 90_000 }).toBeGreaterThanOrEqual(2);
-  const [told] = of("/webhook");
-  expect(told?.body).toMatchObject({ run_id: webhook.run, thread_id: webhook.thread, status: "success" });
-  const signature = createHmac("sha256", secret).update(JSON.stringify(told?.body)).digest("hex");
-  expect(told?.headers["x-weir-signature"]).toBe(`sha256=${signature}`);
+  const [hook] = of("/webhook");
+  expect(hook?.body).toMatchObject({ run_id: webhook.run, thread_id: webhook.thread, status: "success" });
+  const signature = createHmac("sha256", secret).update(JSON.stringify(hook?.body)).digest("hex");
+  expect(hook?.headers["x-weir-signature"]).toBe(`sha256=${signature}`);
   const [pushed] = of("/task");
   expect(pushed?.headers["x-a2a-notification-token"]).toBe("of the fixture");
   expect(pushed?.body.task).toMatchObject({ id: task, status: { state: "TASK_STATE_INPUT_REQUIRED" } });

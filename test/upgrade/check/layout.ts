@@ -1,8 +1,8 @@
-/** The tables of migrated state, against those of state that this release makes. */
+/** Reads the layout of SQLite files, to compare migrated state with new state. */
 import type { DatabaseSync } from "node:sqlite";
 import { withDatabase } from "../fixture.ts";
 
-/** Columns by table, and the indexes: what migrations change. */
+/** Columns by table, and the SQL of indexes and triggers. */
 type Layout = Record<string, string[]>;
 
 function layout(database: DatabaseSync): Layout {

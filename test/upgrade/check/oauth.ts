@@ -1,4 +1,4 @@
-/** Tokens and codes that an older release issued: they work, refresh and end as they would have there. */
+/** Checks tokens and codes that an older release issued. */
 import { expect } from "vitest";
 import { Api } from "../../support/api.ts";
 import { askTokens } from "../make/oauth.ts";
@@ -28,7 +28,7 @@ export async function expectTokens(api: Api, oauth: OAuth): Promise<void> {
 
   const next = await (await refresh(rotated.refresh_token)).json<Tokens>();
   expect(await status(next.access_token)).toBe(200);
-  // The exchanged token comes a second time: its whole grant ends.
+  // Reuse of an exchanged refresh token revokes the grant.
   expect(await (await refresh(rotated.old)).json()).toMatchObject({ error: "invalid_grant" });
   expect(await (await refresh(next.refresh_token)).json()).toMatchObject({ error: "invalid_grant" });
   await expect.poll(() => status(next.access_token), { timeout: 15_000 }).toBe(401);

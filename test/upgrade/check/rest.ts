@@ -1,4 +1,4 @@
-/** Assistants, keys, crons, items and idempotent answers of an older release. */
+/** Checks assistants, API keys, crons, Store items and idempotent answers of an older release. */
 import { expect } from "vitest";
 import { Api, until } from "../../support/api.ts";
 import type { Rest } from "../manifest.ts";
@@ -33,7 +33,7 @@ interface Firing {
   values: { messages: { content: string }[] } | null;
 }
 
-/** Crons are listed as before; the one that is due fires once for each due time. */
+/** Crons are unchanged. The due cron fires once for each due time. */
 export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<void> {
   const still = async () => {
     const listed = await api.post<Json[]>("/runs/crons/search", {});
@@ -41,9 +41,9 @@ export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<
   };
   const listed = await still();
   expect(listed.size).toBe(crons.length);
-  // One that was due has moved on with the first tick of the exports' tests.
+  // The scheduled handler has run before, so a due cron can have a new `next_run_date`.
   for (const { next_run_date: _, ...cron } of crons) expect(listed.get(cron.cron_id)).toMatchObject(cron);
-  // Half an hour from now it is due also when the fixture has just been made.
+  // The cron is due at this time even when the fixture is new.
   const time = Date.now() + 31 * 60_000;
   const tick = () => fetch(`${api.url}/cdn-cgi/handler/scheduled?time=${time}`);
   await tick();
@@ -51,13 +51,13 @@ export async function expectCrons(api: Api, { crons, due_cron }: Rest): Promise<
   expect(Date.parse(String((await still()).get(due_cron)?.next_run_date))).toBe(due + HALF_HOUR);
   const fired = await settledFirings(api, due_cron);
   for (const { values } of fired) expect(values?.messages.map(({ content }) => content)).toContain("by the clock");
-  // A due time of more than an hour ago is fired only when it is the latest.
+  // Due times older than an hour are skipped, except the latest one.
   expect(fired.length).toBeLessThanOrEqual(4);
   await tick();
   expect(await settledFirings(api, due_cron)).toHaveLength(fired.length);
 }
 
-/** The threads of a cron's firings, once they have ended and no more come. */
+/** The threads of a cron, after all its runs have ended and no new thread appears. */
 async function settledFirings(api: Api, cron: string): Promise<Firing[]> {
   let before = 0;
   return until("the due cron has fired", 60, async () => {

@@ -1,4 +1,4 @@
-/** Threads that an older release wrote: those at rest read as before and go on, those that wait take their answer. */
+/** Checks threads of an older release: idle ones read as before and take new runs, interrupted ones resume. */
 import { expect } from "vitest";
 import { type Api, human, until } from "../../support/api.ts";
 import { classicLog, digest } from "../log.ts";
@@ -12,12 +12,12 @@ interface State {
 
 const stateOf = (api: Api, thread: string) => api.get<State>(`/threads/${thread}/state`);
 
-/** The numbers of a run's events. */
+/** The sequence numbers of a run's events. */
 async function idsOf(api: Api, thread: string, run: string): Promise<number[]> {
   return (await classicLog(api, thread, run)).map(({ id }) => Number(id));
 }
 
-/** The thread is as its clients knew it, and takes another turn. */
+/** The thread is unchanged and takes another turn. */
 export async function expectAtRest(api: Api, known: ThreadSnapshot): Promise<void> {
   const { thread, what } = known;
   expect(await snapshot(api, what, thread)).toEqual(known);
@@ -41,7 +41,7 @@ export async function expectMiddle(api: Api, { thread, checkpoint, values }: Thr
 
 const APPROVE = { decisions: [{ type: "approve" }] };
 
-/** The thread takes its answer, once. */
+/** The interrupted thread resumes and completes. */
 export async function expectAnswered(api: Api, { by, thread, interrupt }: Threads["waiting"][number]): Promise<void> {
   const respond = () =>
     api.post<{ type: string }>(`/threads/${thread}/commands`, {
@@ -62,7 +62,7 @@ export async function expectAnswered(api: Api, { by, thread, interrupt }: Thread
   expect(state.values.messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
 }
 
-/** A lifetime that is not over goes on, and one that is over ends the thread without a call. */
+/** A TTL keeps its expiry time. An expired thread is deleted by its alarm. */
 export async function expectLifetimes(api: Api, { lasting, expired, kept }: Threads): Promise<void> {
   const shown = await api.get<{ ttl: object }>(`/threads/${lasting.thread}?include=ttl`);
   expect(shown.ttl).toMatchObject({ strategy: "delete", expires_at: lasting.expires_at });

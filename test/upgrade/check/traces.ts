@@ -1,4 +1,4 @@
-/** Traces, feedback, datasets and large payloads of an older release, and the traces of the runs it left. */
+/** Checks traces, feedback, datasets and large payloads of an older release, and the traces of interrupted runs. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { type Api, until } from "../../support/api.ts";
@@ -11,7 +11,7 @@ interface Page {
   cursors: { next: string | null };
 }
 
-/** The ids of a project's trace runs that match. */
+/** The ids of a project's trace runs. `more`: further members of the query. */
 async function idsOf(api: Api, project: string, more: object = {}): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;
@@ -32,7 +32,7 @@ export async function expectProject(api: Api, { id, name, rows, ids }: TraceProj
   expect((await idsOf(api, id, { filter: 'eq(name, "chain 0")' })).length).toBeGreaterThan(0);
 }
 
-/** Each run that the older release had started or left has one trace. */
+/** Each run has exactly one trace. */
 export async function expectTraced(api: Api, runs: string[]): Promise<void> {
   const project = await projectId(api, "default");
   const roots = () => idsOf(api, project, { is_root: true });
@@ -60,7 +60,7 @@ export async function expectPayloads(api: Api, { large, attachment }: Traces): P
   expect(createHash("sha256").update(bytes).digest("hex")).toBe(attachment.sha256);
 }
 
-/** Feedback reads as before; a link that the older release made still takes more. */
+/** Feedback is unchanged, and an existing presigned link accepts feedback. */
 export async function expectFeedback(api: Api, { feedback, link }: Traces): Promise<void> {
   const list = () => api.get<object[]>(`/api/v1/feedback?run=${feedback.run}`);
   expect(await list()).toMatchObject(feedback.items);

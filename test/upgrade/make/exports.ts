@@ -1,11 +1,11 @@
-/** Exports that are half done, and a schedule that has spawned its first window. */
+/** Makes exports that are interrupted halfway, and a schedule with spawned and due windows. */
 import { localR2 } from "../../support/object-stores.ts";
 import { type Api, until } from "../../support/api.ts";
 import type { CompletedRun, Exports, ExportWindow, TraceProject } from "../manifest.ts";
 import { FIRST_DAY } from "./traces.ts";
 
 const DAY = 86_400_000;
-/** Runs of the exports. Enough that they can be seen half done. */
+/** The size of the exported project: enough export runs to interrupt an export halfway. */
 export const EXPORTED = { days: 40, perDay: 12 };
 
 type Job = Record<string, unknown> & { id: string };
@@ -16,7 +16,7 @@ interface Shown {
 
 const iso = (time: number) => new Date(time).toISOString();
 
-/** The completed runs of an export: what must not change any more. */
+/** The completed runs of an export. They must not change after the upgrade. */
 async function completedRuns(api: Api, id: string): Promise<CompletedRun[]> {
   const runs = await api.get<(CompletedRun & { status: string })[]>(`/api/v1/bulk-exports/${id}/runs?limit=1000`);
   const completed = runs.filter(({ status }) => status === "COMPLETED");
@@ -26,10 +26,10 @@ async function completedRuns(api: Api, id: string): Promise<CompletedRun[]> {
   });
 }
 
-/** A day a window. A sweep spawns 20 of them: the others are left to the release under test. */
+/** The number of due windows of one day each. One sweep spawns 20. The release under test spawns the others. */
 const WINDOWS = 40;
 
-/** A schedule that is 40 windows behind, of which one sweep spawns the first, and which complete. */
+/** A schedule with 40 due windows. One sweep spawns the first ones, which complete. */
 export async function makeSchedule(api: Api, project: TraceProject): Promise<Exports["schedule"]> {
   const destination = await api.post<Job>("/api/v1/bulk-exports/destinations", {
     destination_type: "r2",
@@ -49,7 +49,7 @@ export async function makeSchedule(api: Api, project: TraceProject): Promise<Exp
     const own = all.filter((job) => job.source_bulk_export_id === schedule.id);
     return own.length > 0 && own.every((job) => job.status === "COMPLETED") ? own : undefined;
   });
-  if (windows.length >= WINDOWS) throw new Error("One sweep has caught up with the whole schedule.");
+  if (windows.length >= WINDOWS) throw new Error("One sweep has spawned every window.");
   const { id, start_time, interval_hours } = schedule;
   const first = windows.sort(byStart).map(({ id, start_time, end_time, status, finished_at }) => {
     return { id, start_time, end_time, status, finished_at };
@@ -59,7 +59,7 @@ export async function makeSchedule(api: Api, project: TraceProject): Promise<Exp
 
 const byStart = (a: ExportWindow, b: ExportWindow) => Date.parse(a.start_time) - Date.parse(b.start_time);
 
-/** Starts both exports and returns when the first one is half done: the caller kills the server at once. */
+/** Starts both exports and returns when a third of the first one is complete. The caller then kills the server. */
 export async function startExports(api: Api, project: TraceProject): Promise<Exports["jobs"]> {
   const { endpoint, bucket: bucket_name, accessKeyId, secretAccessKey } = localR2(api.url);
   const embedded = await api.post<Job>("/api/v1/bulk-exports/destinations", {
@@ -80,7 +80,7 @@ export async function startExports(api: Api, project: TraceProject): Promise<Exp
       end_time: iso(FIRST_DAY + EXPORTED.days * DAY),
     });
   const jobs = [await start(embedded), await start(s3)];
-  await until("half of the first export", 60, async () => {
+  await until("a third of the first export is complete", 60, async () => {
     const { progress } = await api.get<Shown>(`/api/v1/bulk-exports/${jobs[0]?.id}`);
     return progress.runs_completed * 3 >= progress.runs_total && progress.runs_total > 0 ? progress : undefined;
   });

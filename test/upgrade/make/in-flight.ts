@@ -1,10 +1,10 @@
-/** Runs and tasks that are at work when the server is killed, and what their readers had seen until then. */
+/** Makes runs and tasks that are in progress when the server is killed, and records what their readers received. */
 import { type Api, human } from "../../support/api.ts";
 import { seen } from "../log.ts";
 import type { A2aTasks, CutRun, Threads } from "../manifest.ts";
 import type { SseEvent } from "../../support/sse.ts";
 
-/** What is asked, and the nodes that finish, once each, in a whole run. */
+/** The kinds of runs: graph, message, and the nodes that finish in a complete run, in order. */
 const KINDS = [
   { graph: "agent", says: "count to 400", nodes: ["agent"] },
   { graph: "agent", says: "What is 17 * 24, and what is the time?", nodes: ["agent", "tools", "tools", "agent"] },
@@ -15,7 +15,7 @@ const KINDS = [
   },
 ];
 
-/** A run whose reader stays until the server dies. */
+/** A run and its reader, which reads until the server stops. */
 export class Reader {
   readonly thread = crypto.randomUUID();
   readonly events: SseEvent[] = [];
@@ -30,7 +30,7 @@ export class Reader {
     this.#kind = kind;
   }
 
-  /** Resolves at the run's end or the server's death. */
+  /** Resolves when the run ends or the server stops. */
   async read(): Promise<void> {
     const body = {
       assistant_id: this.#kind.graph,
@@ -55,7 +55,7 @@ export class Reader {
     return { thread: this.thread, run: this.run, nodes: this.#kind.nodes, seen: seen(this.events) };
   }
 
-  /** Nodes whose end the reader has seen. */
+  /** The number of finished nodes that the reader has seen. */
   get finishedNodes(): number {
     return this.events.filter(({ event }) => event === "updates").length;
   }
@@ -64,7 +64,7 @@ export class Reader {
 export async function startReaders(api: Api): Promise<{ readers: Reader[]; reading: Promise<void>[] }> {
   const readers: Reader[] = [];
   const reading: Promise<void>[] = [];
-  // Started one after the other, so that the kill finds each in another place.
+  // Staggered starts, so that the kill interrupts each run at a different step.
   for (let n = 0; n < 9; n++) {
     const reader = new Reader(api, KINDS[n % KINDS.length]!);
     readers.push(reader);
@@ -74,7 +74,7 @@ export async function startReaders(api: Api): Promise<{ readers: Reader[]; readi
   return { readers, reading };
 }
 
-/** Threads with a run at work and others behind it, and a thread whose run is due in half a minute. */
+/** A thread with one run in progress and two queued runs, and a thread whose run starts in 30 seconds. */
 export async function makeQueued(api: Api): Promise<Threads["queued"]> {
   const start = async (thread: string, graph: string, says: string, more: object = {}) => {
     const body = { assistant_id: graph, if_not_exists: "create", input: human(says), ...more };
@@ -93,7 +93,7 @@ export async function makeQueued(api: Api): Promise<Threads["queued"]> {
   ];
 }
 
-/** A call of an A2A agent in the words of protocol 1.0. */
+/** Calls an A2A agent with protocol version 1.0. */
 export async function a2aCall<T>(api: Api, agent: string, method: string, params: object): Promise<T> {
   const body = { jsonrpc: "2.0", id: crypto.randomUUID(), method, params };
   const { result, error } = await api.post<{ result: T; error?: object }>(`/a2a/${agent}`, body);
@@ -109,10 +109,10 @@ interface Sent {
   task: { id: string; contextId: string; status: { state: string } };
 }
 
-/** Where nothing listens: what is sent here waits in the outbox. */
+/** An address without a listener. Messages to it stay in the outbox. */
 export const NOWHERE = "http://127.0.0.1:9";
 
-/** A run that has ended, and whose webhook was not delivered. */
+/** A completed run whose webhook is not delivered. */
 export async function makeWebhook(api: Api): Promise<Threads["webhook"]> {
   const thread = crypto.randomUUID();
   const body = { assistant_id: "echo", if_not_exists: "create", input: human("told"), webhook: `${NOWHERE}/webhook` };
@@ -121,13 +121,13 @@ export async function makeWebhook(api: Api): Promise<Threads["webhook"]> {
   return { thread, run };
 }
 
-/** A stateless run at work. */
+/** A stateless run in progress. */
 export async function startStateless(api: Api): Promise<string> {
   const body = { assistant_id: "agent", input: human("count to 200") };
   return (await api.post<{ run_id: string }>("/runs", body)).run_id;
 }
 
-/** A task that waits for an answer, and whose receiver of push notifications could not be told. */
+/** A task that waits for input, with a push notification that is not delivered. */
 export async function makeA2aWaiting(api: Api): Promise<A2aTasks["waiting"]> {
   const { task } = await a2aCall<Sent>(api, "approval", "SendMessage", {
     ...a2aMessage("Send an email to ada@example.com saying hello"),
@@ -138,7 +138,7 @@ export async function makeA2aWaiting(api: Api): Promise<A2aTasks["waiting"]> {
   return { task: task.id, context: task.contextId };
 }
 
-/** A task at work. */
+/** A task in progress. */
 export async function startA2aTask(api: Api): Promise<A2aTasks["cut"]> {
   const params = { ...a2aMessage("count to 350"), configuration: { returnImmediately: true } };
   const { task } = await a2aCall<Sent>(api, "agent", "SendMessage", params);

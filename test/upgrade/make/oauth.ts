@@ -1,4 +1,4 @@
-/** A registered client, grants, tokens in each state, and a code that nobody redeemed. */
+/** Makes a registered client, grants, tokens in each state, and an authorization code that is not redeemed. */
 import { createHash } from "node:crypto";
 import { allow } from "../../conformance/person.ts";
 import type { Api } from "../../support/api.ts";
@@ -12,7 +12,7 @@ interface Tokens {
 const REDIRECT_URI = "http://127.0.0.1/callback";
 const VERIFIER = "a-verifier-of-an-upgrade-fixture-with-enough-characters";
 
-/** A call of the token endpoint, as a form. */
+/** Sends a form to the token endpoint. */
 export async function askTokens(url: string, form: Record<string, string>): Promise<Response> {
   return fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
 }

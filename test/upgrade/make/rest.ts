@@ -1,4 +1,4 @@
-/** Assistants with versions, keys, crons, items of the Store, and an answer kept under an idempotency key. */
+/** Makes assistants with versions, API keys, crons, Store items, and a stored idempotent answer. */
 import { type Api, human } from "../../support/api.ts";
 import type { Rest } from "../manifest.ts";
 

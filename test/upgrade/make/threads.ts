@@ -1,4 +1,4 @@
-/** Threads at rest: long, large, copied, failed, changed by hand, with a lifetime, and waiting for an answer. */
+/** Makes idle threads: long, large, copied, failed, changed by a client, with a TTL, and interrupted. */
 import { type Api, human, until } from "../../support/api.ts";
 import { digest, folded, protocolLog } from "../log.ts";
 import type { Threads } from "../manifest.ts";
@@ -13,7 +13,7 @@ export async function turn(api: Api, thread: string, graph: string, says: string
   await api.post(`/threads/${thread}/runs/wait`, body);
 }
 
-/** Turns with short answers, for the state is stored. */
+/** Runs turns with short answers, which keep the fixture small. */
 async function turns(api: Api, thread: string, from: number, to: number): Promise<void> {
   for (let n = from; n <= to; n++) await turn(api, thread, "agent", `count to ${1 + (n % 5)}`);
 }
@@ -23,7 +23,7 @@ export interface Long {
   middle: Threads["middle"];
 }
 
-/** 200 turns of a model that streams tokens. The thread then rests until they are added up: see `compacted`. */
+/** Makes a thread with 200 turns of streamed tokens. `finishLong` waits until its log is compacted. */
 export async function startLong(api: Api): Promise<Long> {
   const thread = crypto.randomUUID();
   await turns(api, thread, 1, 100);
@@ -33,7 +33,7 @@ export async function startLong(api: Api): Promise<Long> {
   return { thread, middle };
 }
 
-/** Waits until the server has added up the token deltas of a thread at rest, then adds ten turns more. */
+/** Waits until the server has compacted the log, then adds ten turns, which are not compacted. */
 export async function finishLong(api: Api, { thread }: Long): Promise<void> {
   const newest = (await runsOf(api, thread))[0]?.run_id ?? "";
   const before = await protocolLog(api, thread, newest);
@@ -47,7 +47,7 @@ export async function finishLong(api: Api, { thread }: Long): Promise<void> {
   await turns(api, thread, 201, 210);
 }
 
-/** 1.5 MB in one state, with characters of two and three bytes, over two turns. */
+/** A thread with two turns and a state of 1.5 MB, with characters of two and three bytes. */
 async function makeLarge(api: Api): Promise<string> {
   const thread = crypto.randomUUID();
   await turn(api, thread, "echo", "The gauge shows 3 m. ".repeat(18_000) + "Ufer überströmt, 水位上昇。".repeat(9_000));
@@ -55,7 +55,7 @@ async function makeLarge(api: Api): Promise<string> {
   return thread;
 }
 
-/** A thread with tool calls, its metadata and its state changed by a client. */
+/** A thread with tool calls and subgraphs, whose metadata and state a client has changed. */
 async function makeChanged(api: Api): Promise<string> {
   const thread = crypto.randomUUID();
   await turn(api, thread, "agent", "What is 17 * 24, and what is the time?", { stream_subgraphs: true });
@@ -66,7 +66,7 @@ async function makeChanged(api: Api): Promise<string> {
   return thread;
 }
 
-/** A thread whose last run failed, with a cancelled and a rolled-back one before it. */
+/** A thread with a cancelled, a rolled-back and a failed run. */
 async function makeFailed(api: Api): Promise<string> {
   const thread = crypto.randomUUID();
   await turn(api, thread, "echo", "first");
@@ -81,7 +81,7 @@ async function makeFailed(api: Api): Promise<string> {
 
 const MAIL = "Send an email to ada@example.com saying hello";
 
-/** A thread that asks before it sends a mail. */
+/** A thread that waits for approval of a mail. */
 async function makeWaiting(api: Api, by: "run" | "command"): Promise<Threads["waiting"][number]> {
   const thread = crypto.randomUUID();
   await turn(api, thread, "approval", MAIL);
@@ -93,7 +93,7 @@ async function makeWaiting(api: Api, by: "run" | "command"): Promise<Threads["wa
 
 export type AtRest = Pick<Threads, "middle" | "waiting" | "lasting" | "kept" | "rest">;
 
-/** Everything at rest besides the long thread, which `long` names. */
+/** Makes all other idle threads. `long` is the long thread. */
 export async function makeAtRest(api: Api, long: Long): Promise<AtRest> {
   const fresh = crypto.randomUUID();
   await turns(api, fresh, 1, 60);
@@ -126,7 +126,7 @@ export async function makeAtRest(api: Api, long: Long): Promise<AtRest> {
   };
 }
 
-/** The thread of a stateless run that keeps it. */
+/** The thread of a stateless run with `on_completion: keep`. */
 async function makeKept(api: Api): Promise<string> {
   const body = { assistant_id: "echo", input: human("alone"), on_completion: "keep", metadata: { alone: true } };
   await api.post("/runs/wait", body);

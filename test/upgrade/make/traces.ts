@@ -1,4 +1,4 @@
-/** Traces of several days and projects, with feedback, large payloads, an attachment, a dataset and an experiment. */
+/** Makes traces on several days and projects, with feedback, large payloads, an attachment, a dataset and an experiment. */
 import { createHash } from "node:crypto";
 import { segment } from "../../../src/traces/dotted.ts";
 import type { Api } from "../../support/api.ts";
@@ -6,7 +6,7 @@ import { digest } from "../log.ts";
 import type { TraceProject, Traces } from "../manifest.ts";
 
 const DAY = 86_400_000;
-/** Runs start on fixed days: what a trace run is does not depend on when its fixture was made. */
+/** The first day of the trace runs. Fixed dates make the fixture independent of the calendar. */
 export const FIRST_DAY = Date.parse("2026-03-02T00:00:00Z");
 
 interface SentRun {
@@ -20,7 +20,7 @@ function uuid(name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** `perDay` runs on each of `days` days. Every third run is below the one before it. */
+/** `perDay` runs on each of `days` days. Every third run is a child of the previous run. */
 function runsOf(project: string, days: number, perDay: number): SentRun[] {
   return Array.from({ length: days * perDay }, (_, n) => {
     const child = n % perDay > 0 && n % 3 === 2;
@@ -52,7 +52,7 @@ export async function projectId(api: Api, name: string): Promise<string> {
   return project.id;
 }
 
-/** Sends `days` times `perDay` runs. */
+/** Sends `days` times `perDay` runs to a project. */
 export async function sendProject(api: Api, name: string, days: number, perDay: number): Promise<TraceProject> {
   const post = runsOf(name, days, perDay);
   for (let at = 0; at < post.length; at += 100) {
