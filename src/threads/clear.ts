@@ -12,9 +12,9 @@ const PAGE = 100;
 export async function deleteThreadsOf(env: Env, principal: Principal, assistant_id: string): Promise<void> {
   const { workspaceId } = principal;
   await deleteThreads(env, workspaceId, { assistant_id }, async (id) => {
-    // The index may be behind the thread.
+    // The index may be behind the thread. A row without a thread is removed.
     const metadata = await threadMetadata(env, workspaceId, id);
-    return metadata !== undefined && mayDelete(principal, id, metadata);
+    return metadata === undefined || mayDelete(principal, id, metadata);
   });
 }
 
