@@ -11,6 +11,7 @@ const ALONE = [
   "test/crons/{fire,routes}.test.ts",
   "test/exports/{engine,exactly-once,schedule}.test.ts",
   "test/mcp/tools.test.ts",
+  "test/threads/resume.test.ts",
   "test/oauth/cleanup.test.ts",
   "test/system/metrics.test.ts",
 ];
