@@ -146,6 +146,13 @@ export class Journal {
     }
   }
 
+  /** Writes everything gathered; resolves when readers have had the chance to take it. */
+  async settle(): Promise<void> {
+    this.flush();
+    await this.#durable;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+
   /** Resolves when everything flushed so far is durable and visible. */
   async settled(): Promise<void> {
     return this.#durable;

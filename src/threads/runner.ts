@@ -248,6 +248,8 @@ export class Runner {
         ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
         : await execute({ env, thread, run, checkpoints, emitter, store, signal: stop.signal });
       clearTimeout(timer);
+      // Clients that get the last words together with the end report the end before they show the words.
+      if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();
       const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
