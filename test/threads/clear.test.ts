@@ -56,26 +56,30 @@ describe("deleting all threads", () => {
     expect(await count(caller)).toBe(0);
   });
 
-  it("calls a few at a time, at most so many a request, and goes on with the next request", async () => {
-    const caller = await newCaller();
-    const assistant = await caller.fetch("/assistants", { body: { graph_id: "echo" } });
-    const { assistant_id } = await assistant.json<{ assistant_id: string }>();
-    await newThread(caller, { metadata: { assistant_id } });
-    await addRows(caller, MOST_THREADS + 50);
-    const seen = replace("remove", false);
-    const path = `/assistants/${assistant_id}?delete_threads=true`;
-    const first = await caller.fetch(path, { method: "DELETE" });
-    expect(first.status).toBe(503);
-    expect(first.headers.get("retry-after")).toBe("1");
-    expect(seen.calls).toBe(MOST_THREADS);
-    expect(seen.most).toBe(6);
-    expect(await count(caller)).toBe(51);
-    // What was asked for is not half done: the assistant is still there.
-    await get(caller, `/assistants/${assistant_id}`);
-    expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
-    expect(await count(caller)).toBe(0);
-    expect((await caller.fetch(`/assistants/${assistant_id}`)).status).toBe(404);
-  });
+  it(
+    "calls a few at a time, at most so many a request, and goes on with the next request",
+    { timeout: 240_000 },
+    async () => {
+      const caller = await newCaller();
+      const assistant = await caller.fetch("/assistants", { body: { graph_id: "echo" } });
+      const { assistant_id } = await assistant.json<{ assistant_id: string }>();
+      await newThread(caller, { metadata: { assistant_id } });
+      await addRows(caller, MOST_THREADS + 50);
+      const seen = replace("remove", false);
+      const path = `/assistants/${assistant_id}?delete_threads=true`;
+      const first = await caller.fetch(path, { method: "DELETE" });
+      expect(first.status).toBe(503);
+      expect(first.headers.get("retry-after")).toBe("1");
+      expect(seen.calls).toBe(MOST_THREADS);
+      expect(seen.most).toBe(6);
+      expect(await count(caller)).toBe(51);
+      // What was asked for is not half done: the assistant is still there.
+      await get(caller, `/assistants/${assistant_id}`);
+      expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
+      expect(await count(caller)).toBe(0);
+      expect((await caller.fetch(`/assistants/${assistant_id}`)).status).toBe(404);
+    },
+  );
 
   it("deletes the others when one cannot be deleted, and says so", async () => {
     const caller = await newCaller();
@@ -117,7 +121,7 @@ describe("cancelling all runs", () => {
     for (const run of runs) expect(await get(caller, run)).toMatchObject({ status: "interrupted" });
   });
 
-  it("calls at most so many threads a request, and says when there are more", async () => {
+  it("calls at most so many threads a request, and says when there are more", { timeout: 240_000 }, async () => {
     const caller = await newCaller();
     await newThread(caller);
     await addRows(caller, MOST_THREADS + 1, "busy");
