@@ -195,7 +195,9 @@ export async function startKillable(
   vars: Record<string, string> = {},
   more: KillableOptions = {},
 ): Promise<KillableServer> {
-  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), { ...SECRETS, ...vars }, more);
+  // These tests kill a server more often than a deployment restarts, so a run may meet several kills at one node.
+  const all = { ...SECRETS, RUN_MAX_ATTEMPTS: "100", ...vars };
+  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), all, more);
   const { url } = server;
   return Object.assign(server, await access(url), { another: () => access(url) });
 }
