@@ -8,7 +8,7 @@ const pick = (names: string[]) =>
 const ALONE = [
   "test/users/**/*.test.ts",
   "test/crons/{fire,routes}.test.ts",
-  "test/exports/{engine,exactly-once,schedule}.test.ts",
+  "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",
   "test/oauth/cleanup.test.ts",
   "test/system/metrics.test.ts",

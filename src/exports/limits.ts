@@ -1,4 +1,10 @@
 /** How much at once, how long, and how often again. Times in milliseconds. */
+import { LONGEST_CALL_MS } from "../s3/client.ts";
+
+/** A lease is renewed when it is older than this and the work has come to a pause. */
+const RENEW_AFTER = 10_000;
+/** Time for what is not a call of a store: reading a page, encoding it, D1. */
+const WORK = 20_000;
 
 export const LIMITS = {
   /** Export runs of one export at work at a time, and exports of one workspace. */
@@ -24,9 +30,12 @@ export const LIMITS = {
   /** One invocation takes no new slice after this long. */
   invocation: 60_000,
 
-  /** Longer than any one request to a store may take with all its attempts, so that only the dead lose a lease. */
-  lease: 120_000,
-  renewAfter: 10_000,
+  /**
+   * About 121 seconds: longer than the longest time between two renewals, so that only a dead owner loses its lease. The
+   * work renews it before and after every call of a store.
+   */
+  lease: RENEW_AFTER + LONGEST_CALL_MS + WORK,
+  renewAfter: RENEW_AFTER,
   /** A message that has not led to work by now is sent again. */
   resendAfter: 120_000,
 

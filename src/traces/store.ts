@@ -74,14 +74,15 @@ export async function deletePartition(
   await db.delete(tracePartitions).where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day)));
 }
 
-/** The projects with a reference dataset, as they are now, by start time. */
-export async function listExperiments(db: Database, workspaceId: string): Promise<ProjectRow[]> {
-  return db
-    .select()
+/** The ids of the projects with a reference dataset, as they are now, by start time. */
+export async function listExperiments(db: Database, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .select({ id: projects.id })
     .from(projects)
     .where(and(eq(projects.workspaceId, workspaceId), isNotNull(projects.referenceDatasetId)))
     .orderBy(asc(projects.startTime), asc(projects.id))
     .all();
+  return rows.map(({ id }) => id);
 }
 
 /** The days of a project that hold runs, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */

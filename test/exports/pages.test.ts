@@ -5,7 +5,7 @@ import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
-import { type PageRequest, resolvePage, type RunPage } from "../../src/traces/page.ts";
+import { type PageRequest, resolveColumn, type RunPage } from "../../src/traces/page.ts";
 import { resolvePayloads, type RunPosition, tracePartition } from "../../src/traces/rpc.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
@@ -69,7 +69,7 @@ function withoutFeedbacks({ feedbacks, ...row }: Record<string, unknown>): Recor
 async function rowsOf(pages: RunPage[], fields: readonly ExportField[] = EXPORT_FIELDS) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, "snappy");
-  for (const page of pages) await file.add(await resolvePage(env.BLOBS, page));
+  for (const page of pages) await file.add(page, (from, field) => resolveColumn(env.BLOBS, from, field));
   await file.finish();
   return parquetReadObjects({ file: sink.getBuffer(), parsers: MICROSECONDS });
 }

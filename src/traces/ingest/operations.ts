@@ -99,14 +99,20 @@ export class Gathering {
 
   /** A run object as JSON, heavy fields inline, as /runs/batch and /runs send it. @throws Problem 400 when it is no JSON. */
   addRunText(kind: Kind, json: Uint8Array, pathId?: string): void {
-    if (json.byteLength <= LARGE_BYTES) return void this.addRun(kind, parsePiece(json), pathId);
+    if (json.byteLength <= LARGE_BYTES) {
+      this.weight += json.byteLength;
+      return void this.addRun(kind, parsePiece(json), pathId);
+    }
     // Read member by member, so that no more than one heavy field is a value at a time.
     const run: Record<string, unknown> = {};
     const heavy: [LargeField, Uint8Array][] = [];
     for (const [name, value] of membersOf(json)) {
       const field = asLargeField(name);
       if (field) heavy.push([field, value]);
-      else if (value.byteLength <= COUNTED_BYTES) run[name] = parsePiece(value);
+      else if (value.byteLength <= COUNTED_BYTES) {
+        this.weight += value.byteLength;
+        run[name] = parsePiece(value);
+      }
     }
     const id = this.addRun(kind, run, pathId);
     if (id) for (const [field, value] of heavy) this.addField(kind, id, field, value);
