@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
@@ -67,15 +68,9 @@ export async function namespacesUnder(db: Database, workspaceId: string, prefix:
   return rows.map(({ namespace }) => labels(namespace));
 }
 
-/** Deletes items whose time is over, a thousand at most; how many they were. */
+/** Deletes items whose time is over. Gives how many there were. */
 export async function deleteExpired(db: Database, now: number): Promise<number> {
-  const due = db
-    .select({ id: storeItems.id })
-    .from(storeItems)
-    .where(and(isNotNull(storeItems.expiresAt), lte(storeItems.expiresAt, now)))
-    .limit(1000);
-  const gone = await db.delete(storeItems).where(inArray(storeItems.id, due)).returning({ id: storeItems.id });
-  return gone.length;
+  return deleteOverdue(db, storeItems, and(isNotNull(storeItems.expiresAt), lte(storeItems.expiresAt, now)));
 }
 
 export async function countItems(db: Database, workspaceId: string): Promise<number> {
