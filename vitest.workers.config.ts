@@ -11,7 +11,7 @@ const ALONE = [
   "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",
   "test/oauth/cleanup.test.ts",
-  "test/system/metrics.test.ts",
+  "test/system/{metrics,minute}.test.ts",
 ];
 
 export default defineConfig(async () => {

@@ -36,6 +36,8 @@ interface Env {
   ENCRYPTION_KEYS_OLD?: string;
   /** Experiments in one `all_experiments` export: a number, or "unlimited". 250 if left out. */
   EXPORT_MAX_EXPERIMENTS?: string;
+  /** The name of the bucket bound as EXPORTS_BUCKET, where it is not "weir-exports". */
+  EXPORTS_BUCKET_NAME?: string;
   /** The deployment's address as its callers have it, where that is not the request's own: `https://agents.example`. */
   PUBLIC_URL?: string;
   /** Signs agent cards: a private key as a JWK (EC P-256, Ed25519 or RSA), best with a `kid`. */

@@ -145,3 +145,27 @@ it("a day that needs more files than its row can list fails, and says so", async
   const { status, error } = await exportRow(world, job.id);
   expect([status, error]).toEqual(["FAILED", expect.stringContaining("TooManyFiles")]);
 });
+
+it("a run that kills each of its owners fails after as many attempts as one that the store refuses", async () => {
+  const world = newWorld();
+  const session_id = await newProject(world, workspaceId);
+  const job = await newExport(world, workspaceId, {
+    bulk_export_destination_id: await newDestination(world, workspaceId),
+    session_id,
+    end_time: DAY_1 + MICROS_PER_DAY,
+  });
+  let claims = 0;
+  world.deps.at = async (point) => {
+    if (point !== "claimed") return;
+    claims++;
+    throw new Error("The isolate has used up its memory.");
+  };
+  await world.settle({ minutes: 180, handle: (wake) => handle(world.deps, wake).catch(() => undefined) });
+  expect(claims).toBe(LIMITS.retries + 1);
+  const [run] = await listExportRuns(world.deps.db, job.id, { limit: 1, offset: 0 });
+  expect(run).toMatchObject({ status: "FAILED", retryNumber: LIMITS.retries + 1 });
+  expect(await exportRow(world, job.id)).toMatchObject({
+    status: "FAILED",
+    error: expect.stringContaining("Interrupted"),
+  });
+});

@@ -71,6 +71,14 @@ export function withTestGraphs(): string {
   return withMain("test/support/worker.ts", "graphs");
 }
 
+/** The configuration of a second deployment in the same account: no name is that of `wrangler.toml` (docs/deploy.md). */
+export function withOtherNames(prefix: string): string {
+  const config = readFileSync(localConfig(), "utf8")
+    .replaceAll(/"weir(?=["-])/g, `"${prefix}-weir`)
+    .replaceAll(/namespace_id = "1/g, 'namespace_id = "2');
+  return written(config, "names");
+}
+
 /** The configuration of this Worker with what only benches need (bench-worker.ts). */
 export function withBenchRoutes(): string {
   return withMain("test/support/bench-worker.ts", "bench");
@@ -78,6 +86,10 @@ export function withBenchRoutes(): string {
 
 function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
+  return written(config, name);
+}
+
+function written(config: string, name: string): string {
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
   // A server that runs on it starts anew when it is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
@@ -126,7 +138,7 @@ export async function startKillable(
   const envFile = join(persistTo, "secrets.env");
   const lines = Object.entries({ ...SECRETS, ...vars }).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
-  migrate(persistTo);
+  migrate(persistTo, more.config);
   const options = { port: await quietPort(), persistTo, envFile, ...more, group: "own" as const };
   let server: LocalServer = await serve(options);
   return {

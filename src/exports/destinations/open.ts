@@ -7,8 +7,10 @@ import type { ObjectStore } from "../../s3/object-store.ts";
 import { R2Store } from "../../s3/r2.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";
 
-/** The name of the bound bucket, as wrangler.toml gives it. */
-export const R2_BUCKET = "weir-exports";
+/** The name of the bound bucket: a binding does not tell it. wrangler.toml names the bucket, and a variable tells another name. */
+export function boundBucket(env: Pick<Env, "EXPORTS_BUCKET_NAME">): string {
+  return env.EXPORTS_BUCKET_NAME || "weir-exports";
+}
 
 export interface OpenDestination {
   type: "s3" | "r2";
@@ -33,7 +35,7 @@ const ON_EVERY_REQUEST = new Set(["ExpectedBucketOwner", "RequestPayer"]);
 
 /** @throws StoreError when the deployment does not allow the endpoint (any more). */
 export function openStore({ type, config, credentials }: OpenDestination, world: StoreWorld): ObjectStore {
-  if (type === "r2") return new R2Store(world.bucket, R2_BUCKET);
+  if (type === "r2") return new R2Store(world.bucket, config.bucket_name);
   const fault = config.endpoint_url ? endpointFault(config.endpoint_url, world.allowPrivateEndpoints) : undefined;
   if (fault) throw new StoreError(`EndpointRefused: endpoint_url ${fault}`, "EndpointRefused", true);
   if (!credentials) throw new StoreError("NoCredentials: the destination has no credentials", "NoCredentials", true);
