@@ -103,6 +103,17 @@ export async function listPartitions(
     .all();
 }
 
+/** Some days of a project that have a partition. */
+export async function someDays(db: Database, workspaceId: string, projectId: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ day: tracePartitions.day })
+    .from(tracePartitions)
+    .where(ofProject(workspaceId, projectId))
+    .limit(limit)
+    .all();
+  return rows.map(({ day }) => day);
+}
+
 export interface ProjectsWanted {
   id?: string[];
   name?: string;
