@@ -57,7 +57,7 @@ export interface StoredRun {
   prompt_cost: number | null;
   completion_cost: number | null;
   first_token_time: number | null;
-  /** Payloads that are not in their field (null there) but in R2: fill them in with `resolvePayloads`. */
+  /** Payloads that are not in their field (null there) but in R2: see `payloadKey`. */
   large?: Partial<Record<LargeField, LargePayload>>;
 }
 
@@ -156,6 +156,8 @@ export interface QueriedRun extends StoredRun {
   /** JSON: {prompt, completion}, each a map from kind of token to number. */
   usage_details: string | null;
   attachments: StoredAttachment[];
+  /** Of payloads that are in R2: the beginning of an error, and of others a small JSON value. */
+  previews?: Partial<Record<LargeField, string>>;
 }
 
 /** Which runs of a partition a query wants. All conditions hold together. */
@@ -300,22 +302,6 @@ export function blobPrefix(workspaceId: string, projectId: string, day: string):
 /** Where a large payload lies in R2. */
 export function payloadKey(run: { tenant_id: string; session_id: string; start_time: number }, hash: string): string {
   return `${blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time))}payloads/${hash}`;
-}
-
-/** Fills in the payloads that lie in R2, one after the other; a payload that is gone stays null. */
-export async function resolvePayloads(
-  blobs: R2Bucket,
-  runs: (StoredRun & { serialized?: string | null })[],
-): Promise<StoredRun[]> {
-  const resolved: StoredRun[] = [];
-  for (const { large, ...run } of runs) {
-    for (const field of LARGE_FIELDS) {
-      const payload = large?.[field];
-      if (payload) run[field] = (await (await blobs.get(payloadKey(run, payload.hash)))?.text()) ?? null;
-    }
-    resolved.push(run);
-  }
-  return resolved;
 }
 
 /** The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. */
