@@ -3,6 +3,8 @@ import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { cronFirings, crons, type FiringState } from "../db/schema.ts";
+import { bytesOf, totalBytes } from "../db/size.ts";
+import { boundAnswer } from "../http/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;
 export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
@@ -79,15 +81,29 @@ export async function countFirings(db: Database, workspaceId: string): Promise<R
 
 /** Crons by filter. Asks for one more than `limit`, for paging. */
 export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
-  const order = search.sortOrder === "asc" ? asc : desc;
-  return db
+  const direction = search.sortOrder === "asc" ? asc : desc;
+  const where = matching(workspaceId, search);
+  const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
+  const limit = search.limit + 1;
+  await boundAnswer(limit, () => {
+    const bytes = bytesOf(crons.payload, crons.metadata);
+    return totalBytes(
+      db,
+      db
+        .select({ bytes })
+        .from(crons)
+        .where(where)
+        .orderBy(...order)
+        .limit(limit)
+        .offset(search.offset),
+    );
+  });
+  const page = db
     .select()
     .from(crons)
-    .where(matching(workspaceId, search))
-    .orderBy(order(SORTS[search.sortBy]), order(sql`rowid`))
-    .limit(search.limit + 1)
-    .offset(search.offset)
-    .all();
+    .where(where)
+    .orderBy(...order);
+  return page.limit(limit).offset(search.offset).all();
 }
 
 export async function countCrons(db: Database, workspaceId: string, filter: CronFilter): Promise<number> {

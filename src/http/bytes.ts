@@ -35,3 +35,17 @@ export function cutBytes(text: string, limit: number): string {
   // A decoder in streaming mode holds back the bytes of a character that was cut.
   return new TextDecoder().decode(Buffer.from(text).subarray(0, limit), { stream: true });
 }
+
+/** Rows of an answer, bytes: as values and as JSON they take several times as much of an isolate's 128 MB. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+/** So few rows, the default of a list and one more, are never measured: none of them holds 2 MB. */
+const FEW = 11;
+
+/**
+ * Refuses a list whose rows together are too large. `measure` is asked only when there may be more than a few rows.
+ * @throws Problem 413
+ */
+export async function boundAnswer(limit: number, measure: () => Promise<number>): Promise<void> {
+  if (limit <= FEW || (await measure()) <= ANSWER_BYTES) return;
+  throw new Problem(413, `The answer would be larger than ${ANSWER_BYTES} bytes. Ask for fewer at a time with limit.`);
+}
