@@ -13,7 +13,7 @@ export { TracePartition } from "./traces/partition.ts";
 
 export default {
   fetch: app.fetch,
-  /** A message's shape says what it is for, so that a deployment may name its queues as it likes. */
+  /** Dispatches messages by their shape, so that queues may have any name. */
   async queue({ queue, messages }, env) {
     for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {
       logError("A message of no known shape is dropped.", { queue, message: message.id });
@@ -25,8 +25,8 @@ export default {
     });
   },
   /**
-   * Each part does its work whatever becomes of the others. The platform does not repeat an invocation that failed: it shows
-   * it among the cron events, and the next minute does what is left.
+   * The three tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
+   * platform does not retry it; the next minute repeats the work.
    */
   async scheduled({ scheduledTime: now }, env) {
     await allOf({

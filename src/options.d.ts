@@ -28,7 +28,10 @@ interface Env {
   RUN_TIMEOUT_SECONDS?: string;
   /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
   WEBHOOK_SECRET?: string;
-  /** "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own machine. */
+  /**
+   * "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own
+   * machine.
+   */
   ALLOW_PRIVATE_ADDRESSES?: string;
   /** The tracing project that the runs of this deployment's graphs go to; "default" if left out, "" for no traces. */
   TRACE_PROJECT?: string;

@@ -67,7 +67,10 @@ export async function createAssistant(
   return (await insertFirst(db, row)) ? shown(row) : undefined;
 }
 
-/** Deletes the assistant and all its versions; false when there was none. A default assistant comes back, as new, when used. */
+/**
+ * Deletes the assistant and all its versions; false when there was none. A default assistant comes back, as new, when
+ * used.
+ */
 export async function deleteAssistant(db: Database, workspaceId: string, id: string): Promise<boolean> {
   const [gone] = await db.batch([
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),

@@ -73,7 +73,7 @@ export async function work(db: Database, firing: Firing, threads: Threads, now: 
   }
 }
 
-/** The due times of a cron that have come, and where it goes on. */
+/** The due times of a cron up to `now`, and its next due time. */
 function moveOf(cron: DueCron, now: number): Move {
   const { id, nextRunDate: from } = cron;
   try {

@@ -1,4 +1,4 @@
-/** The consumer of the queue of crons: one message, one firing to work on. */
+/** Consumes queue messages of crons. One message stands for one firing. */
 import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
@@ -7,15 +7,15 @@ import { work } from "./fire.ts";
 import { threadsOf } from "./start.ts";
 import type { Firing } from "./store.ts";
 
-/** Firings worked on at a time: each has its cron's payload, up to 1 MiB, in memory. */
+/** Concurrent firings. Each loads its cron's payload of up to 1 MiB. */
 const AT_ONCE = 5;
 
 const FiringShape = v.strictObject({ workspaceId: v.string(), cronId: v.string(), due: v.number() });
 
-/** Whether a message is one of crons, whatever the queue's name. */
+/** True for a message of crons. The queue's name does not matter. */
 export const isFiring = (message: Message): message is Message<Firing> => v.is(FiringShape, message.body);
 
-/** Each message by itself: one that fails comes again, and holds up no other. */
+/** Handles each message separately. A message that fails is retried; the others are not affected. */
 export async function workCrons(messages: Message<Firing>[], env: Env): Promise<void> {
   const db = database(env.DB);
   const threads = threadsOf(env);

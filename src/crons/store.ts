@@ -111,7 +111,7 @@ export async function countCrons(db: Database, workspaceId: string, filter: Cron
   return row?.n ?? 0;
 }
 
-/** What tells a cron's due times: without the payload, of which a thousand would fill the memory. */
+/** The columns that determine a cron's due times. The payload is left out: 500 payloads do not fit in memory. */
 export type DueCron = Pick<CronRow, "id" | "schedule" | "timezone" | "endTime"> & { nextRunDate: number };
 
 /** Crons of all workspaces whose next due time has come, the most overdue first. */
@@ -126,7 +126,7 @@ export async function dueCrons(db: Database, now: number, limit: number): Promis
     .all();
 }
 
-/** From one next due time of a cron to another, with the due times reached on the way. */
+/** Moves a cron's next due time. `due` lists the due times between `from` and `next`. */
 export interface Move {
   id: string;
   from: number;
@@ -135,8 +135,8 @@ export interface Move {
 }
 
 /**
- * Records due times as reached and moves their crons on, in one transaction; nothing of a cron that another tick has moved.
- * Two statements however many there are: D1 answers 1,000 queries of an invocation, and binds 100 parameters in each.
+ * Records due times and moves their crons, in one transaction. A cron that another tick has moved is skipped.
+ * It always takes two statements: D1 allows 1,000 queries per invocation and 100 bound parameters per query.
  */
 export async function recordDue(db: Database, moves: Move[]): Promise<void> {
   if (moves.length === 0) return;

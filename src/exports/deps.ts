@@ -31,7 +31,7 @@ export interface Deps {
   now: () => number;
   newId: () => string;
   partition(workspaceId: string, projectId: string, day: string): TracePartitionRpc;
-  /** A column of payloads, with those that do not lie in the partition. */
+  /** Returns a payload column, including the payloads in R2. */
   resolve: (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
   open(destination: OpenDestination): ObjectStore;
   send(wake: Wake, delaySeconds?: number): Promise<void>;

@@ -36,7 +36,7 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
   if (await completeJob(deps.db, job.id, deps.now())) await startNext(deps, job.workspaceId);
 }
 
-/** The manifest's text in pieces: with 100,000 runs it is too long to be in memory. */
+/** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
 async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
   const { rows, bytes } = (await progressOf(db, [job.id])).get(job.id) ?? NO_PROGRESS;
   const head = {

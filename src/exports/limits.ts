@@ -1,9 +1,9 @@
 /** How much at once, how long, and how often again. Times in milliseconds. */
 import { LONGEST_CALL_MS } from "../s3/client.ts";
 
-/** A lease is renewed when it is older than this and the work has come to a pause. */
+/** `keepWhenOld` renews a lease that is older than this. */
 const RENEW_AFTER = 10_000;
-/** Time for what is not a call of a store: reading a page, encoding it, D1. */
+/** Time between two renewals that is not spent in a store: reading and encoding a page, queries to D1. */
 const WORK = 20_000;
 
 export const LIMITS = {
@@ -12,7 +12,10 @@ export const LIMITS = {
   exportsPerWorkspace: 15,
   /** Export runs at work in one isolate: each takes some 40 MB of its 128. */
   runsPerIsolate: 2,
-  /** Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's year. */
+  /**
+   * Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's
+   * year.
+   */
   inFlight: 60,
   /** Exports a workspace may create in a rolling hour, spawned ones included; schedules leave room for people. */
   exportsPerHour: 250,
@@ -31,8 +34,8 @@ export const LIMITS = {
   invocation: 60_000,
 
   /**
-   * About 121 seconds: longer than the longest time between two renewals, so that only a dead owner loses its lease. The
-   * work renews it before and after every call of a store.
+   * About 121 seconds. A live owner renews its lease around every store call, so the lease must be longer than the slowest
+   * call plus the age that a lease may have when the call starts.
    */
   lease: RENEW_AFTER + LONGEST_CALL_MS + WORK,
   renewAfter: RENEW_AFTER,

@@ -28,7 +28,7 @@ export class RunFile {
   rows = 0;
   textBytes = 0;
 
-  /** `sink.flush` is awaited after each column, so a slow store holds the reader back. */
+  /** `sink.flush` is awaited after each column, so a slow store slows down the reader. */
   constructor(
     private readonly sink: Writer,
     private readonly fields: readonly ExportField[],
@@ -39,8 +39,8 @@ export class RunFile {
   }
 
   /**
-   * Writes a page as a row group. `resolve` gives a column of payloads when its turn comes; it is gone then, so that no more
-   * than one is in memory with all its texts.
+   * Writes a page as a row group. `resolve` returns one payload column at a time, and its buffer is freed after it is
+   * written. Only one payload column is in memory.
    */
   async add(page: RunPage, resolve = asGiven): Promise<void> {
     if (page.rows === 0) return;
@@ -88,7 +88,7 @@ export class RunFile {
   }
 }
 
-/** Any column but one of payloads. */
+/** Encodes a column that holds no payloads. */
 function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
   if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
   const column = page.light[field satisfies LightField] ?? missing(field);

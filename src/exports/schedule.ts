@@ -7,7 +7,7 @@ import { HOUR_MICROS } from "../traces/time.ts";
 
 /** Late data has this long to arrive (specification 3.3). Microseconds. */
 const SPAWN_DELAY = 600_000_000;
-/** A schedule that was away catches up by so many windows a minute, and all schedules together by so many. */
+/** The most windows that a sweep spawns for one schedule, and for all schedules. */
 const CATCH_UP = 20;
 const SPAWNED_AT_ONCE = 100;
 
@@ -46,7 +46,7 @@ export async function spawnDue(deps: Deps): Promise<void> {
   }
 }
 
-/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. Gives how many. */
+/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. Returns their number. */
 async function catchUp(deps: Deps, due: ExportRow, most: number): Promise<number> {
   const now = deps.now();
   const { recent } = await countForQuota(deps.db, due.workspaceId, now - HOUR_MICROS / 1000);

@@ -25,7 +25,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The list of a run's files, bytes: a row of D1 holds it. Some 2,000 files of 256 MB. */
+/** The most bytes of a run's file list. One D1 row holds it. It is enough for about 2,000 files of 256 MB. */
 const FILES_BYTES = 1_500_000;
 
 /** What a slice works on: a claimed run, its export, and where it goes. */
@@ -88,9 +88,9 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
     return await commit(deps, lease, run, { cursor, done, file: written });
   } catch (error) {
-    // The call that failed may have used most of the lease up, and clearing away takes another call.
+    // The failed call may have used most of the lease, and the abort is another call.
     await lease.keep().catch(() => undefined);
-    // What cannot be cleared away now, the next owner finds in `pending`.
+    // If the abort fails, the next owner repeats it from `pending`.
     await sink.abort().catch(() => undefined);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** The consumer of the queue of exports. A message only wakes it up: what is to be done, the ledger says. */
+/** Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state. */
 import * as v from "valibot";
 import { logError } from "../http/log.ts";
 import { StoreError } from "../s3/errors.ts";
@@ -22,15 +22,18 @@ import type { ExportRow, ExportRunRow } from "./store.ts";
 /** Export runs at work in this isolate: they share its 128 MB, and the queue may send more here than fit. */
 let atWork = 0;
 
-/** Deliveries of a message whose consumer failed each time, or died. wrangler.toml allows one more (`max_retries`). */
+/**
+ * Failed deliveries of a message before it counts as a failed attempt. `max_retries` in wrangler.toml must not be
+ * lower.
+ */
 const MOST_DELIVERIES = 5;
 
 const WakeShape = v.union([v.strictObject({ exportId: v.string() }), v.strictObject({ runId: v.string() })]);
 
-/** Whether a message is one of exports, whatever the queue's name. */
+/** True for a message of exports. The queue's name does not matter. */
 export const isWake = (message: Message): message is Message<Wake> => v.is(WakeShape, message.body);
 
-/** Works on messages one after the other. */
+/** Handles messages one after the other. */
 export async function work(messages: Message<Wake>[], env: Env): Promise<void> {
   const deps = depsOf(env);
   for (const message of messages) {
@@ -140,8 +143,8 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
 }
 
 /**
- * A message of an export that killed its consumer five times counts as a failed attempt. Of a run the next claim counts it,
- * and the sweep sends a message for that.
+ * Counts a failed attempt of an export whose message failed five times. For a run, the next claim counts the attempt and the
+ * sweep sends a new message.
  */
 async function noteDeath(deps: Deps, wake: Wake): Promise<void> {
   if (!("exportId" in wake)) return;

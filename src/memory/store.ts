@@ -18,9 +18,9 @@ export interface PutItem {
 }
 
 const MINUTE = 60_000;
-/** How much of an item's texts a query searches, bytes: with the value it stays below the 2 MB of a row. */
+/** The most bytes of an item's searched text. Text and value together stay below the 2 MB of a row. */
 const TEXT_BYTES = 768 * 1024;
-/** Texts of one item that get a vector: each is a statement of the transaction. */
+/** The most texts of one item that are embedded. Each is one statement of the transaction. */
 const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
@@ -68,7 +68,7 @@ export async function namespacesUnder(db: Database, workspaceId: string, prefix:
   return rows.map(({ namespace }) => labels(namespace));
 }
 
-/** Deletes items whose time is over. Gives how many there were. */
+/** Deletes expired items. Returns their number. */
 export async function deleteExpired(db: Database, now: number): Promise<number> {
   return deleteOverdue(db, storeItems, and(isNotNull(storeItems.expiresAt), lte(storeItems.expiresAt, now)));
 }

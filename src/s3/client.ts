@@ -28,13 +28,13 @@ export interface S3Options {
   requestHeaders: Record<string, string>;
 }
 
-/** One attempt of a request may take this long, milliseconds: 5 MiB at 1.4 Mbit/s. */
+/** The timeout of one attempt, milliseconds. A part of 5 MiB needs 1.4 Mbit/s. */
 export const TIMEOUT_MS = 30_000;
 /** Attempts of one request, and the pause before the second, milliseconds; it doubles. */
 export const ATTEMPTS = 3;
 const PAUSE_MS = 250;
 
-/** The longest time that one call of a store takes with all its attempts, milliseconds. An export's lease is longer. */
+/** The longest time of one call with all attempts, milliseconds. The lease of an export run is derived from it. */
 export const LONGEST_CALL_MS = ATTEMPTS * TIMEOUT_MS + PAUSE_MS * (2 ** (ATTEMPTS - 1) - 1);
 
 interface S3Request {

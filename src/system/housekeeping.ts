@@ -1,4 +1,4 @@
-/** What the clock clears away: all that is kept for a time only. */
+/** Deletes expired rows. */
 import { forgetAnonymous } from "../audit/store.ts";
 import { database } from "../db/client.ts";
 import { allOf } from "../http/parallel.ts";
@@ -11,9 +11,9 @@ const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;
 
 /**
- * Called every minute with the minute's time, milliseconds since 1970. What OAuth leaves behind goes once an hour. Each call
- * deletes at most 10,000 rows of a table.
- * @throws AggregateError when a part fails; the others have done their work.
+ * Runs every minute. `now` is the minute's time, milliseconds since 1970. OAuth and audit rows are deleted once an hour. One
+ * call deletes at most 10,000 rows of a table.
+ * @throws AggregateError when a task fails. The other tasks complete.
  */
 export async function housekeeping(env: Env, now: number): Promise<void> {
   const db = database(env.DB);

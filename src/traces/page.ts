@@ -67,7 +67,7 @@ export class TextsBuilder {
   private readonly lengths: number[] = [];
   private size = 0;
 
-  /** `owned`: the text has a buffer of its own, which `build` frees at once, for V8 collects buffers late. */
+  /** `owned`: the text owns its buffer, and `build` frees it. V8 collects buffers late. */
   add(text: Uint8Array | null, owned: boolean): void {
     this.lengths.push(text === null ? -1 : text.length);
     if (text === null) return;
@@ -117,8 +117,8 @@ export function pageKey(constants: Record<ConstantField, string>, startTime: num
 }
 
 /**
- * The texts of one column, with the payloads that lie in R2 filled in, one after the other; a payload that is gone stays
- * null. Column by column, for the payloads of one run in R2 may take 60 MB together.
+ * The texts of one column, with the payloads from R2. They are read one after the other. A missing payload stays null. Columns
+ * are resolved separately, because the payloads of one run can be 60 MB.
  */
 export async function resolveColumn(
   blobs: Pick<R2Bucket, "get">,

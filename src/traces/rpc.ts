@@ -4,11 +4,11 @@ import type { Usage } from "./ingest/usage.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
-/** The payloads of a run that every reader can ask for. */
+/** The payloads of a run that exports and queries read. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 
-/** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
+/** The fields that can be too large for a SQLite row. Fields above 256 KB are stored in R2, and `large` names them. */
 export const LARGE_FIELDS = [...PAYLOAD_FIELDS, "serialized"] as const;
 export type LargeField = (typeof LARGE_FIELDS)[number];
 
@@ -113,7 +113,10 @@ export interface RunWrite {
   attachments?: StoredAttachment[];
 }
 
-/** What a write adds to an RPC message, in UTF-16 units: the platform serialises most texts at a byte each, others at two. */
+/**
+ * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
+ * bytes.
+ */
 export function weightOf(write: RunWrite): number {
   let weight = 1_000;
   for (const value of Object.values(write)) {
@@ -156,7 +159,7 @@ export interface QueriedRun extends StoredRun {
   /** JSON: {prompt, completion}, each a map from kind of token to number. */
   usage_details: string | null;
   attachments: StoredAttachment[];
-  /** Of payloads that are in R2: the beginning of an error, and of others a small JSON value. */
+  /** Previews of payloads in R2: the first characters of an error, and small JSON values of the others. */
   previews?: Partial<Record<LargeField, string>>;
 }
 
@@ -252,11 +255,11 @@ export interface ThreadSummary {
   max_start_time: number;
   total_tokens: number;
   total_cost: number;
-  /** Previews: a thousand threads fit one answer. */
+  /** Previews, so that 1,000 threads fit in one RPC message. */
   first_inputs: string | null;
   last_outputs: string | null;
   last_error: string | null;
-  /** A sample of its turns' durations, seconds. */
+  /** Durations of its latest turns, seconds. */
   latencies: number[];
 }
 
@@ -270,7 +273,10 @@ export interface PartitionIdentity {
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
-  /** Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call (`weightOf`). */
+  /**
+   * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
+   * (`weightOf`).
+   */
   upsert(identity: PartitionIdentity, writes: RunWrite[], soon?: boolean): Promise<void>;
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;

@@ -180,7 +180,7 @@ export async function deleteProject(db: Database, workspaceId: string, id: strin
   await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
 }
 
-/** start_time of a project's newest run, milliseconds; null when it has none. A day with feedback only says 0. */
+/** start_time of a project's newest run, milliseconds. Null when it has none. A day without runs has 0. */
 export async function lastRunTime(db: Database, workspaceId: string, projectId: string): Promise<number | null> {
   const row = await db
     .select({ last: max(tracePartitions.lastRunStartTime) })

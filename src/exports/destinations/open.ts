@@ -7,7 +7,10 @@ import type { ObjectStore } from "../../s3/object-store.ts";
 import { R2Store } from "../../s3/r2.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";
 
-/** The name of the bound bucket: a binding does not tell it. wrangler.toml names the bucket, and a variable tells another name. */
+/**
+ * The name of the bucket bound as EXPORTS_BUCKET. A binding does not know its bucket's name, so a variable overrides
+ * the default.
+ */
 export function boundBucket(env: Pick<Env, "EXPORTS_BUCKET_NAME">): string {
   return env.EXPORTS_BUCKET_NAME || "weir-exports";
 }

@@ -6,7 +6,7 @@ import { before, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 
-/** More exports than this start with the next sweep: a message is sent for each. */
+/** The most exports that one call starts. Each takes a queue message. */
 const AT_ONCE = 500;
 
 /**
@@ -135,7 +135,7 @@ export async function noteJobRetry(db: Database, id: string, reason: string, nex
     .where(and(eq(bulkExports.id, id), eq(bulkExports.status, "RUNNING")));
 }
 
-/** Runs of an export with their files in pages: there may be 100,000 of them. */
+/** Rows per query. An export can have 100,000 runs. */
 const PAGE = 200;
 
 /** Every run of an export with its files, by project and day, for the manifest. */

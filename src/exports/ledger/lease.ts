@@ -18,12 +18,12 @@ const held = ({ id, epoch }: Claim) =>
 
 const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
 
-/** Why an attempt failed whose owner did not live to say so. */
+/** The error of an attempt whose worker ended without reporting one. */
 export const INTERRUPTED = "Interrupted: the worker ended before the work was done";
 
 /**
- * Takes an open run of a running export that has no owner. Undefined when there is nothing to take. A lease that has run out
- * belongs to an owner that died. That counts as a failed attempt, so that a run which kills its isolate does not for ever.
+ * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease means
+ * that the previous owner died. This counts as a failed attempt, so that a run cannot kill its worker without limit.
  */
 export async function claimRun(db: Database, id: string, now: number, until: number) {
   const { leaseUntil, errors, retryNumber, epoch } = exportRuns;

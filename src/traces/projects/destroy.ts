@@ -1,4 +1,4 @@
-/** Deleting projects with their traces, however many days they have. */
+/** Deletes projects with their traces. */
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
@@ -9,9 +9,9 @@ import { forgetProjects } from "./resolve.ts";
 const PAGE = 100;
 
 /**
- * Deletes the projects of these ids, and their traces first: while a day is left, the project is there to be deleted again.
- * `most`: the project-days of one request. Each is a call to an object, of which a request may make 10,000.
- * @throws Problem 503 when days are left after that; the same request goes on with them.
+ * Deletes the traces of these projects, then the projects. `most` is the number of project-days of one request; each takes an
+ * RPC, and a request may make 10,000 calls.
+ * @throws Problem 503 when days are left. The client sends the same request again.
  */
 export async function destroyProjects(env: Env, workspaceId: string, ids: string[], most = 1_000): Promise<void> {
   const db = database(env.DB);

@@ -87,7 +87,7 @@ export const projects = new Hono<App>()
     return c.json({ message: "Projects deleted" });
   });
 
-/** A project's `extra` with changes, small enough for its row. */
+/** Merges changes into a project's `extra`. 422 when the result is too large. */
 function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
   return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
 }

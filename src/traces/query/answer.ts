@@ -1,19 +1,19 @@
 /**
- * Answers in JSON whose large payloads stay in R2 until they are sent. As values in memory, the payloads of one run could
- * take several times the 128 MB of an isolate; as a stream they take a few kilobytes.
+ * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
+ * as much memory.
  */
 import type { LargeField } from "../rpc.ts";
 
-/** Marks the place of a payload in the text of an answer. It is random and never sent, so that no payload can imitate it. */
+/** Marks the place of a payload in an answer. It is random and never sent, so a payload cannot contain it. */
 const MARK = crypto.randomUUID();
 const PLACES = new RegExp(`"${MARK}(json|text):([^"]+)"`);
 
-/** The JSON text that stands for the payload of this field under this key until it is sent. An error is no JSON. */
+/** A placeholder for the payload with this R2 key: JSON text, or plain text for `error`. */
 export function placeholder(field: LargeField, key: string): string {
   return field === "error" ? `${MARK}text:${key}` : JSON.stringify(`${MARK}json:${key}`);
 }
 
-/** The value as an answer, with the payloads in the places of their placeholders; null for one that is gone. */
+/** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
 export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
   const headers = { "content-type": "application/json" };
   const pieces = JSON.stringify(value).split(PLACES);
@@ -32,7 +32,7 @@ export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
   return new Response(body, { headers });
 }
 
-/** `pieces`: text, kind and key of a payload, text, and so on. */
+/** `pieces` repeats text, kind and key. It ends with text. */
 async function* written(blobs: Pick<R2Bucket, "get">, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (let i = 0; i < pieces.length; i += 3) {
@@ -50,10 +50,10 @@ async function* written(blobs: Pick<R2Bucket, "get">, pieces: string[]): AsyncGe
   }
 }
 
-/** Bytes of text as they stand in a JSON string. All that has to be escaped is ASCII. */
+/** Escapes UTF-8 text for a JSON string. All escaped characters are ASCII, so chunks can be escaped separately. */
 function escaped(chunk: Uint8Array): Uint8Array {
   const isPlain = chunk.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);
   if (isPlain) return chunk;
-  // Latin-1 keeps each byte as it is.
+  // Latin-1 maps each byte to one character.
   return Buffer.from(JSON.stringify(Buffer.from(chunk).toString("latin1")).slice(1, -1), "latin1");
 }

@@ -1,5 +1,6 @@
 /** Finding runs over projects and days, page by page. */
 import { database } from "../../db/client.ts";
+import { checkFilters } from "../filter/check.ts";
 import type { Place } from "../locate.ts";
 import {
   LARGE_FIELDS,
@@ -21,7 +22,7 @@ export interface Find {
   after: RunPosition | null;
   limit: number;
   payloads: LargeField[];
-  /** Those of them that must be values; any other that lies in R2 is a placeholder (answer.ts). */
+  /** Payloads that must be loaded. Other payloads in R2 become placeholders (answer.ts). */
   values?: LargeField[];
 }
 
@@ -34,7 +35,7 @@ const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
 const PAGE_BYTES = 12 * 1024 * 1024;
 
-/** One page of runs, in the order of their start. The filters must have been checked (filter/check.ts). */
+/** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
 export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
   const { order, after, limit } = find;
   const selection = after ? narrowed(find.selection, order, after) : find.selection;
@@ -52,6 +53,11 @@ export async function findRuns(env: Env, workspaceId: string, find: Find): Promi
     }
   }
   return { runs: await whole(env, runs, find.values), next: null };
+}
+
+/** Checks the filters of a selection. An empty filter is no filter. @throws Problem 400 */
+export function checkSelection({ filter, traceFilter, treeFilter }: RunSelection): void {
+  checkFilters([filter, traceFilter, treeFilter].map((text) => text || undefined));
 }
 
 /** A cursor excludes the days before it, so that they need not be asked. */
@@ -100,7 +106,7 @@ async function askAll(
   return { runs: runs.filter((run) => compare(run, nearest) <= 0), cut: true };
 }
 
-/** The runs with values or placeholders for their payloads in R2. */
+/** Loads payloads from R2 or replaces them by placeholders. */
 async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
   const filled: QueriedRun[] = [];
   for (const { large, ...run } of runs) {

@@ -7,7 +7,6 @@ import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { checkFilters } from "../filter/check.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { listProjectsOfDataset } from "../store.ts";
@@ -15,7 +14,7 @@ import { DAY_MICROS } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { answer } from "./answer.ts";
-import { type Find, findRuns, type Found, payloadsOf } from "./find.ts";
+import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
 import { QueryThreads, QueryThreadTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
 import { NAMES_V2, payloadNames, runV2, valuesOf } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
@@ -83,7 +82,7 @@ export const runQueriesV2 = new Hono<App>()
       startTime: min_start_time ?? dayAgo(),
       endTime: max_start_time,
     };
-    checkFilters([filter, trace_filter, tree_filter]);
+    checkSelection(selection);
     const threads = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
     const from = readCursor(cursor)?.start_time ?? 0;
     const items = threads.slice(from, from + page_size);
@@ -100,7 +99,7 @@ export const runQueriesV2 = new Hono<App>()
       const { project_id, filter, cursor, page_size = 100, ...given } = c.req.valid("query");
       const selects = selectsOf(given.selects ?? given["selects[]"]);
       const selection = { threadId: c.req.valid("param").thread_id, isRoot: true, filter };
-      checkFilters([filter]);
+      checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
       const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
@@ -131,7 +130,7 @@ async function pageOf(
     treeFilter: wanted.tree_filter,
     ...more,
   };
-  checkFilters([selection.filter, selection.traceFilter, selection.treeFilter]);
+  checkSelection(selection);
   const projectIds = await projectsOf(env, workspaceId, wanted);
   const selects = selectsOf(wanted.selects);
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";

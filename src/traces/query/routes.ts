@@ -7,7 +7,6 @@ import { originOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { checkFilters } from "../filter/check.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { locateRuns } from "../locate.ts";
 import { LARGE_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
@@ -15,7 +14,7 @@ import { dayBounds } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { answer } from "./answer.ts";
-import { findRuns, payloadsOf } from "./find.ts";
+import { checkSelection, findRuns, payloadsOf } from "./find.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId } from "./schema.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats } from "./stats.ts";
@@ -33,7 +32,7 @@ export const runQueries = new Hono<App>()
     const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
     if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
     const selection = selectionOf(wanted);
-    checkFilters([selection.filter, selection.traceFilter, selection.treeFilter]);
+    checkSelection(selection);
     const select = wanted.select ? new Set(wanted.select) : undefined;
     const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
     const { workspaceId } = c.get("principal");
@@ -54,13 +53,13 @@ export const runQueries = new Hono<App>()
     const wanted = c.req.valid("json");
     requireScope(wanted);
     const selection = selectionOf(wanted);
-    checkFilters([selection.filter, selection.traceFilter, selection.treeFilter]);
+    checkSelection(selection);
     return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
   })
   .post("/runs/group", doc("Threads of a project"), body(GroupRuns), async (c) => {
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
-    checkFilters([filter]);
+    checkSelection(selection);
     const threads = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
     const groups = threads.slice(offset, offset + limit).map((thread) => ({
       ...thread,

@@ -162,7 +162,7 @@ export function payloadNames(names: Set<string>): Set<string> {
   return needed;
 }
 
-/** Selected fields that are made of the value of a payload, which then has to be one. */
+/** The payloads that the selected fields need as values. */
 export function valuesOf(names: Set<string>): LargeField[] {
   return names.has("metadata") ? ["extra"] : [];
 }
