@@ -4,19 +4,25 @@
  */
 import type { LargeField } from "../rpc.ts";
 
-/** Marks the place of a payload in an answer. It is random and never sent, so a payload cannot contain it. */
-const MARK = crypto.randomUUID();
-const PLACES = new RegExp(`"${MARK}(json|text):([^"]+)"`);
+let mark: string | undefined;
+
+/**
+ * Marks the place of a payload in an answer. It is random and never sent, so a payload cannot contain it. The platform allows
+ * no random values before the first request.
+ */
+function markOf(): string {
+  return (mark ??= crypto.randomUUID());
+}
 
 /** A placeholder for the payload with this R2 key: JSON text, or plain text for `error`. */
 export function placeholder(field: LargeField, key: string): string {
-  return field === "error" ? `${MARK}text:${key}` : JSON.stringify(`${MARK}json:${key}`);
+  return field === "error" ? `${markOf()}text:${key}` : JSON.stringify(`${markOf()}json:${key}`);
 }
 
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
 export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
   const headers = { "content-type": "application/json" };
-  const pieces = JSON.stringify(value).split(PLACES);
+  const pieces = JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
   if (pieces.length === 1) return new Response(pieces[0], { headers });
   const chunks = written(blobs, pieces);
   const body = new ReadableStream<Uint8Array>({
