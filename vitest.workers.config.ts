@@ -9,11 +9,11 @@ const ALONE = [
   "test/users/**/*.test.ts",
   "test/security/{a-user,users}-*.test.ts",
   "test/crons/{fire,routes}.test.ts",
-  "test/exports/{engine,exactly-once,schedule}.test.ts",
+  "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",
   "test/threads/resume.test.ts",
   "test/oauth/cleanup.test.ts",
-  "test/system/metrics.test.ts",
+  "test/system/{metrics,minute}.test.ts",
 ];
 
 export default defineConfig(async () => {

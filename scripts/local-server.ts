@@ -72,8 +72,8 @@ export interface LocalServer {
 }
 
 /** Brings the local D1 database of `persistTo` to the newest schema. */
-export function migrate(persistTo: string): void {
-  const args = ["d1", "migrations", "apply", "DB", "--local", "--config", localConfig(), "--persist-to", persistTo];
+export function migrate(persistTo: string, config = localConfig()): void {
+  const args = ["d1", "migrations", "apply", "DB", "--local", "--config", config, "--persist-to", persistTo];
   const { status, stdout, stderr } = spawnSync(process.execPath, [WRANGLER, ...args], {
     cwd: ROOT,
     env: ENV,

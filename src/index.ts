@@ -1,10 +1,11 @@
 /** The Worker: fetch, queue, scheduled and the Durable Object classes. Wiring only. */
 import { app } from "./app.ts";
 import { tick } from "./crons/fire.ts";
-import { workCrons } from "./crons/queue.ts";
-import type { Wake } from "./exports/deps.ts";
+import { isFiring, workCrons } from "./crons/queue.ts";
 import { schedule } from "./exports/schedule.ts";
-import { work } from "./exports/work.ts";
+import { isWake, work } from "./exports/work.ts";
+import { logError } from "./http/log.ts";
+import { allOf } from "./http/parallel.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
@@ -13,11 +14,26 @@ export { TracePartition } from "./traces/partition.ts";
 
 export default {
   fetch: app.fetch,
-  async queue(batch, env) {
-    if (batch.queue === "weir-crons") await workCrons(batch, env);
-    else await work(batch as MessageBatch<Wake>, env);
+  /** Dispatches messages by their shape, so that queues may have any name. */
+  async queue({ queue, messages }, env) {
+    for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {
+      logError("A message of no known shape is dropped.", { queue, message: message.id });
+      message.ack();
+    }
+    await allOf({
+      crons: () => workCrons(messages.filter(isFiring), env),
+      exports: () => work(messages.filter(isWake), env),
+    });
   },
+  /**
+   * The three tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
+   * platform does not retry it; the next minute repeats the work.
+   */
   async scheduled({ scheduledTime: now }, env) {
-    await Promise.all([tick(env, now), schedule(env), housekeeping(env, now)]);
+    await allOf({
+      crons: () => tick(env, now),
+      exports: () => schedule(env),
+      housekeeping: () => housekeeping(env, now),
+    });
   },
 } satisfies ExportedHandler<Env>;

@@ -30,7 +30,10 @@ interface Env {
   RUN_MAX_ATTEMPTS?: string;
   /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
   WEBHOOK_SECRET?: string;
-  /** "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own machine. */
+  /**
+   * "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own
+   * machine.
+   */
   ALLOW_PRIVATE_ADDRESSES?: string;
   /** The tracing project that the runs of this deployment's graphs go to; "default" if left out, "" for no traces. */
   TRACE_PROJECT?: string;
@@ -38,6 +41,8 @@ interface Env {
   ENCRYPTION_KEYS_OLD?: string;
   /** Experiments in one `all_experiments` export: a number, or "unlimited". 250 if left out. */
   EXPORT_MAX_EXPERIMENTS?: string;
+  /** The name of the bucket bound as EXPORTS_BUCKET, where it is not "weir-exports". */
+  EXPORTS_BUCKET_NAME?: string;
   /** The deployment's address as its callers have it, where that is not the request's own: `https://agents.example`. */
   PUBLIC_URL?: string;
   /** Signs agent cards: a private key as a JWK (EC P-256, Ed25519 or RSA), best with a `kid`. */

@@ -22,7 +22,7 @@ const configuration = {
   metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
 };
 
-/** Both lie in one row of D1, beside the metadata. */
+/** One D1 row holds both, together with the metadata. */
 const fits = <T extends { config?: object; context?: object }>() =>
   v.check<T, string>(
     ({ config = {}, context = {} }) => byteLength(config) + byteLength(context) <= PAYLOAD_BYTES,

@@ -2,6 +2,8 @@ import { and, asc, count, desc, eq, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
+import { bytesOf, totalBytes } from "../db/size.ts";
+import { boundAnswer } from "../http/bytes.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
 import { isDefaultAssistant } from "./defaults.ts";
 import { knownAssistants } from "./known.ts";
@@ -81,7 +83,10 @@ export async function createAssistant(
   return (await insertFirst(db, row)) ? shown(row) : undefined;
 }
 
-/** Deletes the assistant and all its versions; false when there was none. A default assistant comes back, as new, when used. */
+/**
+ * Deletes the assistant and all its versions; false when there was none. A default assistant comes back, as new, when
+ * used.
+ */
 export async function deleteAssistant(db: Database, workspaceId: string, id: string): Promise<boolean> {
   const [gone] = await db.batch([
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
@@ -108,16 +113,29 @@ export async function searchAssistants(
   search: AssistantSearch,
 ): Promise<Assistant[]> {
   await ensureDefaults(db, workspaceId);
-  const order = search.sortOrder === "asc" ? asc : desc;
-  const rows = await db
+  const direction = search.sortOrder === "asc" ? asc : desc;
+  const where = matching(workspaceId, search);
+  const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
+  const limit = search.limit + 1;
+  await boundAnswer(limit, () => {
+    const bytes = bytesOf(assistants.config, assistants.context, assistants.metadata);
+    return totalBytes(
+      db,
+      db
+        .select({ bytes })
+        .from(assistants)
+        .where(where)
+        .orderBy(...order)
+        .limit(limit)
+        .offset(search.offset),
+    );
+  });
+  const page = db
     .select()
     .from(assistants)
-    .where(matching(workspaceId, search))
-    .orderBy(order(SORTS[search.sortBy]), order(sql`rowid`))
-    .limit(search.limit + 1)
-    .offset(search.offset)
-    .all();
-  return rows.map(shown);
+    .where(where)
+    .orderBy(...order);
+  return (await page.limit(limit).offset(search.offset).all()).map(shown);
 }
 
 export async function countAssistants(db: Database, workspaceId: string, filter: AssistantFilter): Promise<number> {

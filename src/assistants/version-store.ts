@@ -3,7 +3,8 @@ import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
-import { METADATA_BYTES, withinBytes } from "../http/bytes.ts";
+import { bytesOf, totalBytes } from "../db/size.ts";
+import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
 import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
@@ -99,11 +100,15 @@ export async function listVersions(
 ): Promise<AssistantVersion[] | undefined> {
   const row = await findRow(db, workspaceId, idOrGraphId);
   if (!row) return undefined;
-  const rows = await db
-    .select()
-    .from(assistantVersions)
-    .where(and(isVersionOf(row), contains(assistantVersions.metadata, metadata)))
-    .orderBy(desc(assistantVersions.version))
+  const where = and(isVersionOf(row), contains(assistantVersions.metadata, metadata));
+  const order = desc(assistantVersions.version);
+  await boundAnswer(limit + 1, () => {
+    const bytes = bytesOf(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
+    const page = db.select({ bytes }).from(assistantVersions).where(where).orderBy(order);
+    return totalBytes(db, page.limit(limit + 1).offset(offset));
+  });
+  const page = db.select().from(assistantVersions).where(where).orderBy(order);
+  const rows = await page
     .limit(limit + 1)
     .offset(offset)
     .all();

@@ -1,6 +1,7 @@
 import { and, desc, eq, isNull, lt, or, sql } from "drizzle-orm";
 import type { Principal } from "../auth/principal.ts";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { auditLog } from "../db/schema.ts";
 
 export type AuditRow = typeof auditLog.$inferSelect;
@@ -75,5 +76,5 @@ interface AuditQuery {
 
 /** Removes entries of no workspace (anonymous registrations) older than `before`, milliseconds since 1970. */
 export async function forgetAnonymous(db: Database, before: number): Promise<void> {
-  await db.delete(auditLog).where(and(isNull(auditLog.workspaceId), lt(auditLog.at, before)));
+  await deleteOverdue(db, auditLog, and(isNull(auditLog.workspaceId), lt(auditLog.at, before)));
 }

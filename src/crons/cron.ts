@@ -74,7 +74,7 @@ export function shown(row: CronRow) {
   };
 }
 
-/** What a cron's runs start with. The row holds it beside the metadata. */
+/** The payload of a cron's runs. One D1 row holds it together with the metadata. */
 function payloadOf(run: object): Record<string, unknown> {
   return withinBytes(present(run), PAYLOAD_BYTES, "input, config, context and what else a run starts with together");
 }

@@ -11,9 +11,11 @@ import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,
   deleteOldFirings,
+  type DueCron,
   dueCrons,
   type Firing,
   findFiring,
+  type Move,
   recordDue,
   setFiring,
   takeFirings,
@@ -44,7 +46,11 @@ const GIVEN_UP_MS = 24 * 3_600_000;
 /** Writes down what is due and sends a message for every firing with work left. Returns how many messages. */
 export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Promise<number> {
   const db = database(env.DB);
-  for (const cron of await dueCrons(db, now, CRONS_PER_TICK)) await reach(db, cron, now);
+  const due = await dueCrons(db, now, CRONS_PER_TICK);
+  await recordDue(
+    db,
+    due.map((cron) => moveOf(cron, now)),
+  );
   const waiting = [
     ...(await takeFirings(db, "due", { before: now - LOST_MS, now, limit: 1000 })),
     ...(await takeFirings(db, "started", { before: now - LOST_MS, now, limit: 1000 })),
@@ -67,16 +73,16 @@ export async function work(db: Database, firing: Firing, threads: Threads, now: 
   }
 }
 
-async function reach(db: Database, cron: CronRow, now: number): Promise<void> {
-  const first = cron.nextRunDate;
-  if (first === null) return;
+/** The due times of a cron up to `now`, and its next due time. */
+function moveOf(cron: DueCron, now: number): Move {
+  const { id, nextRunDate: from } = cron;
   try {
-    const due = dueTimes(cron, first, now);
-    await recordDue(db, cron, due, nextDue(cron, Math.max(now, due.at(-1) ?? first)));
+    const due = dueTimes(cron, from, now);
+    return { id, from, due, next: nextDue(cron, Math.max(now, due.at(-1) ?? from)) };
   } catch (error) {
     // One cron that cannot be read must not keep the others from firing.
-    logError(error, { cron_id: cron.id });
-    await recordDue(db, cron, [], null);
+    logError(error, { cron_id: id });
+    return { id, from, due: [], next: null };
   }
 }
 

@@ -1,23 +1,31 @@
-/** The consumer of the queue `weir-crons`: one message, one firing to work on. */
+/** Consumes queue messages of crons. One message stands for one firing. */
+import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
+import { inParallel } from "../http/parallel.ts";
 import { work } from "./fire.ts";
 import { threadsOf } from "./start.ts";
 import type { Firing } from "./store.ts";
 
-/** Each message by itself: one that fails comes again, and holds up no other. */
-export async function workCrons(batch: MessageBatch, env: Env): Promise<void> {
+/** Concurrent firings. Each loads its cron's payload of up to 1 MiB. */
+const AT_ONCE = 5;
+
+const FiringShape = v.strictObject({ workspaceId: v.string(), cronId: v.string(), due: v.number() });
+
+/** True for a message of crons. The queue's name does not matter. */
+export const isFiring = (message: Message): message is Message<Firing> => v.is(FiringShape, message.body);
+
+/** Handles each message separately. A message that fails is retried; the others are not affected. */
+export async function workCrons(messages: Message<Firing>[], env: Env): Promise<void> {
   const db = database(env.DB);
   const threads = threadsOf(env);
-  await Promise.all(
-    batch.messages.map(async (message) => {
-      try {
-        await work(db, message.body as Firing, threads, Date.now());
-        message.ack();
-      } catch (error) {
-        logError(error, { firing: message.body });
-        message.retry();
-      }
-    }),
-  );
+  await inParallel(messages, AT_ONCE, async (message) => {
+    try {
+      await work(db, message.body, threads, Date.now());
+      message.ack();
+    } catch (error) {
+      logError(error, { firing: message.body });
+      message.retry();
+    }
+  });
 }

@@ -1,7 +1,10 @@
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { cronFirings, crons, type FiringState } from "../db/schema.ts";
+import { bytesOf, totalBytes } from "../db/size.ts";
+import { boundAnswer } from "../http/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;
 export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
@@ -78,15 +81,29 @@ export async function countFirings(db: Database, workspaceId: string): Promise<R
 
 /** Crons by filter. Asks for one more than `limit`, for paging. */
 export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
-  const order = search.sortOrder === "asc" ? asc : desc;
-  return db
+  const direction = search.sortOrder === "asc" ? asc : desc;
+  const where = matching(workspaceId, search);
+  const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
+  const limit = search.limit + 1;
+  await boundAnswer(limit, () => {
+    const bytes = bytesOf(crons.payload, crons.metadata);
+    return totalBytes(
+      db,
+      db
+        .select({ bytes })
+        .from(crons)
+        .where(where)
+        .orderBy(...order)
+        .limit(limit)
+        .offset(search.offset),
+    );
+  });
+  const page = db
     .select()
     .from(crons)
-    .where(matching(workspaceId, search))
-    .orderBy(order(SORTS[search.sortBy]), order(sql`rowid`))
-    .limit(search.limit + 1)
-    .offset(search.offset)
-    .all();
+    .where(where)
+    .orderBy(...order);
+  return page.limit(limit).offset(search.offset).all();
 }
 
 export async function countCrons(db: Database, workspaceId: string, filter: CronFilter): Promise<number> {
@@ -94,32 +111,50 @@ export async function countCrons(db: Database, workspaceId: string, filter: Cron
   return row?.n ?? 0;
 }
 
+/** The columns that determine a cron's due times. The payload is left out: 500 payloads do not fit in memory. */
+export type DueCron = Pick<CronRow, "id" | "schedule" | "timezone" | "endTime"> & { nextRunDate: number };
+
 /** Crons of all workspaces whose next due time has come, the most overdue first. */
-export async function dueCrons(db: Database, now: number, limit: number): Promise<CronRow[]> {
+export async function dueCrons(db: Database, now: number, limit: number): Promise<DueCron[]> {
+  const { id, schedule, timezone, endTime, nextRunDate } = crons;
   return db
-    .select()
+    .select({ id, schedule, timezone, endTime, nextRunDate: sql<number>`${nextRunDate}` })
     .from(crons)
-    .where(and(eq(crons.enabled, true), isNotNull(crons.nextRunDate), lte(crons.nextRunDate, now)))
-    .orderBy(asc(crons.nextRunDate))
+    .where(and(eq(crons.enabled, true), isNotNull(nextRunDate), lte(nextRunDate, now)))
+    .orderBy(asc(nextRunDate))
     .limit(limit)
     .all();
 }
 
-/** Records due times as reached and moves the cron on, in one transaction; nothing when another tick already did. */
-export async function recordDue(db: Database, cron: CronRow, due: number[], next: number | null): Promise<void> {
-  const unmoved = sql`EXISTS (SELECT 1 FROM ${crons} WHERE ${crons.id} = ${cron.id} AND ${crons.nextRunDate} = ${cron.nextRunDate})`;
+/** Moves a cron's next due time. `due` lists the due times between `from` and `next`. */
+export interface Move {
+  id: string;
+  from: number;
+  due: number[];
+  next: number | null;
+}
+
+/**
+ * Records due times and moves their crons, in one transaction. A cron that another tick has moved is skipped.
+ * It always takes two statements: D1 allows 1,000 queries per invocation and 100 bound parameters per query.
+ */
+export async function recordDue(db: Database, moves: Move[]): Promise<void> {
+  if (moves.length === 0) return;
+  const given = sql`json_each(${JSON.stringify(moves)}) m`;
+  const next = sql`(SELECT m.value ->> 'next' FROM ${given} WHERE m.value ->> 'id' = ${crons.id})`;
   await db.batch([
-    // One statement however many due times: each row would bind parameters, and D1 binds at most 100.
     db
       .insert(cronFirings)
       .select(
-        sql`SELECT ${cron.workspaceId}, ${cron.id}, value, 'due', 0 FROM json_each(${JSON.stringify(due)}) WHERE ${unmoved}`,
+        sql`SELECT c.workspace_id, c.id, d.value, 'due', 0 FROM ${given}
+          JOIN crons c ON c.id = m.value ->> 'id' AND c.next_run_date = m.value ->> 'from'
+          JOIN json_each(m.value, '$.due') d WHERE 1`,
       )
       .onConflictDoNothing(),
     db
       .update(crons)
       .set({ nextRunDate: next })
-      .where(and(eq(crons.id, cron.id), eq(crons.nextRunDate, cron.nextRunDate ?? 0))),
+      .where(sql`(${crons.id}, ${crons.nextRunDate}) IN (SELECT m.value ->> 'id', m.value ->> 'from' FROM ${given})`),
   ]);
 }
 
@@ -167,7 +202,7 @@ export async function setFiring(
 /** Forgets firings that have been over since `before`. */
 export async function deleteOldFirings(db: Database, before: number): Promise<void> {
   const over = and(inArray(cronFirings.state, ["ended", "refused"]), lt(cronFirings.touchedAt, before));
-  await db.delete(cronFirings).where(over);
+  await deleteOverdue(db, cronFirings, over);
 }
 
 function isCron(workspaceId: string, id: string): SQL | undefined {

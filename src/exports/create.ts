@@ -1,6 +1,6 @@
 /** Creating an export: what the schema cannot know is checked here. */
 import { Problem } from "../http/problem.ts";
-import { parseFilter } from "../traces/filter/filter.ts";
+import { checkFilters } from "../traces/filter/check.ts";
 import { findProject } from "../traces/store.ts";
 import type { Deps } from "./deps.ts";
 import { findDestination } from "./destinations/store.ts";
@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
  * @throws Problem 404 for a destination or project that is not the workspace's, 400 for a filter, 429 for a quota.
  */
 export async function createExport(deps: Deps, workspaceId: string, input: CreateExportInput): Promise<ExportRow> {
-  if (input.filter !== undefined) parseFilter(input.filter);
+  checkFilters([input.filter]);
   const missing = new Problem(404, "Destination not found.");
   if (!(await findDestination(deps.db, workspaceId, input.bulk_export_destination_id))) throw missing;
   if (input.session_id !== undefined && !(await findProject(deps.db, workspaceId, input.session_id))) {

@@ -2,8 +2,8 @@
 import type { SealKeys } from "../auth/seal.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import { resolvePage, type RunPage } from "../traces/page.ts";
-import { tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
+import { resolveColumn, type RunPage, type Texts } from "../traces/page.ts";
+import { type PayloadField, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
 
@@ -31,8 +31,8 @@ export interface Deps {
   now: () => number;
   newId: () => string;
   partition(workspaceId: string, projectId: string, day: string): TracePartitionRpc;
-  /** Fills in payloads that do not lie in the partition. */
-  resolve: (page: RunPage) => Promise<RunPage>;
+  /** Returns a payload column, including the payloads in R2. */
+  resolve: (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
   open(destination: OpenDestination): ObjectStore;
   send(wake: Wake, delaySeconds?: number): Promise<void>;
   at(point: Point): Promise<void>;
@@ -49,7 +49,7 @@ export function depsOf(env: Env): Deps {
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
     partition: (workspaceId, projectId, day) => tracePartition(env, workspaceId, projectId, day),
-    resolve: (page) => resolvePage(env.BLOBS, page),
+    resolve: (page, field) => resolveColumn(env.BLOBS, page, field),
     open: (destination) => openStore(destination, world),
     send: async (wake, delaySeconds = 0) => {
       await env.EXPORTS.send(wake, { delaySeconds });

@@ -4,7 +4,8 @@ import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
 import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
 import { openDestination } from "./open-destination.ts";
-import type { ExportRow } from "./store.ts";
+import { ObjectSink } from "../s3/sink.ts";
+import { type ExportRow, NO_PROGRESS, progressOf } from "./store.ts";
 import { isoFromMicros } from "../traces/time.ts";
 
 /** The manifest's format; a change of its members that readers could trip over raises it. */
@@ -13,9 +14,32 @@ const MANIFEST_VERSION = 1;
 /** Writes the manifest of an export whose runs are all complete, and completes it. Safe to repeat. */
 export async function finish(deps: Deps, job: ExportRow): Promise<void> {
   const { store, destination } = await openDestination(deps, job);
-  const runs = await allRuns(deps.db, job.id);
-  const sum = (of: "rows" | "bytes") => runs.reduce((total, run) => total + run[of], 0);
-  const manifest = {
+  const key = keyBelow(destination.config, manifestKey(job.id));
+  const { partBytes } = deps.limits;
+  const nothing = async () => undefined;
+  const events = { uploadCreated: nothing, partUploaded: nothing };
+  const sink = new ObjectSink(store, { key, contentType: "application/json", partBytes }, events);
+  try {
+    const encoder = new TextEncoder();
+    for await (const text of manifestOf(deps, job)) {
+      sink.appendBytes(encoder.encode(text));
+      await sink.flush();
+    }
+    await sink.finish();
+    await deps.at("before manifest");
+    await sink.complete();
+  } catch (error) {
+    await sink.abort().catch(() => undefined);
+    throw error;
+  }
+  await deps.at("after manifest");
+  if (await completeJob(deps.db, job.id, deps.now())) await startNext(deps, job.workspaceId);
+}
+
+/** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
+async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
+  const { rows, bytes } = (await progressOf(db, [job.id])).get(job.id) ?? NO_PROGRESS;
+  const head = {
     version: MANIFEST_VERSION,
     export_id: job.id,
     tenant_id: job.workspaceId,
@@ -26,22 +50,24 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
     end_time: isoFromMicros(job.endTime ?? job.startTime),
     filter: job.filter,
     export_fields: job.exportFields,
-    rows: sum("rows"),
-    bytes: sum("bytes"),
-    partitions: runs.map((run) => ({
+    rows,
+    bytes,
+  };
+  yield `${JSON.stringify(head, null, 1).slice(0, -2)},\n "partitions": [`;
+  let separator = "\n  ";
+  for await (const run of allRuns(db, job.id)) {
+    const partition = {
       session_id: run.projectId,
       day: run.day,
       start_time: isoFromMicros(run.startTime),
       end_time: isoFromMicros(run.endTime),
       rows: run.rows,
       files: run.files.map(({ key, rows, bytes, sha256 }) => ({ key, rows, bytes, sha256 })),
-    })),
-  };
-  await deps.at("before manifest");
-  const bytes = new TextEncoder().encode(`${JSON.stringify(manifest, null, 1)}\n`);
-  await store.put(keyBelow(destination.config, manifestKey(job.id)), bytes, "application/json");
-  await deps.at("after manifest");
-  if (await completeJob(deps.db, job.id, deps.now())) await startNext(deps, job.workspaceId);
+    };
+    yield separator + JSON.stringify(partition);
+    separator = ",\n  ";
+  }
+  yield "\n ]\n}\n";
 }
 
 /** Starts the workspace's next waiting exports, now that one has ended. */

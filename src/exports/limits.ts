@@ -1,4 +1,10 @@
 /** How much at once, how long, and how often again. Times in milliseconds. */
+import { LONGEST_CALL_MS } from "../s3/client.ts";
+
+/** `keepWhenOld` renews a lease that is older than this. */
+const RENEW_AFTER = 10_000;
+/** Time between two renewals that is not spent in a store: reading and encoding a page, queries to D1. */
+const WORK = 20_000;
 
 export const LIMITS = {
   /** Export runs of one export at work at a time, and exports of one workspace. */
@@ -6,7 +12,10 @@ export const LIMITS = {
   exportsPerWorkspace: 15,
   /** Export runs at work in one isolate: each takes some 40 MB of its 128. */
   runsPerIsolate: 2,
-  /** Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's year. */
+  /**
+   * Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's
+   * year.
+   */
   inFlight: 60,
   /** Exports a workspace may create in a rolling hour, spawned ones included; schedules leave room for people. */
   exportsPerHour: 250,
@@ -24,9 +33,12 @@ export const LIMITS = {
   /** One invocation takes no new slice after this long. */
   invocation: 60_000,
 
-  /** Longer than any one request to a store may take with all its attempts, so that only the dead lose a lease. */
-  lease: 120_000,
-  renewAfter: 10_000,
+  /**
+   * About 121 seconds. A live owner renews its lease around every store call, so the lease must be longer than the slowest
+   * call plus the age that a lease may have when the call starts.
+   */
+  lease: RENEW_AFTER + LONGEST_CALL_MS + WORK,
+  renewAfter: RENEW_AFTER,
   /** A message that has not led to work by now is sent again. */
   resendAfter: 120_000,
 

@@ -5,13 +5,18 @@
 import type { RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
-import { isConstant, isPayload, type LightField, type RunPage } from "../traces/page.ts";
+import { isConstant, isPayload, type LightField, type RunPage, type Texts } from "../traces/page.ts";
+import type { PayloadField } from "../traces/rpc.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
 import { type ExportField, kindOf, leafOf, parquetSchema } from "./columns.ts";
 import { writeChunk } from "./encode/chunk.ts";
 import type { Encoded } from "./encode/encoded.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
 import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts } from "./encode/texts.ts";
+
+type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
+
+const asGiven: Resolve = async ({ payloads }, field) => payloads[field];
 
 /** "PAR1", which begins and ends a file. */
 const MAGIC = 0x31524150;
@@ -23,7 +28,7 @@ export class RunFile {
   rows = 0;
   textBytes = 0;
 
-  /** `sink.flush` is awaited after each page, so a slow store holds the reader back. */
+  /** `sink.flush` is awaited after each column, so a slow store slows down the reader. */
   constructor(
     private readonly sink: Writer,
     private readonly fields: readonly ExportField[],
@@ -33,33 +38,39 @@ export class RunFile {
     sink.appendUint32(MAGIC);
   }
 
-  /** Writes a page, with all its payloads in it, as a row group. The page's payloads are gone then. */
-  async add(page: RunPage): Promise<void> {
+  /**
+   * Writes a page as a row group. `resolve` returns one payload column at a time, and its buffer is freed after it is
+   * written. Only one payload column is in memory.
+   */
+  async add(page: RunPage, resolve = asGiven): Promise<void> {
     if (page.rows === 0) return;
     const start = this.sink.offset;
-    const columns = this.fields.map((field) =>
-      writeChunk(
-        this.sink,
-        {
-          ...leafOf(field),
-          rows: page.rows,
-          codec: CODECS[this.compression],
-          compress: COMPRESSORS[this.compression],
-        },
-        encode(page, field),
-      ),
-    );
+    const columns: ReturnType<typeof writeChunk>[] = [];
+    for (const field of this.fields) {
+      if (isPayload(field)) {
+        const texts = (await resolve(page, field)) ?? missing(field);
+        columns.push(this.write(field, page.rows, encodeLaidOut(texts)));
+        // Freed at once: V8 collects buffers late, and an isolate has 128 MB.
+        texts.bytes.buffer.transfer(0);
+      } else {
+        columns.push(this.write(field, page.rows, encode(page, field)));
+      }
+      await this.sink.flush?.();
+    }
     this.groups.push({
       columns,
       num_rows: BigInt(page.rows),
       total_byte_size: columns.reduce((sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n), 0n),
       total_compressed_size: BigInt(this.sink.offset - start),
     });
-    // Given back at once: V8 collects buffers late, and an isolate has 128 MB.
-    for (const texts of Object.values(page.payloads)) texts.bytes.buffer.transfer(0);
     this.rows += page.rows;
     this.textBytes += page.bytes;
-    await this.sink.flush?.();
+  }
+
+  private write(field: ExportField, rows: number, encoded: Encoded): ReturnType<typeof writeChunk> {
+    const { compression } = this;
+    const how = { codec: CODECS[compression], compress: COMPRESSORS[compression] };
+    return writeChunk(this.sink, { ...leafOf(field), rows, ...how }, encoded);
   }
 
   /** Writes the footer. */
@@ -77,12 +88,9 @@ export class RunFile {
   }
 }
 
-function encode(page: RunPage, field: ExportField): Encoded {
+/** Encodes a column that holds no payloads. */
+function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
   if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
-  if (isPayload(field)) {
-    const texts = page.payloads[field];
-    return encodeLaidOut(texts ?? missing(field));
-  }
   const column = page.light[field satisfies LightField] ?? missing(field);
   switch (kindOf(field)) {
     case "text":

@@ -28,7 +28,7 @@ export function dayWindows(start: number, end: number): Window[] {
 
 /** Lays down the runs of an export. Experiments are those of now: the ones made after the job are included. */
 export async function plan(deps: Deps, job: ExportRow): Promise<void> {
-  const projectIds = job.sessionId === null ? await experimentIds(deps, job) : [job.sessionId];
+  const projectIds = job.sessionId === null ? await listExperiments(deps.db, job.workspaceId) : [job.sessionId];
   const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);
   if (projectIds.length > deps.maxExperiments) {
     const reason = `TooManyExperiments: ${projectIds.length} experiments, and an export may have ${deps.maxExperiments}.`;
@@ -43,8 +43,4 @@ export async function plan(deps: Deps, job: ExportRow): Promise<void> {
   );
   await insertRuns(deps.db, job, runs, deps.now());
   await markPlanned(deps.db, job.id, deps.now());
-}
-
-async function experimentIds({ db }: Deps, job: ExportRow): Promise<string[]> {
-  return (await listExperiments(db, job.workspaceId)).map(({ id }) => id);
 }

@@ -7,8 +7,9 @@ import { HOUR_MICROS } from "../traces/time.ts";
 
 /** Late data has this long to arrive (specification 3.3). Microseconds. */
 const SPAWN_DELAY = 600_000_000;
-/** A schedule that was away catches up by so many windows a minute. */
+/** The most windows that a sweep spawns for one schedule, and for all schedules. */
 const CATCH_UP = 20;
+const SPAWNED_AT_ONCE = 100;
 
 /** Window k of a schedule, k from 1: [start + (k-1)h, start + kh), due 10 minutes after its end. Microseconds. */
 export function windowOf(startTime: number, intervalHours: number, k: number) {
@@ -38,19 +39,24 @@ export async function sweep(deps: Deps): Promise<void> {
 
 /** Spawns the due windows of every active schedule. */
 export async function spawnDue(deps: Deps): Promise<void> {
-  for (const due of await dueSchedules(deps.db, deps.now() * 1000, SPAWN_DELAY)) await catchUp(deps, due);
+  let left = SPAWNED_AT_ONCE;
+  for (const due of await dueSchedules(deps.db, deps.now() * 1000, SPAWN_DELAY)) {
+    if (left === 0) return;
+    left -= await catchUp(deps, due, Math.min(CATCH_UP, left));
+  }
 }
 
-/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. */
-async function catchUp(deps: Deps, due: ExportRow): Promise<void> {
+/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. Returns their number. */
+async function catchUp(deps: Deps, due: ExportRow, most: number): Promise<number> {
   const now = deps.now();
   const { recent } = await countForQuota(deps.db, due.workspaceId, now - HOUR_MICROS / 1000);
-  const room = Math.min(CATCH_UP, deps.limits.spawnedPerHour - recent);
+  const room = Math.min(most, deps.limits.spawnedPerHour - recent);
   let schedule = due;
   for (let made = 0; made < room; made++) {
     const { startTime, endTime, dueAt } = windowOf(due.startTime, due.intervalHours ?? 1, schedule.spawned + 1);
-    if (dueAt > now * 1000) return;
-    if (!(await spawn(deps.db, schedule, { id: deps.newId(), startTime, endTime, now }))) return;
+    if (dueAt > now * 1000) return made;
+    if (!(await spawn(deps.db, schedule, { id: deps.newId(), startTime, endTime, now }))) return made;
     schedule = { ...schedule, spawned: schedule.spawned + 1 };
   }
+  return Math.max(0, room);
 }

@@ -3,6 +3,8 @@
  * between, the next owner starts from the cursor and writes the same key.
  */
 import type { PendingUpload } from "../db/exports.ts";
+import { byteLength } from "../http/bytes.ts";
+import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";
 import type { PageRequest, RunPage } from "../traces/page.ts";
@@ -23,6 +25,9 @@ export class LeaseLost extends Error {
   }
 }
 
+/** The most bytes of a run's file list. One D1 row holds it. It is enough for about 2,000 files of 256 MB. */
+const FILES_BYTES = 1_500_000;
+
 /** What a slice works on: a claimed run, its export, and where it goes. */
 export interface SliceWork {
   run: ExportRunRow;
@@ -38,6 +43,13 @@ export interface SliceWork {
 export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRunRow> {
   const { run, job, store } = work;
   const lease = new Lease(deps, run);
+  if (byteLength(run.files) > FILES_BYTES) {
+    throw new StoreError(
+      "TooManyFiles: the day is too large for one run; choose shorter windows.",
+      "TooManyFiles",
+      true,
+    );
+  }
   const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run.files.length)}`);
   await clearRemains(store, run);
   const pending: PendingUpload = {
@@ -76,7 +88,9 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
     return await commit(deps, lease, run, { cursor, done, file: written });
   } catch (error) {
-    // What cannot be cleared away now, the next owner finds in `pending`.
+    // The failed call may have used most of the lease, and the abort is another call.
+    await lease.keep().catch(() => undefined);
+    // If the abort fails, the next owner repeats it from `pending`.
     await sink.abort().catch(() => undefined);
     throw error;
   }
@@ -113,7 +127,7 @@ async function fill(
     const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
-    await file.add(await resolve(page));
+    await file.add(page, resolve);
     if (page.done) return { cursor, done: true };
   }
   return { cursor, done: false };

@@ -1,10 +1,19 @@
-/** The queue's consumer. A message only wakes it up: what is to be done, the ledger says. */
+/** Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state. */
+import * as v from "valibot";
 import { logError } from "../http/log.ts";
 import { StoreError } from "../s3/errors.ts";
 import { type Deps, depsOf, type Wake } from "./deps.ts";
 import { finish, startNext } from "./finish.ts";
 import { failJob, findJob, hasOpenRuns, noteJobRetry, takeRunsToSend } from "./ledger/jobs.ts";
-import { claimRemains, claimRun, failRun, forgetRemains, noteRetry, releaseLease } from "./ledger/lease.ts";
+import {
+  claimRemains,
+  claimRun,
+  failRun,
+  forgetRemains,
+  INTERRUPTED,
+  noteRetry,
+  releaseLease,
+} from "./ledger/lease.ts";
 import { openDestination } from "./open-destination.ts";
 import { plan } from "./plan.ts";
 import { clearRemains, exportSlice, LeaseLost } from "./slice.ts";
@@ -13,11 +22,23 @@ import type { ExportRow, ExportRunRow } from "./store.ts";
 /** Export runs at work in this isolate: they share its 128 MB, and the queue may send more here than fit. */
 let atWork = 0;
 
-/** A queue's batch: `weir-exports`, one message at a time, or what died there five times. */
-export async function work(batch: MessageBatch<Wake>, env: Env): Promise<void> {
+/**
+ * Failed deliveries of a message before it counts as a failed attempt. `max_retries` in wrangler.toml must not be
+ * lower.
+ */
+const MOST_DELIVERIES = 5;
+
+const WakeShape = v.union([v.strictObject({ exportId: v.string() }), v.strictObject({ runId: v.string() })]);
+
+/** True for a message of exports. The queue's name does not matter. */
+export const isWake = (message: Message): message is Message<Wake> => v.is(WakeShape, message.body);
+
+/** Handles messages one after the other. */
+export async function work(messages: Message<Wake>[], env: Env): Promise<void> {
   const deps = depsOf(env);
-  for (const message of batch.messages) {
-    await (batch.queue.endsWith("-dead") ? noteDeath(deps, message.body) : handleInTurn(deps, message.body));
+  for (const message of messages) {
+    if (message.attempts > MOST_DELIVERIES) await noteDeath(deps, message.body);
+    else await handleInTurn(deps, message.body);
     await deps.at("before ack");
     message.ack();
   }
@@ -72,9 +93,10 @@ async function advanceRun(deps: Deps, id: string): Promise<void> {
   const startedAt = deps.now();
   let run = await claimRun(deps.db, id, startedAt, startedAt + deps.limits.lease);
   if (!run) return clearEnded(deps, id);
-  await deps.at("claimed");
   const job = await findJob(deps.db, run.exportId);
   if (!job) return;
+  if (run.retryNumber > deps.limits.retries) return fail(deps, job, run, INTERRUPTED);
+  await deps.at("claimed");
   try {
     const opened = await openDestination(deps, job);
     do {
@@ -94,13 +116,15 @@ async function advanceRun(deps: Deps, id: string): Promise<void> {
 
 async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
   const reason = reasonOf(error);
-  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) {
-    await failRun(deps.db, run, reason, deps.now());
-    return startNext(deps, job.workspaceId);
-  }
+  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
   const nextAttemptAt = deps.now() + deps.limits.retryDelay;
   await noteRetry(deps.db, run, { reason, now: deps.now(), nextAttemptAt });
   await deps.send({ runId: run.id }, deps.limits.retryDelay / 1000);
+}
+
+async function fail(deps: Deps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {
+  await failRun(deps.db, run, reason, deps.now());
+  await startNext(deps, job.workspaceId);
 }
 
 /** Aborts the upload that a run left open when it was cancelled, failed or timed out. */
@@ -118,18 +142,14 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
   await forgetRemains(deps.db, run);
 }
 
-/** A message that killed its consumer five times counts as a failed attempt, so that it cannot go on for ever. */
+/**
+ * Counts a failed attempt of an export whose message failed five times. For a run, the next claim counts the attempt and the
+ * sweep sends a new message.
+ */
 async function noteDeath(deps: Deps, wake: Wake): Promise<void> {
-  const error = new StoreError("Interrupted: the worker ended before the work was done", "Interrupted", false);
-  if ("exportId" in wake) {
-    const job = await findJob(deps.db, wake.exportId);
-    if (job?.status === "RUNNING") await noteJobFailure(deps, job, error);
-    return;
-  }
-  const now = deps.now();
-  const run = await claimRun(deps.db, wake.runId, now, now + deps.limits.lease);
-  const job = run && (await findJob(deps.db, run.exportId));
-  if (job) await noteRunFailure(deps, job, run, error);
+  if (!("exportId" in wake)) return;
+  const job = await findJob(deps.db, wake.exportId);
+  if (job?.status === "RUNNING") await noteJobFailure(deps, job, new StoreError(INTERRUPTED, "Interrupted", false));
 }
 
 /** Whether the store would say the same each time. */

@@ -1,13 +1,13 @@
 /**
- * A share of the isolate's memory. One isolate has 128 MB and serves many requests at a time, so a limit for each of them
- * is not enough: what they hold together has to be bounded.
+ * A memory budget that concurrent requests share. An isolate has 128 MB and serves many requests at a time, so a limit per
+ * request is not enough.
  */
 import { Problem } from "./problem.ts";
 
-/** How long a request waits for memory before it is refused, milliseconds, and how often it looks. */
+/** How long a request waits for memory before it is refused, and the interval between two checks, milliseconds. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 20;
-/** A claim that has not moved for this long belongs to a request that the platform has ended, milliseconds. */
+/** A claim that has not changed for this long is dropped: the platform has ended its request. Milliseconds. */
 const ABANDONED_MS = 60_000;
 
 export class Budget {
@@ -15,17 +15,17 @@ export class Budget {
   readonly #claims = new Set<Claim>();
 
   /**
-   * `shared` bytes for all claims together. The oldest claim is always admitted, so that two half-read bodies never wait
-   * for each other: at most `shared` bytes and what one request may hold are held at a time.
+   * All claims together hold at most `shared` bytes, except that the oldest claim is always admitted. This prevents two
+   * half-read bodies from waiting for each other. The total is at most `shared` plus the most that one request may hold.
    */
   constructor(private readonly shared: number) {}
 
-  /** Bytes held now. */
+  /** The bytes held by all claims. */
   get held(): number {
     return [...this.#claims].reduce((sum, { held }) => sum + held, 0);
   }
 
-  /** A claim of nothing yet. Release it when its request ends, however it ends. */
+  /** Opens an empty claim. The caller must release it when its request ends or fails. */
   claim(): Claim {
     const claim = new Claim(
       (bytes) => this.#admits(claim, bytes),
@@ -43,10 +43,10 @@ export class Budget {
   }
 }
 
-/** What one request holds of a budget. */
+/** The bytes that one request holds. */
 export class Claim {
   held = 0;
-  /** When it last changed or asked to, milliseconds. */
+  /** The time of the last change or attempt to change, milliseconds. */
   moved = Date.now();
 
   constructor(
@@ -54,7 +54,7 @@ export class Claim {
     readonly release: () => void,
   ) {}
 
-  /** Holds `bytes` from now on. For more than before, waits until others hold less. @throws Problem 503 after ten seconds. */
+  /** Sets the held bytes. Waits for memory when they grow. @throws Problem 503 after ten seconds. */
   async hold(bytes: number): Promise<void> {
     const until = Date.now() + PATIENCE_MS;
     this.moved = Date.now();

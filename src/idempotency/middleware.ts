@@ -14,7 +14,10 @@ import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
-/** Bytes of an answer that is kept: sealed, it is a third longer. A longer one is not kept, and its request runs again. */
+/**
+ * The most bytes of an answer that is kept. Encryption makes it a third longer. A longer answer is not kept, and a
+ * repeated request runs again.
+ */
 const ANSWER_LIMIT = 1_000_000;
 const KEPT_HEADERS = ["content-type", "location", "content-location"];
 
@@ -84,7 +87,7 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
   });
 }
 
-/** The text of an answer, or undefined when it has more than `ANSWER_LIMIT` bytes: the rest is then not read here. */
+/** The text of an answer, or undefined when it has more than `ANSWER_LIMIT` bytes. It reads no further than that. */
 async function shortText(body: ReadableStream<Uint8Array> | null): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

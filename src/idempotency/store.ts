@@ -1,5 +1,6 @@
 import { and, eq, isNull, lt, or } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { idempotencyKeys } from "../db/schema.ts";
 
 export type KeyRow = typeof idempotencyKeys.$inferSelect;
@@ -43,7 +44,7 @@ export async function releaseKey(db: Database, workspaceId: string, key: string)
 
 /** Deletes keys older than 24 hours. */
 export async function deleteOldKeys(db: Database, now: number): Promise<void> {
-  await db.delete(idempotencyKeys).where(lt(idempotencyKeys.createdAt, now - KEPT_MS));
+  await deleteOverdue(db, idempotencyKeys, lt(idempotencyKeys.createdAt, now - KEPT_MS));
 }
 
 function isKey(workspaceId: string, key: string) {

@@ -13,7 +13,7 @@ const label = v.pipe(
 const namespace = v.pipe(v.array(label), v.maxLength(20));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
-/** What names an item, and its value. A row of D1 holds them beside the text that is searched (`TEXT_BYTES` in store.ts). */
+/** An item's name and value. One D1 row holds them together with the searched text (`TEXT_BYTES` in store.ts). */
 const item = { namespace, key, value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)) };
 export const StoredItem = v.object(item);
 

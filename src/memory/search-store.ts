@@ -3,6 +3,8 @@ import { and, desc, eq, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
+import { bytesOf, totalBytes } from "../db/size.ts";
+import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { alive, isUnder, type Item, type Row, shown } from "./row.ts";
 import { refresh } from "./store.ts";
@@ -17,6 +19,8 @@ export interface ItemSearch {
   offset: number;
   refreshTtl: boolean;
 }
+
+const BYTES = bytesOf(storeItems.value, storeItems.text);
 
 /** Vectors read in one query: about 4 MB at 1,536 dimensions. */
 const VECTOR_PAGE = 500;
@@ -51,14 +55,21 @@ async function found(
   const match = query && matchAny(query);
   if (query && embed) return byMeaning(db, where, { query, limit, offset }, embed);
   if (match) return byWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
-  return db
+  const order = [desc(storeItems.updatedAt), desc(storeItems.id)];
+  await boundAnswer(limit, () => {
+    const page = db
+      .select({ bytes: BYTES })
+      .from(storeItems)
+      .where(where)
+      .orderBy(...order);
+    return totalBytes(db, page.limit(limit).offset(offset));
+  });
+  const page = db
     .select()
     .from(storeItems)
     .where(where)
-    .orderBy(desc(storeItems.updatedAt), desc(storeItems.id))
-    .limit(limit)
-    .offset(offset)
-    .all();
+    .orderBy(...order);
+  return page.limit(limit).offset(offset).all();
 }
 
 async function byWords(
@@ -68,15 +79,30 @@ async function byWords(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<Found[]> {
   const score = sql<number>`-bm25(store_text, 0.0, 1.0)`;
-  return db
+  const joined = sql`store_text.rowid = ${storeItems.id}`;
+  const matching = and(sql`store_text MATCH ${match}`, where);
+  const order = [desc(score), desc(storeItems.updatedAt)];
+  await boundAnswer(limit, () => {
+    const page = db
+      .select({ bytes: BYTES })
+      .from(storeItems)
+      .innerJoin(sql`store_text`, joined)
+      .where(matching);
+    return totalBytes(
+      db,
+      page
+        .orderBy(...order)
+        .limit(limit)
+        .offset(offset),
+    );
+  });
+  const page = db
     .select({ ...getTableColumns(storeItems), score })
     .from(storeItems)
-    .innerJoin(sql`store_text`, sql`store_text.rowid = ${storeItems.id}`)
-    .where(and(sql`store_text MATCH ${match}`, where))
-    .orderBy(desc(score), desc(storeItems.updatedAt))
-    .limit(limit)
-    .offset(offset)
-    .all();
+    .innerJoin(sql`store_text`, joined)
+    .where(matching)
+    .orderBy(...order);
+  return page.limit(limit).offset(offset).all();
 }
 
 async function byMeaning(
@@ -103,7 +129,9 @@ async function byMeaning(
   }
   const ranked = best.ranked().slice(offset, offset + limit);
   const ids = ranked.map(({ id }) => id);
-  const rows = await db.select().from(storeItems).where(among(storeItems.id, ids)).all();
+  const these = among(storeItems.id, ids);
+  await boundAnswer(ids.length, () => totalBytes(db, db.select({ bytes: BYTES }).from(storeItems).where(these)));
+  const rows = await db.select().from(storeItems).where(these).all();
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ranked.flatMap(({ id, score }) => {
     const row = byId.get(id);

@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
@@ -17,9 +18,9 @@ export interface PutItem {
 }
 
 const MINUTE = 60_000;
-/** How much of an item's texts a query searches, bytes: with the value it stays below the 2 MB of a row. */
+/** The most bytes of an item's searched text. Text and value together stay below the 2 MB of a row. */
 const TEXT_BYTES = 768 * 1024;
-/** Texts of one item that get a vector: each is a statement of the transaction. */
+/** The most texts of one item that are embedded. Each is one statement of the transaction. */
 const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
@@ -67,15 +68,9 @@ export async function namespacesUnder(db: Database, workspaceId: string, prefix:
   return rows.map(({ namespace }) => labels(namespace));
 }
 
-/** Deletes items whose time is over, a thousand at most; how many they were. */
+/** Deletes expired items. Returns their number. */
 export async function deleteExpired(db: Database, now: number): Promise<number> {
-  const due = db
-    .select({ id: storeItems.id })
-    .from(storeItems)
-    .where(and(isNotNull(storeItems.expiresAt), lte(storeItems.expiresAt, now)))
-    .limit(1000);
-  const gone = await db.delete(storeItems).where(inArray(storeItems.id, due)).returning({ id: storeItems.id });
-  return gone.length;
+  return deleteOverdue(db, storeItems, and(isNotNull(storeItems.expiresAt), lte(storeItems.expiresAt, now)));
 }
 
 export async function countItems(db: Database, workspaceId: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { and, desc, eq, exists, gt, isNull, lt, notExists, sql } from "drizzle-orm";
 import { forgetCredentials } from "../auth/known.ts";
 import type { Database } from "../db/client.ts";
+import { deleteOverdue } from "../db/delete.ts";
 import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/schema.ts";
 
 export type ClientRow = typeof oauthClients.$inferSelect;
@@ -165,21 +166,15 @@ const UNUSED_CLIENT_DAYS = 7;
  * and tokens stay a day longer, so that a late replay is still known for what it is.
  */
 export async function forgetExpired(db: Database, now: number): Promise<void> {
-  await db.batch([
-    db
-      .delete(oauthClients)
-      .where(and(isNull(oauthClients.usedAt), lt(oauthClients.createdAt, now - UNUSED_CLIENT_DAYS * DAY_MS))),
-    db.delete(oauthSignIns).where(lt(oauthSignIns.expiresAt, now)),
-    db.delete(oauthCodes).where(lt(oauthCodes.expiresAt, now - DAY_MS)),
-    db.delete(oauthTokens).where(lt(oauthTokens.expiresAt, now - DAY_MS)),
-    db
-      .delete(oauthGrants)
-      .where(
-        and(
-          lt(oauthGrants.createdAt, now - DAY_MS),
-          notExists(db.select().from(oauthTokens).where(eq(oauthTokens.grantId, oauthGrants.id))),
-          notExists(db.select().from(oauthCodes).where(eq(oauthCodes.grantId, oauthGrants.id))),
-        ),
-      ),
-  ]);
+  const unused = and(isNull(oauthClients.usedAt), lt(oauthClients.createdAt, now - UNUSED_CLIENT_DAYS * DAY_MS));
+  await deleteOverdue(db, oauthClients, unused);
+  await deleteOverdue(db, oauthSignIns, lt(oauthSignIns.expiresAt, now));
+  await deleteOverdue(db, oauthCodes, lt(oauthCodes.expiresAt, now - DAY_MS));
+  await deleteOverdue(db, oauthTokens, lt(oauthTokens.expiresAt, now - DAY_MS));
+  const bare = and(
+    lt(oauthGrants.createdAt, now - DAY_MS),
+    notExists(db.select().from(oauthTokens).where(eq(oauthTokens.grantId, oauthGrants.id))),
+    notExists(db.select().from(oauthCodes).where(eq(oauthCodes.grantId, oauthGrants.id))),
+  );
+  await deleteOverdue(db, oauthGrants, bare);
 }

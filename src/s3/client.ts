@@ -28,11 +28,14 @@ export interface S3Options {
   requestHeaders: Record<string, string>;
 }
 
-/** One request may take this long, milliseconds. Well under an export's lease, so no late owner's request outlives it. */
-const TIMEOUT_MS = 45_000;
+/** The timeout of one attempt, milliseconds. A part of 5 MiB needs 1.4 Mbit/s. */
+export const TIMEOUT_MS = 30_000;
 /** Attempts of one request, and the pause before the second, milliseconds; it doubles. */
-const ATTEMPTS = 3;
+export const ATTEMPTS = 3;
 const PAUSE_MS = 250;
+
+/** The longest time of one call with all attempts, milliseconds. The lease of an export run is derived from it. */
+export const LONGEST_CALL_MS = ATTEMPTS * TIMEOUT_MS + PAUSE_MS * (2 ** (ATTEMPTS - 1) - 1);
 
 interface S3Request {
   method: "PUT" | "POST" | "DELETE";

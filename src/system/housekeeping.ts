@@ -1,6 +1,7 @@
-/** What the clock clears away: whatever is kept for a while only. */
+/** Deletes expired rows. */
 import { forgetAnonymous } from "../audit/store.ts";
 import { database } from "../db/client.ts";
+import { allOf } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteExpired } from "../memory/store.ts";
 import { forgetExpired } from "../oauth/store.ts";
@@ -9,15 +10,21 @@ import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
 const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;
 
-/** Called every minute with the minute's time, milliseconds since 1970. What OAuth leaves behind goes once an hour. */
+/**
+ * Runs every minute. `now` is the minute's time, milliseconds since 1970. OAuth and audit rows are deleted once an hour. One
+ * call deletes at most 10,000 rows of a table.
+ * @throws AggregateError when a task fails. The other tasks complete.
+ */
 export async function housekeeping(env: Env, now: number): Promise<void> {
   const db = database(env.DB);
   const hourly = Math.floor(now / MINUTE_MS) % 60 === 17;
-  await Promise.all([
-    deleteExpired(db, now),
-    deleteOldKeys(db, now),
-    deleteExpiredTokens(db, now),
-    hourly && forgetExpired(db, now),
-    hourly && forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
-  ]);
+  await allOf({
+    "deleting Store items": () => deleteExpired(db, now),
+    "deleting idempotency keys": () => deleteOldKeys(db, now),
+    "deleting feedback tokens": () => deleteExpiredTokens(db, now),
+    ...(hourly && {
+      "deleting what OAuth leaves": () => forgetExpired(db, now),
+      "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
+    }),
+  });
 }

@@ -1,16 +1,16 @@
 /**
- * How much of a run its two rows hold, bytes of UTF-8. A row of SQLite holds 2,000,000 bytes: `payloads` takes at most
- * five payloads, one of them a joined `extra`, with both lists of pairs and the attachments (1,902,592 with `large`);
- * `runs` takes an error, metadata, tags, statistics of feedback and places (below 800,000).
+ * The limits of the columns of a run, bytes of UTF-8. A SQLite row holds 2,000,000 bytes. A row of `payloads` has at most
+ * 1,902,592: four payloads, a joined `extra`, two lists of pairs, attachments and `large`. A row of `runs` has at most 800,000:
+ * an error, metadata, tags, feedback statistics and places.
  */
 
-/** A payload of a run: readers have a whole one in memory. */
+/** The most bytes of one payload. Readers may hold a whole payload in memory. */
 export const FIELD_BYTES = 10 * 1024 * 1024;
-/** A payload past this lies in R2. */
+/** A larger payload is stored in R2. */
 export const LARGE_BYTES = 256 * 1024;
-/** `extra` of a post joined with that of a patch. */
+/** The `extra` of a post joined with that of a patch. */
 export const JOINED_EXTRA_BYTES = 512 * 1024;
-/** `runs.metadata`: what filters look into. The metadata itself is in `extra`. */
+/** `runs.metadata`, which filters search. The complete metadata is in `extra`. */
 export const FILTERED_METADATA_BYTES = 64 * 1024;
 export const TAGS_BYTES = 128 * 1024;
 /** `input_pairs` and `output_pairs`, each. */

@@ -43,7 +43,7 @@ export interface RunPage {
   /** Times and counts are numbers, `is_root` 0 or 1, lists JSON texts. */
   light: Partial<Record<LightField, (string | number | null)[]>>;
   payloads: Partial<Record<PayloadField, Texts>>;
-  /** Payloads that lie in R2, in the order of the runs: fill them in with `resolvePage`. */
+  /** Payloads that lie in R2, in the order of the runs: fill them in with `resolveColumn`. */
   large: (LargePayload & { row: number; field: PayloadField; key: string })[];
   /** About the bytes of all this with the payloads in R2. */
   bytes: number;
@@ -63,28 +63,26 @@ export function isConstant(field: string): field is ConstantField {
 
 /** Texts that grow by one run after the other. */
 export class TextsBuilder {
-  private readonly parts: Uint8Array[] = [];
+  private readonly parts: { text: Uint8Array; owned: boolean }[] = [];
   private readonly lengths: number[] = [];
   private size = 0;
 
-  /** `owned`: the texts given have buffers of their own, which are given back at once, for V8 collects them late. */
-  constructor(private readonly owned = false) {}
-
-  add(text: Uint8Array | null): void {
+  /** `owned`: the text owns its buffer, and `build` frees it. V8 collects buffers late. */
+  add(text: Uint8Array | null, owned: boolean): void {
     this.lengths.push(text === null ? -1 : text.length);
     if (text === null) return;
-    this.parts.push(text);
+    this.parts.push({ text, owned });
     this.size += 4 + text.length;
   }
 
   build(): Texts {
     const bytes = new Uint8Array(this.size);
     let at = 0;
-    for (const part of this.parts) {
-      at = putLength(bytes, at, part.length);
-      bytes.set(part, at);
-      at += part.length;
-      if (this.owned) (part.buffer as ArrayBuffer).transfer(0);
+    for (const { text, owned } of this.parts) {
+      at = putLength(bytes, at, text.length);
+      bytes.set(text, at);
+      at += text.length;
+      if (owned) (text.buffer as ArrayBuffer).transfer(0);
     }
     return { bytes, lengths: Int32Array.from(this.lengths) };
   }
@@ -118,22 +116,25 @@ export function pageKey(constants: Record<ConstantField, string>, startTime: num
   return payloadKey({ tenant_id, session_id, start_time: startTime }, payload.hash);
 }
 
-/** Fills in the payloads that lie in R2, one after the other; a payload that is gone stays null. */
-export async function resolvePage(blobs: Pick<R2Bucket, "get">, page: RunPage): Promise<RunPage> {
-  if (page.large.length === 0) return page;
-  const payloads = { ...page.payloads };
-  for (const field of PAYLOAD_FIELDS) {
-    const texts = payloads[field];
-    const large = new Map(page.large.filter((item) => item.field === field).map((item) => [item.row, item.key]));
-    if (!texts || large.size === 0) continue;
-    const builder = new TextsBuilder();
-    let row = 0;
-    for (const text of textsOf(texts)) {
-      const key = large.get(row++);
-      const blob = key === undefined ? undefined : await blobs.get(key);
-      builder.add(blob ? new Uint8Array(await blob.arrayBuffer()) : text);
-    }
-    payloads[field] = builder.build();
+/**
+ * The texts of one column, with the payloads from R2. They are read one after the other. A missing payload stays null. Columns
+ * are resolved separately, because the payloads of one run can be 60 MB.
+ */
+export async function resolveColumn(
+  blobs: Pick<R2Bucket, "get">,
+  { payloads, large }: RunPage,
+  field: PayloadField,
+): Promise<Texts | undefined> {
+  const texts = payloads[field];
+  const keys = new Map(large.filter((item) => item.field === field).map((item) => [item.row, item.key]));
+  if (!texts || keys.size === 0) return texts;
+  const builder = new TextsBuilder();
+  let row = 0;
+  for (const text of textsOf(texts)) {
+    const key = keys.get(row++);
+    const blob = key === undefined ? undefined : await blobs.get(key);
+    if (blob) builder.add(new Uint8Array(await blob.arrayBuffer()), true);
+    else builder.add(text, false);
   }
-  return { ...page, payloads, large: [] };
+  return builder.build();
 }

@@ -30,7 +30,7 @@ import { dayBounds } from "./time.ts";
 
 /** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
-  /** Whether there are tables. They come with the first commit, so that nothing is stored by reading what is not there. */
+  /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
   private alarmIsSet = false;
   /** As the last write told it: only a project's tier ever changes. */
@@ -88,7 +88,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
     const stored = this.commit(identity, () => {
-      // Feedback can come before its run. The day is then registered without runs, so that it can be found and ends in time.
+      // Feedback can arrive before its run. The day is registered without runs, so that it is found and expires.
       if (!readMeta(this.sql, "counts")) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
       return putFeedback(this.sql, feedback);
     });
@@ -114,14 +114,14 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   /**
-   * Registers the partition, or ends it when its time is over. After six failures in a row the platform would give the
-   * alarm up, and a day would be kept for ever: a failure is logged, and the alarm set for another attempt.
+   * Registers the partition in D1, or destroys it when it has expired. A failure is logged and the alarm is set again,
+   * because the platform drops an alarm after six failures.
    */
   override async alarm(): Promise<void> {
     this.alarmIsSet = false;
     try {
       const next = await this.onAlarm();
-      // A write in the meantime has set its own, earlier alarm.
+      // A concurrent write has set an earlier alarm.
       if (next !== undefined && !this.alarmIsSet) await this.ctx.storage.setAlarm(next);
     } catch (error) {
       logError(error, { partition: this.ctx.id.toString(), while: "its alarm" });
@@ -131,7 +131,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     }
   }
 
-  /** When the alarm is to come next; undefined when nothing is left. */
+  /** Returns the time of the next alarm, or undefined when the partition is empty. */
   private async onAlarm(): Promise<number | undefined> {
     const identity = this.known((identity) => identity);
     if (!identity) return undefined;
@@ -164,7 +164,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     }
   }
 
-  /** Writes in one transaction, with the tables if there are none yet. */
+  /** Writes in one transaction. The first commit creates the tables. */
   private commit<T>(identity: PartitionIdentity, write: () => T): T {
     const result = this.ctx.storage.transactionSync(() => {
       if (!this.held) migrate(this.ctx.storage);

@@ -1,8 +1,8 @@
-/** What lists show of a payload. */
+/** Previews of payloads in lists. */
 
 export const PREVIEW = 300;
 
-/** The text that people would read: a lone string or message, else the JSON, clipped. */
+/** The content of a single string or message, else the JSON. It is cut to `PREVIEW` characters. */
 export function preview(text: string | null): string | null {
   if (text === null) return null;
   const value: unknown = JSON.parse(text);

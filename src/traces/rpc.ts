@@ -5,11 +5,11 @@ import type { Usage } from "./ingest/usage.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
-/** The payloads of a run that every reader can ask for. */
+/** The payloads of a run that exports and queries read. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 
-/** The fields that may be too large for a SQLite row: past 256 KB they lie in R2 and `large` names them. */
+/** The fields that can be too large for a SQLite row. Fields above 256 KB are stored in R2, and `large` names them. */
 export const LARGE_FIELDS = [...PAYLOAD_FIELDS, "serialized"] as const;
 export type LargeField = (typeof LARGE_FIELDS)[number];
 
@@ -58,7 +58,7 @@ export interface StoredRun {
   prompt_cost: number | null;
   completion_cost: number | null;
   first_token_time: number | null;
-  /** Payloads that are not in their field (null there) but in R2: fill them in with `resolvePayloads`. */
+  /** Payloads that are not in their field (null there) but in R2: see `payloadKey`. */
   large?: Partial<Record<LargeField, LargePayload>>;
 }
 
@@ -114,7 +114,10 @@ export interface RunWrite {
   attachments?: StoredAttachment[];
 }
 
-/** What a write adds to an RPC message, in UTF-16 units: the platform serialises most texts at a byte each, others at two. */
+/**
+ * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
+ * bytes.
+ */
 export function weightOf(write: RunWrite): number {
   let weight = 1_000;
   for (const value of Object.values(write)) {
@@ -157,6 +160,8 @@ export interface QueriedRun extends StoredRun {
   /** JSON: {prompt, completion}, each a map from kind of token to number. */
   usage_details: string | null;
   attachments: StoredAttachment[];
+  /** Previews of payloads in R2: the first characters of an error, and small JSON values of the others. */
+  previews?: Partial<Record<LargeField, string>>;
 }
 
 /** Which runs of a partition a query wants. All conditions hold together. */
@@ -251,11 +256,11 @@ export interface ThreadSummary {
   max_start_time: number;
   total_tokens: number;
   total_cost: number;
-  /** Previews: a thousand threads fit one answer. */
+  /** Previews, so that 1,000 threads fit in one RPC message. */
   first_inputs: string | null;
   last_outputs: string | null;
   last_error: string | null;
-  /** A sample of its turns' durations, seconds. */
+  /** Durations of its latest turns, seconds. */
   latencies: number[];
 }
 
@@ -269,7 +274,10 @@ export interface PartitionIdentity {
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
-  /** Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call (`weightOf`). */
+  /**
+   * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
+   * (`weightOf`).
+   */
   upsert(identity: PartitionIdentity, writes: RunWrite[], soon?: boolean): Promise<void>;
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;
@@ -301,22 +309,6 @@ export function blobPrefix(workspaceId: string, projectId: string, day: string):
 /** Where a large payload lies in R2. */
 export function payloadKey(run: { tenant_id: string; session_id: string; start_time: number }, hash: string): string {
   return `${blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time))}payloads/${hash}`;
-}
-
-/** Fills in the payloads that lie in R2, one after the other; a payload that is gone stays null. */
-export async function resolvePayloads(
-  blobs: R2Bucket,
-  runs: (StoredRun & { serialized?: string | null })[],
-): Promise<StoredRun[]> {
-  const resolved: StoredRun[] = [];
-  for (const { large, ...run } of runs) {
-    for (const field of LARGE_FIELDS) {
-      const payload = large?.[field];
-      if (payload) run[field] = (await (await blobs.get(payloadKey(run, payload.hash)))?.text()) ?? null;
-    }
-    resolved.push(run);
-  }
-  return resolved;
 }
 
 /**

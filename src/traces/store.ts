@@ -74,14 +74,15 @@ export async function deletePartition(
   await db.delete(tracePartitions).where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day)));
 }
 
-/** The projects with a reference dataset, as they are now, by start time. */
-export async function listExperiments(db: Database, workspaceId: string): Promise<ProjectRow[]> {
-  return db
-    .select()
+/** The ids of the projects with a reference dataset, as they are now, by start time. */
+export async function listExperiments(db: Database, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .select({ id: projects.id })
     .from(projects)
     .where(and(eq(projects.workspaceId, workspaceId), isNotNull(projects.referenceDatasetId)))
     .orderBy(asc(projects.startTime), asc(projects.id))
     .all();
+  return rows.map(({ id }) => id);
 }
 
 /** The days of a project that hold runs, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */
@@ -100,6 +101,17 @@ export async function listPartitions(
     )
     .orderBy(asc(tracePartitions.day))
     .all();
+}
+
+/** Some days of a project that have a partition. */
+export async function someDays(db: Database, workspaceId: string, projectId: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ day: tracePartitions.day })
+    .from(tracePartitions)
+    .where(ofProject(workspaceId, projectId))
+    .limit(limit)
+    .all();
+  return rows.map(({ day }) => day);
 }
 
 export interface ProjectsWanted {
@@ -168,7 +180,7 @@ export async function deleteProject(db: Database, workspaceId: string, id: strin
   await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
 }
 
-/** start_time of a project's newest run, milliseconds; null when it has none. A day with feedback only says 0. */
+/** start_time of a project's newest run, milliseconds. Null when it has none. A day without runs has 0. */
 export async function lastRunTime(db: Database, workspaceId: string, projectId: string): Promise<number | null> {
   const row = await db
     .select({ last: max(tracePartitions.lastRunStartTime) })

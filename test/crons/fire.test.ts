@@ -52,6 +52,42 @@ const firings = async (cron: CronRow) => {
   return all.results as { due: number; state: string }[];
 };
 
+/** D1 that remembers the statements it was asked. */
+function counted() {
+  const statements: string[] = [];
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      if (name !== "prepare") return member.bind(target);
+      return (text: string) => {
+        statements.push(text);
+        return target.prepare(text);
+      };
+    },
+  });
+  return { DB, statements };
+}
+
+describe("a minute with many due crons", () => {
+  it("asks D1 a few times, whatever their number, and reads none of their payloads", async () => {
+    const start = Date.parse("2026-04-01T00:00Z");
+    const rows = await Promise.all(Array.from({ length: 120 }, () => newCron(start)));
+    const { queue, ...run } = world();
+    const { DB, statements } = counted();
+    await tick({ DB, CRON_QUEUE: { sendBatch: async () => undefined } } as never, start);
+    expect(statements.length).toBeLessThan(12);
+    expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
+    for (const cron of rows) expect(await firings(cron)).toEqual([{ due: start, state: "due" }]);
+    const [moved] = rows;
+    expect((await findCron(db, "w", moved!.id))?.nextRunDate).toBe(start + MINUTE);
+    await run.tick(start + 2 * MINUTE);
+    await Promise.all(rows.map(({ id }) => deleteCron(db, "w", id)));
+    await run.deliver(start + 2 * MINUTE);
+    expect(queue).toEqual([]);
+  });
+});
+
 describe("a due time", () => {
   it("starts one run, whatever happens to ticks and messages", async () => {
     const random = seeded("crons");

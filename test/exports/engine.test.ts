@@ -148,6 +148,36 @@ describe("an export", () => {
   });
 });
 
+describe("the manifest", () => {
+  it("of many runs is read from the ledger in pages and uploaded in parts", async () => {
+    const world = newWorld({ limits: { partBytes: 4_096, runsPerExport: 1_000, inFlight: 1_000 } });
+    const session_id = await newProject(world, workspaceId);
+    const days = 450;
+    world.runs = makeRuns({
+      tenantId: workspaceId,
+      projectId: session_id,
+      from: DAY_1,
+      spread: days * MICROS_PER_DAY,
+      count: 40,
+      seed: 3,
+    });
+    const job = await newExport(world, workspaceId, {
+      bulk_export_destination_id: await newDestination(world, workspaceId),
+      session_id,
+      end_time: DAY_1 + days * MICROS_PER_DAY,
+    });
+    await world.settle({ minutes: 2 });
+    const { manifest, keys } = await readBack(world.s3, job.id);
+    expect(manifest?.partitions).toHaveLength(days);
+    expect(new Set(manifest?.partitions.map(({ day }) => day)).size).toBe(days);
+    expect(manifest?.rows).toBe(40);
+    expect(manifest?.partitions.flatMap(({ files }) => files.map(({ key }) => key)).toSorted()).toEqual(keys);
+    const written = world.s3.requests.filter(({ key }) => key.endsWith("_manifest.json"));
+    expect(written.filter(({ query }) => query.includes("partNumber")).length).toBeGreaterThan(5);
+    expect(world.s3.uploads.size).toBe(0);
+  });
+});
+
 describe("waiting exports", () => {
   it("start as others end, 15 of a workspace at a time, oldest first", async () => {
     const world = newWorld();

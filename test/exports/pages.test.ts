@@ -5,12 +5,21 @@ import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
-import { type PageRequest, resolvePage, type RunPage } from "../../src/traces/page.ts";
-import { resolvePayloads, type RunPosition, tracePartition } from "../../src/traces/rpc.ts";
+import { type PageRequest, resolveColumn, type RunPage } from "../../src/traces/page.ts";
+import { type RunPosition, tracePartition } from "../../src/traces/rpc.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { columnValue } from "../support/pages.ts";
-import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import {
+  DAY,
+  NOON,
+  projectId,
+  resolvePayloads,
+  runParts,
+  sendMultipart,
+  sentRun,
+  storedRuns,
+} from "../support/traces.ts";
 
 const { start, end } = dayBounds(DAY);
 const MICROSECONDS = { timestampFromMicroseconds: (micros: bigint) => micros };
@@ -69,7 +78,7 @@ function withoutFeedbacks({ feedbacks, ...row }: Record<string, unknown>): Recor
 async function rowsOf(pages: RunPage[], fields: readonly ExportField[] = EXPORT_FIELDS) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, "snappy");
-  for (const page of pages) await file.add(await resolvePage(env.BLOBS, page));
+  for (const page of pages) await file.add(page, (from, field) => resolveColumn(env.BLOBS, from, field));
   await file.finish();
   return parquetReadObjects({ file: sink.getBuffer(), parsers: MICROSECONDS });
 }
@@ -83,7 +92,7 @@ describe("pages of a partition", () => {
     const caller = await filled();
     const pages = await pagesOf(caller, bounds);
     expect(pages.length).toBe(count);
-    const runs = await resolvePayloads(env.BLOBS, await storedRuns(caller));
+    const runs = await resolvePayloads(await storedRuns(caller));
     const expected = runs.map((run) =>
       Object.fromEntries(EXPORT_FIELDS.map((field) => [field, columnValue(run, field)])),
     );

@@ -130,6 +130,22 @@ describe("the windows of a schedule", () => {
     await sweep(world.deps);
     expect((await spawnedBy(world, schedule.id)).map(({ status }) => status)).toEqual(["CREATED"]);
   });
+
+  it("of many schedules that were away are spawned over several sweeps", async () => {
+    const world = idleWorld(START);
+    const schedules: { id: string }[] = [];
+    for (let n = 0; n < 7; n++) schedules.push(await scheduled(world, 1));
+    world.clock.now = START + 20 * HOUR + 10 * MINUTE;
+    const spawned = async () => {
+      const lists = await Promise.all(schedules.map(async ({ id }) => (await spawnedBy(world, id)).length));
+      return lists.reduce((sum, length) => sum + length, 0);
+    };
+    // An invocation may ask D1 a thousand times.
+    await spawnDue(world.deps);
+    expect(await spawned()).toBe(100);
+    await spawnDue(world.deps);
+    expect(await spawned()).toBe(140);
+  });
 });
 
 async function dueOf(world: World, id: string): Promise<number> {

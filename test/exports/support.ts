@@ -179,7 +179,7 @@ export function newWorld(options: WorldOptions = {}): World {
           (run) => run.tenant_id === workspaceId && run.session_id === projectId && dayOf(run.start_time) === day,
         ),
       ) as unknown as TracePartitionRpc,
-    resolve: async (page) => page,
+    resolve: async ({ payloads }, field) => payloads[field],
     open: (destination) =>
       openStore(destination, {
         bucket: env.EXPORTS_BUCKET,

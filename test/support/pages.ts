@@ -25,7 +25,7 @@ export function pageOf(runs: StoredRun[]): RunPage {
     if (isConstant(field)) continue;
     if (isPayload(field)) {
       const builder = new TextsBuilder();
-      for (const run of runs) builder.add(run[field] === null ? null : Buffer.from(run[field]));
+      for (const run of runs) builder.add(run[field] === null ? null : Buffer.from(run[field]), false);
       page.payloads[field] = builder.build();
     } else if (field === "feedbacks") {
       page.light.feedbacks = runs.map(() => null);

@@ -88,6 +88,14 @@ export function withTestGraphs(): string {
   return withMain("test/support/worker.ts", "graphs");
 }
 
+/** The configuration of a second deployment in the same account: no name is that of `wrangler.toml` (docs/deploy.md). */
+export function withOtherNames(prefix: string): string {
+  const config = readFileSync(withEdgeLimits(), "utf8")
+    .replaceAll(/"weir(?=["-])/g, `"${prefix}-weir`)
+    .replaceAll(/namespace_id = "1/g, 'namespace_id = "2');
+  return written(config, "names");
+}
+
 /** The configuration of this Worker with what only benches need (bench-worker.ts), and without the limits' cost. */
 export function withBenchRoutes(): string {
   return withMain("test/support/bench-worker.ts", "bench");
@@ -101,6 +109,10 @@ export function withCounts(): string {
 /** The configuration of this Worker with another main module. `name` tells its file from others. */
 export function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
+  return written(config, name);
+}
+
+function written(config: string, name: string): string {
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
   // A server that runs on it starts anew when it is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
@@ -164,7 +176,7 @@ export async function startOn(
   const envFile = join(persistTo, "secrets.env");
   const lines = Object.entries(vars).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
-  migrate(persistTo);
+  migrate(persistTo, more.config);
   const port = more.port ?? (await quietPort());
   const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
   const own = { config: withEdgeLimits(), onOutput: watch.onOutput, group: "own" as const };

@@ -1,7 +1,7 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
-import { PAYLOAD_FIELDS, type StoredRun, tracePartition } from "../../src/traces/rpc.ts";
+import { LARGE_FIELDS, PAYLOAD_FIELDS, payloadKey, type StoredRun, tracePartition } from "../../src/traces/rpc.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
 
@@ -110,4 +110,17 @@ export async function storedRuns(caller: Caller, name = "tests", day = DAY): Pro
   const partition = tracePartition(env, caller.workspaceId, await projectId(caller, name), day);
   const request = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 32_000_000 };
   return (await partition.query({ ...request, payloads: [...PAYLOAD_FIELDS] })).runs;
+}
+
+/** The runs with the payloads that lie in R2. */
+export async function resolvePayloads(runs: (StoredRun & { serialized?: string | null })[]): Promise<StoredRun[]> {
+  return Promise.all(
+    runs.map(async ({ large, ...run }) => {
+      for (const field of LARGE_FIELDS) {
+        const payload = large?.[field];
+        if (payload) run[field] = (await (await env.BLOBS.get(payloadKey(run, payload.hash)))?.text()) ?? null;
+      }
+      return run;
+    }),
+  );
 }

@@ -167,6 +167,42 @@ it("an answer is kept for its Idempotency-Key when it has at most a million byte
   expect((await kept()).results).toEqual([{ key: "short" }]);
 });
 
+it("lists that would be larger than an isolate can hold are refused", async () => {
+  const own = await newCaller();
+  const value = { a: wide(900 * KIB), name: "whale" };
+  for (let i = 0; i < 20; i++) {
+    const made = await Promise.all([
+      own.fetch("/assistants", { body: { graph_id: "echo", name: "wide", config: value } }),
+      own.fetch("/runs/crons", { body: { assistant_id: "echo", schedule: "0 0 1 1 *", input: value } }),
+      own.fetch("/store/items", { method: "PUT", body: { namespace: ["w"], key: String(i), value, index: ["name"] } }),
+    ]);
+    expect(made.map(({ status }) => status)).toEqual([200, 200, 204]);
+  }
+  const [assistant] = await (
+    await own.fetch("/assistants/search", { body: { name: "wide", limit: 1 } })
+  ).json<{ assistant_id: string }[]>();
+  const path = `/assistants/${assistant!.assistant_id}`;
+  for (let i = 0; i < 20; i++) await own.fetch(path, { method: "PATCH", body: { metadata: { i } } });
+  const lists: [path: string, body: object][] = [
+    ["/assistants/search", { name: "wide" }],
+    [`${path}/versions`, {}],
+    ["/runs/crons/search", {}],
+    ["/store/items/search", { namespace_prefix: ["w"] }],
+    ["/store/items/search", { namespace_prefix: ["w"], query: "whale" }],
+  ];
+  for (const [list, body] of lists) {
+    const whole = await own.fetch(list, { body: { ...body, limit: 20 } });
+    expect([list, whole.status]).toEqual([list, 413]);
+    expect((await whole.json<{ detail: string }>()).detail).toContain("limit");
+    for (const limit of [5, 10]) {
+      const part = await own.fetch(list, { body: { ...body, limit } });
+      expect([list, part.status]).toEqual([list, 200]);
+      const read = await part.json<unknown[] | { items: unknown[] }>();
+      expect("items" in read ? read.items : read).toHaveLength(limit);
+    }
+  }
+});
+
 it("an export names no more fields than there are", async () => {
   const body = {
     bulk_export_destination_id: crypto.randomUUID(),

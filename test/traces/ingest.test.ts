@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { resolvePayloads } from "../../src/traces/rpc.ts";
 import { newCaller, send } from "../support/caller.ts";
 import {
   compress,
@@ -9,6 +8,7 @@ import {
   multipart,
   NOON,
   projectId,
+  resolvePayloads,
   runParts,
   sendMultipart,
   sentRun,
@@ -104,7 +104,7 @@ describe("multipart", () => {
     const [run] = await storedRuns(caller);
     expect(run?.inputs).toBeNull();
     expect(run?.large?.inputs?.bytes).toBe(400_011);
-    const [whole] = await resolvePayloads(env.BLOBS, [run!]);
+    const [whole] = await resolvePayloads([run!]);
     expect(JSON.parse(whole!.inputs!)).toEqual({ text });
   });
 });

@@ -1,6 +1,7 @@
 /** What a partition stores when nothing is in it, and that its alarm outlives what it calls. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { destroyProjects } from "../../src/traces/projects/destroy.ts";
 import type { TracePartition } from "../../src/traces/partition.ts";
 import {
   PAYLOAD_FIELDS,
@@ -144,6 +145,32 @@ describe("what a deleted project leaves", () => {
       expect([table, rows]).toEqual([table, 0]);
     }
   });
+});
+
+it("a project of many days is deleted by several requests, each of a bounded number of days", async () => {
+  const caller = await newCaller();
+  await sendMultipart(caller, runParts("post", sentRun(NOON)));
+  const id = await projectId(caller);
+  const days = Array.from({ length: 25 }, (_, i) => new Date(Date.UTC(2001, 0, 1 + i)).toISOString().slice(0, 10));
+  await env.DB.prepare(
+    `INSERT INTO trace_partitions (workspace_id, project_id, day, rows, bytes, last_run_start_time)
+     SELECT ?, ?, value, 1, 1, 1 FROM json_each(?)`,
+  )
+    .bind(caller.workspaceId, id, JSON.stringify(days))
+    .run();
+  const left = () =>
+    env.DB.prepare("SELECT count(*) AS n FROM trace_partitions WHERE project_id = ?").bind(id).first("n");
+  for (const rest of [16, 6]) {
+    await expect(destroyProjects(env, caller.workspaceId, [id], 10)).rejects.toMatchObject({
+      status: 503,
+      more: { headers: { "retry-after": "1" } },
+    });
+    expect(await left()).toBe(rest);
+    expect((await caller.fetch(`/sessions/${id}`)).status).toBe(200);
+  }
+  expect((await caller.fetch(`/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
+  expect(await left()).toBe(0);
+  expect((await caller.fetch(`/sessions/${id}`)).status).toBe(404);
 });
 
 describe("the alarm", () => {

@@ -7,8 +7,13 @@ import type { ObjectStore } from "../../s3/object-store.ts";
 import { R2Store } from "../../s3/r2.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";
 
-/** The name of the bound bucket, as wrangler.toml gives it. */
-export const R2_BUCKET = "weir-exports";
+/**
+ * The name of the bucket bound as EXPORTS_BUCKET. A binding does not know its bucket's name, so a variable overrides
+ * the default.
+ */
+export function boundBucket(env: Pick<Env, "EXPORTS_BUCKET_NAME">): string {
+  return env.EXPORTS_BUCKET_NAME || "weir-exports";
+}
 
 export interface OpenDestination {
   type: "s3" | "r2";
@@ -35,7 +40,7 @@ const ON_EVERY_REQUEST = new Set(["ExpectedBucketOwner", "RequestPayer"]);
 /** @throws StoreError when the deployment has no such bucket, or does not allow the endpoint. */
 export function openStore({ type, config, credentials }: OpenDestination, world: StoreWorld): ObjectStore {
   if (type === "r2") {
-    if (world.bucket) return new R2Store(world.bucket, R2_BUCKET);
+    if (world.bucket) return new R2Store(world.bucket, config.bucket_name);
     throw new StoreError("NoBucket: the deployment has no R2 bucket bound as EXPORTS_BUCKET", "NoBucket", true);
   }
   const fault = config.endpoint_url ? endpointFault(config.endpoint_url, world.allowPrivateEndpoints) : undefined;

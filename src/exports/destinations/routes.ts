@@ -11,7 +11,7 @@ import { body, param } from "../../http/validate.ts";
 import { StoreError } from "../../s3/errors.ts";
 import { requirePlan } from "../plan-gate.ts";
 import { lock } from "./credentials.ts";
-import { type DestinationCredentials, type OpenDestination, R2_BUCKET, storeWorld, tryOut } from "./open.ts";
+import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, tryOut } from "./open.ts";
 import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
 import {
   deleteUnusedDestination,
@@ -47,7 +47,7 @@ export const destinations = new Hono<App>()
       const { destination_type: type, display_name: displayName, config: given, credentials } = c.req.valid("json");
       const principal = c.get("principal");
       const config: DestinationConfig = {
-        bucket_name: given.bucket_name ?? R2_BUCKET,
+        bucket_name: given.bucket_name ?? boundBucket(c.env),
         prefix: given.prefix ?? "",
         region: given.region ?? null,
         endpoint_url: given.endpoint_url ?? null,

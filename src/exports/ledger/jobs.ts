@@ -6,6 +6,9 @@ import { before, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 
+/** The most exports that one call starts. Each takes a queue message. */
+const AT_ONCE = 500;
+
 /**
  * Starts waiting exports, oldest first, while their workspace has room. Gives the ids of those that started.
  * `only` restricts it to one workspace.
@@ -20,7 +23,7 @@ export async function startWaiting(db: Database, room: number, now: number, only
           row_number() OVER (PARTITION BY e.workspace_id ORDER BY e.created_at, e.id) AS place,
           (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS busy
         FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL AND ${own}
-      ) WHERE place + busy <= ${room})
+      ) WHERE place + busy <= ${room} LIMIT ${AT_ONCE})
     RETURNING id`);
   return rows.map(({ id }) => id);
 }
@@ -132,12 +135,28 @@ export async function noteJobRetry(db: Database, id: string, reason: string, nex
     .where(and(eq(bulkExports.id, id), eq(bulkExports.status, "RUNNING")));
 }
 
-/** Every run of an export with its files, for the manifest. */
-export async function allRuns(db: Database, exportId: string) {
-  return db
-    .select()
-    .from(exportRuns)
-    .where(eq(exportRuns.exportId, exportId))
-    .orderBy(exportRuns.day, exportRuns.projectId)
-    .all();
+/** Rows per query. An export can have 100,000 runs. */
+const PAGE = 200;
+
+/** Every run of an export with its files, by project and day, for the manifest. */
+export async function* allRuns(db: Database, exportId: string) {
+  let after = { projectId: "", day: "" };
+  for (;;) {
+    const rows = await db
+      .select()
+      .from(exportRuns)
+      .where(
+        and(
+          eq(exportRuns.exportId, exportId),
+          sql`(${exportRuns.projectId}, ${exportRuns.day}) > (${after.projectId}, ${after.day})`,
+        ),
+      )
+      .orderBy(exportRuns.projectId, exportRuns.day)
+      .limit(PAGE)
+      .all();
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE) return;
+    after = last;
+  }
 }

@@ -18,11 +18,25 @@ const held = ({ id, epoch }: Claim) =>
 
 const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
 
-/** Takes an open run of a running export that nobody holds. Undefined when there is nothing to take. */
+/** The error of an attempt whose worker ended without reporting one. */
+export const INTERRUPTED = "Interrupted: the worker ended before the work was done";
+
+/**
+ * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease means
+ * that the previous owner died. This counts as a failed attempt, so that a run cannot kill its worker without limit.
+ */
 export async function claimRun(db: Database, id: string, now: number, until: number) {
+  const { leaseUntil, errors, retryNumber, epoch } = exportRuns;
   return db
     .update(exportRuns)
-    .set({ status: "RUNNING", leaseUntil: until, epoch: sql`${exportRuns.epoch} + 1`, updatedAt: now })
+    .set({
+      status: "RUNNING",
+      leaseUntil: until,
+      epoch: sql`${epoch} + 1`,
+      updatedAt: now,
+      errors: sql`CASE WHEN ${leaseUntil} IS NULL THEN ${errors} ELSE ${withError(INTERRUPTED)} END`,
+      retryNumber: sql`${retryNumber} + (${leaseUntil} IS NOT NULL)`,
+    })
     .where(
       and(
         eq(exportRuns.id, id),

@@ -11,10 +11,15 @@ const AT_ONCE = 100;
 
 /** Ends exports that started before `startedBefore`, with their open runs. Gives their ids. */
 export async function timeOut(db: Database, startedBefore: number, now: number): Promise<string[]> {
+  const due = db
+    .select({ id: bulkExports.id })
+    .from(bulkExports)
+    .where(and(inArray(bulkExports.status, before("TIMEDOUT")), lte(bulkExports.startedAt, startedBefore)))
+    .limit(AT_ONCE);
   const late = await db
     .update(bulkExports)
     .set({ status: "TIMEDOUT", error: "The export ran for 72 hours.", updatedAt: now, finishedAt: now })
-    .where(and(inArray(bulkExports.status, before("TIMEDOUT")), lte(bulkExports.startedAt, startedBefore)))
+    .where(inArray(bulkExports.id, due))
     .returning({ id: bulkExports.id });
   for (const { id } of late) await endOpenRuns(db, id, "TIMEDOUT", "TIMEDOUT", now);
   return late.map(({ id }) => id);

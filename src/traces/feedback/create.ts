@@ -15,12 +15,12 @@ import { findPlace, savePlace } from "./store.ts";
 
 type Given = InferOutput<typeof CreateFeedback>;
 
-/** One feedback as JSON, bytes. Its row holds it whole and its value twice more; a list of 100 crosses to the Worker. */
+/** The most bytes of one feedback as JSON. Its row holds it once and its value twice more. */
 const FEEDBACK_BYTES = 256 * 1024;
 
 /**
- * Stores feedback; the same id again replaces it. 404 when its run or project is not known. `places`: where runs lie, when
- * they have been looked for already.
+ * Stores feedback. Feedback with the same id is replaced. 404 when its run or project is not known. `places` holds the
+ * partitions of runs that the caller has already located.
  */
 export async function createFeedback(
   env: Env,
@@ -41,7 +41,7 @@ export async function createFeedback(
   return storeFeedback(env, identity, storedFeedback(id, given, projectId));
 }
 
-/** Writes feedback into its partition, and where it lies into D1. 422 when it is too large. */
+/** Writes feedback to its partition and its place to D1. 422 when it is too large. */
 export async function storeFeedback(
   env: Env,
   identity: PartitionIdentity,

@@ -53,7 +53,7 @@ async function existing(env: Env, workspaceId: string, id: string) {
   return { place, feedback };
 }
 
-/** Feedback that one call of a partition gives: even in UTF-16 it stays below the 32 MiB of an RPC message. */
+/** Feedback per RPC. In UTF-16 it stays below the 32 MiB of an RPC message. */
 const AT_ONCE = 50;
 
 /** The feedback of these places, in their order. */

@@ -47,7 +47,7 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
 }
 
-/** Forgets where the feedback of a project's day lies. */
+/** Deletes the places of the feedback of a project's day. */
 export async function deletePlacesOf(db: Database, workspaceId: string, projectId: string, day: string): Promise<void> {
   const { workspaceId: workspace, projectId: project, day: ofDay } = feedbackPlaces;
   await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), eq(project, projectId), eq(ofDay, day)));

@@ -2,6 +2,7 @@
 import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
 import { among } from "../../db/among.ts";
 import type { Database } from "../../db/client.ts";
+import { deleteOverdue } from "../../db/delete.ts";
 import { feedbackConfigs, feedbackTokens } from "../../db/schema.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;
@@ -50,7 +51,7 @@ export async function tokensOfRun(
 }
 
 export async function deleteExpiredTokens(db: Database, now: number): Promise<void> {
-  await db.delete(feedbackTokens).where(lte(feedbackTokens.expiresAt, now));
+  await deleteOverdue(db, feedbackTokens, lte(feedbackTokens.expiresAt, now));
 }
 
 const isConfig = (workspaceId: string, key: string) =>

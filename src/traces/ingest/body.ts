@@ -6,25 +6,25 @@ import { Budget, type Claim } from "../../http/budget.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 
-/** Decoded bytes of one multipart request, which is stored while it arrives. /info asks the SDKs to stay under half of it. */
+/** The most decoded bytes of a multipart request. It is stored in pieces while it arrives. */
 const BODY_BYTES = 40 * 1024 * 1024;
-/** Decoded bytes of a body that has to be whole before it can be read. */
+/** The most decoded bytes of a body that is read as a whole. /info announces this limit to the SDKs. */
 export const WHOLE_BYTES = 20 * 1024 * 1024;
 
 /**
- * Bytes that all ingest requests of an isolate hold together, beside the oldest of them. That one holds up to 28 MB: a part
- * of 20 MB and what is to be stored, or a whole body and what is to be stored. So ingest holds 44 MB of 128 at most;
- * ordinary batches, a few hundred kilobytes each, never wait.
+ * The memory budget of all ingest requests of an isolate. The oldest request may exceed it and holds up to 28 MB: a part or a
+ * body of 20 MB, and runs that wait to be stored. The total is at most 44 MB of the isolate's 128 MB. Ordinary batches of a
+ * few hundred kilobytes do not wait.
  */
 const ingestBudget = new Budget(16 * 1024 * 1024);
 
 const CHUNK = 128 * 1024;
 
-/** Does a request's work with a claim on the memory that ingest requests share. */
+/** Runs `work` with a claim on the memory budget of ingest. */
 export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Promise<T>): Promise<T> {
   const claim = ingestBudget.claim();
   const working = work(claim).finally(() => claim.release());
-  // The platform may end a request with its client, and the claim would stay.
+  // Without waitUntil the platform ends a request when its client disconnects, and the claim is not released.
   c.executionCtx.waitUntil(working.catch(() => undefined));
   return working;
 }
@@ -93,7 +93,7 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** The whole decoded body. 503 when the memory for bodies is taken. */
+/** Reads the whole decoded body. 503 when the memory budget is used up. */
 export async function wholeBody(request: Request, claim: Claim, limit = WHOLE_BYTES): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
@@ -114,7 +114,7 @@ export async function wholeBody(request: Request, claim: Claim, limit = WHOLE_BY
   return whole;
 }
 
-/** Frees a buffer at once, unless others share it: V8 collects buffers late, and an isolate has 128 MB. */
+/** Frees a buffer that holds nothing but these bytes. V8 collects buffers late, and an isolate has 128 MB. */
 export function giveBack({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

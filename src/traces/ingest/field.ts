@@ -1,4 +1,4 @@
-/** One heavy field of a run, read as it comes: what is kept of it, and what filters, lists and totals need to know. */
+/** Reads one heavy field of a run and extracts what filters, lists and totals need. */
 import { isUtf8 } from "node:buffer";
 import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
@@ -7,24 +7,28 @@ import { timeOf } from "../time.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
 import { derivedUsage, statedUsage, type Usage } from "./usage.ts";
 
-/** The value itself is not kept: an ingest body holds many, and a parsed value takes several times its text. */
+/** A heavy field. The parsed value is not kept, because it takes several times the memory of its text. */
 export interface Field {
-  /** JSON text, of `error` plain text: a string for the row, bytes with a preview for R2. */
+  /**
+   * The JSON text (plain text for `error`). A string is stored in the row; bytes are stored in R2, with a preview in
+   * the row.
+   */
   content: string | { bytes: Uint8Array; preview: string };
-  /** Entries for filters, of `inputs` and `outputs`. */
+  /** The entries that filters search, of `inputs` and `outputs`. */
   pairs?: string;
-  /** Of `extra`: what filters look into. */
+  /** The metadata that filters search, of `extra`. */
   metadata?: string;
-  /** Of `events`: when the first token came. */
+  /** The time of the first token, of `events`. */
   firstToken?: number;
-  /** Tokens as the SDKs state them, and as they follow from what a model's answer holds. */
+  /** The usage that the SDK states, and the usage derived from a model's answer. */
   stated?: Usage;
   derived?: Usage;
 }
 
 /**
- * Reads a field whose JSON value is `value`. `sent` is its text as it came, if it came by itself; past `LARGE_BYTES` these
- * bytes are kept. A string says why the field cannot be taken; undefined: the field says nothing.
+ * Reads a field. `value` is its JSON value. `sent` is its JSON text, if the field came as a part of its own; text larger than
+ * `LARGE_BYTES` is kept by reference. Returns a string with the reason when the field is not valid, and undefined when it is
+ * empty.
  */
 export function readField(name: LargeField, value: unknown, sent?: Uint8Array): Field | string | undefined {
   if (value === undefined || value === null || isNoise(name, value)) return undefined;
@@ -41,7 +45,7 @@ function unfit(name: LargeField, value: unknown): string | undefined {
   return nestsDeeper(value) ? `nested deeper than ${NESTING} levels` : undefined;
 }
 
-/** What the SDKs send without meaning anything by it. */
+/** Values that the SDKs send for an absent field. */
 function isNoise(name: LargeField, value: unknown): boolean {
   if (name === "serialized") return isObject(value) && Object.keys(value).length === 0;
   return (name === "events" && Array.isArray(value) && value.length === 0) || (name === "error" && value === "");
@@ -60,12 +64,12 @@ const decoder = new TextDecoder();
 
 function textOf(name: LargeField, value: unknown, sent: Uint8Array | undefined): string {
   if (name === "error") return typeof value === "string" ? value : JSON.stringify(value);
-  // Text that came by itself is kept as it is, unless it has escapes that would hide it from search.
+  // The sent text is kept unchanged, except when escapes would hide it from search.
   const text = sent && decoder.decode(sent);
   return text !== undefined && !text.includes("\\u") ? text : JSON.stringify(value);
 }
 
-/** Without a byte order mark, which is no part of the JSON. */
+/** Removes a byte order mark. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

@@ -11,13 +11,13 @@ export interface Part {
   /** Its Content-Type, without parameters. */
   type: string;
   /**
-   * Undefined when it is larger than `PART_BYTES`. Up to `KEPT_BYTES` it lies in a buffer that is used again: copy what is
-   * to be kept. Past that the buffer is the part's own.
+   * Undefined when the part is larger than `PART_BYTES`. Data of up to `KEPT_BYTES` is a view on a buffer that is reused, so
+   * it must be copied to be kept. Larger data owns its buffer.
    */
   data: Uint8Array | undefined;
 }
 
-/** The most that one part may be, bytes. */
+/** The most bytes of one part. */
 export const PART_BYTES = 20 * 1024 * 1024;
 const KEPT_BYTES = 256 * 1024;
 
@@ -41,7 +41,7 @@ export function boundaryOf(contentType: string | null): string {
 /**
  * Hands out the parts in their order. A part's claimed length is ignored: the boundary decides. The parts that a chunk
  * completes are handed out without a pause, for a batch has hundreds and each pause is a turn of the event loop. Between
- * chunks `pause` is awaited, with the bytes that wait here for the rest of their part.
+ * chunks `pause` is awaited with the number of buffered bytes.
  */
 export async function readParts(
   chunks: AsyncIterable<Uint8Array>,
@@ -86,7 +86,7 @@ class Parser {
   private state: State = "preamble";
   private head = { name: "", type: "" };
   private count = 0;
-  /** Whether the part at hand is too large: its data is passed over as it comes. */
+  /** The current part is too large. Its data is discarded while it arrives. */
   private oversized = false;
 
   constructor(
@@ -189,7 +189,7 @@ class Input {
     return bytes;
   }
 
-  /** Forgets what has been searched. */
+  /** Discards the bytes that have been searched. */
   drop(): void {
     this.start = Math.max(this.start, this.searched);
   }
@@ -200,7 +200,7 @@ class Input {
     return this.buffer.toString("latin1", this.start - count, this.start);
   }
 
-  /** Leaves the buffer to those that have a part of it, and takes what is left to a new one. */
+  /** Hands the buffer over to the part that refers to it, and copies the remaining bytes to a new buffer. */
   private moveOn(): void {
     const rest = this.buffer.subarray(this.start, this.end);
     this.buffer = Buffer.alloc(Math.max(64 * 1024, rest.byteLength));

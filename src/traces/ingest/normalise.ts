@@ -7,7 +7,7 @@ import { DAY_MICROS, timeOf } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
 
-/** A write without its payloads: `placePayloads` adds them. */
+/** A write without its payloads. `placePayloads` adds them. */
 export interface Draft {
   write: RunWrite;
   fields: Partial<Record<LargeField, Field>>;
@@ -16,7 +16,7 @@ export interface Draft {
   /** Whether `start` is what the sender said, or only read from the id. */
   startIsCertain: boolean;
   project: { id?: string; name?: string };
-  /** What was left out or cut, as sentences. */
+  /** What was left out or cut. */
   warnings: string[];
 }
 

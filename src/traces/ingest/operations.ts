@@ -15,7 +15,7 @@ export interface Operation {
   id: string;
   /** The run object as sent, without its heavy fields. */
   run: Record<string, unknown>;
-  /** Its heavy fields, read; a string says why a field cannot be taken. */
+  /** The heavy fields. A string is the reason why a field is not valid. */
   fields: Partial<Record<LargeField, Field | string>>;
   attachments: Attachment[];
 }
@@ -34,30 +34,33 @@ export interface IngestFault {
 
 /** More faults than this are only counted. */
 const MAX_FAULTS = 100;
-/** Runs, attachments and feedback of one request. Each attachment is a call to R2, each feedback several to D1. */
+/**
+ * The most runs, attachments and feedback of one request. An attachment takes a call to R2, a feedback several queries
+ * to D1.
+ */
 const MAX_RUNS = 10_000;
 const MAX_ATTACHMENTS = 1_000;
 const MAX_FEEDBACK = 100;
-/** Values that one JSON text may hold: parsed, each takes up to 120 bytes. Shorter texts cannot hold too many. */
+/** The most values of one JSON text. A parsed value takes up to 120 bytes. Texts below `COUNTED_BYTES` are not counted. */
 const MAX_VALUES = 300_000;
 const COUNTED_BYTES = 512 * 1024;
-/** Percent-encoded, a name becomes part of a key of R2, which has at most 1,024 bytes. */
+/** The percent-encoded name becomes part of an R2 key, which has at most 1,024 bytes. */
 const MAX_NAME = 200;
 const MAX_ENCODED_NAME = 800;
-/** What a run takes up besides its texts, bytes. */
+/** The memory of a run besides its texts, bytes. */
 const RUN_WEIGHT = 2_000;
-/** What says where a run lies: parts that come after the rest of it was stored need it again. */
+/** The fields that determine a run's partition. Parts that arrive after the run was drained need them again. */
 const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_time", "session_id", "session_name"];
 
-/** Gathers the parts of each run, in any order. What has gathered can be drained and stored while more comes. */
+/** Gathers the parts of each run, in any order. It can be drained while more parts arrive. */
 export class Gathering {
   readonly feedback: { runId: string; body: Record<string, unknown> }[] = [];
   readonly faults: IngestFault[] = [];
   rejected = 0;
-  /** About the bytes that `drain` would give. */
+  /** The approximate memory of the gathered parts, bytes. */
   weight = 0;
   private byKey = new Map<string, Operation>();
-  /** The places of runs that were drained. */
+  /** The `PLACE` fields of drained runs. */
   private readonly drained = new Map<string, Record<string, unknown>>();
   private loose: { runId: string; attachment: Attachment }[] = [];
   private attachments = 0;
@@ -67,7 +70,7 @@ export class Gathering {
     this.note(id, message);
   }
 
-  /** Says something of a run that was taken. */
+  /** Adds a message about a run that is taken. */
   note(id: string | null, message: string): void {
     if (this.faults.length < MAX_FAULTS) this.faults.push({ id, message });
   }
@@ -97,22 +100,31 @@ export class Gathering {
     }
   }
 
-  /** A run object as JSON, heavy fields inline, as /runs/batch and /runs send it. @throws Problem 400 when it is no JSON. */
+  /**
+   * A run object as JSON, heavy fields inline, as /runs/batch and /runs send it. @throws Problem 400 when it is no
+   * JSON.
+   */
   addRunText(kind: Kind, json: Uint8Array, pathId?: string): void {
-    if (json.byteLength <= LARGE_BYTES) return void this.addRun(kind, parsePiece(json), pathId);
-    // Read member by member, so that no more than one heavy field is a value at a time.
+    if (json.byteLength <= LARGE_BYTES) {
+      this.weight += json.byteLength;
+      return void this.addRun(kind, parsePiece(json), pathId);
+    }
+    // Member by member, so that only one heavy field is parsed at a time.
     const run: Record<string, unknown> = {};
     const heavy: [LargeField, Uint8Array][] = [];
     for (const [name, value] of membersOf(json)) {
       const field = asLargeField(name);
       if (field) heavy.push([field, value]);
-      else if (value.byteLength <= COUNTED_BYTES) run[name] = parsePiece(value);
+      else if (value.byteLength <= COUNTED_BYTES) {
+        this.weight += value.byteLength;
+        run[name] = parsePiece(value);
+      }
     }
     const id = this.addRun(kind, run, pathId);
     if (id) for (const [field, value] of heavy) this.addField(kind, id, field, value);
   }
 
-  /** A run object with its heavy fields inline. Gives the run's id, if it has one. */
+  /** A run object with its heavy fields inline. Returns the run's id, or undefined for a fault. */
   addRun(kind: Kind, given: unknown, pathId?: string): string | undefined {
     if (!isObject(given)) return this.fault(pathId ?? null, `${kind}: a run is a JSON object`);
     const id = asUuid(pathId ?? given["id"]);
@@ -131,8 +143,8 @@ export class Gathering {
   }
 
   /**
-   * Takes what has gathered out. Attachments whose run has not come yet stay; at the end they go with an otherwise empty
-   * patch.
+   * Removes and returns the gathered operations. Attachments of runs that have not arrived stay. At the end they become
+   * patches without fields.
    */
   drain(isEnd: boolean): Operation[] {
     const waiting: typeof this.loose = [];
@@ -214,7 +226,7 @@ function hasTooManyValues(json: Uint8Array): boolean {
   return json.byteLength > COUNTED_BYTES && countValues(json, MAX_VALUES + 1) > MAX_VALUES;
 }
 
-/** A large part in a buffer of its own size: the one it comes in is up to half as large again, and is given back. */
+/** Copies a large part to a buffer of its size and frees the old buffer, which is up to half as large again. */
 function trimmed(data: Uint8Array): Uint8Array {
   if (data.byteLength <= LARGE_BYTES) return data;
   const exact = new Uint8Array(data);

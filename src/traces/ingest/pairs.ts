@@ -1,4 +1,4 @@
-/** The entries of inputs and outputs that filters find by key and value, and previews of what lies in R2. */
+/** The entries of inputs and outputs that filters search, and previews of payloads in R2. */
 import { byteLength, cutBytes } from "../../http/bytes.ts";
 import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "../limits.ts";
 
@@ -36,7 +36,7 @@ export function flattenPairs(value: unknown): [path: string, text: string][] {
   return pairs;
 }
 
-/** The entries of a payload as JSON, as many as fit their column. */
+/** The entries of a payload as JSON. Entries that do not fit in the column are left out. */
 export function pairsText(value: unknown): string {
   const pairs = flattenPairs(value);
   let text = JSON.stringify(pairs);
@@ -66,14 +66,14 @@ export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
   return clip(value, 0);
 }
 
-/** What is kept in the row of a payload that lies in R2. `value` is the payload; an error is a text. */
+/** The preview of a payload in R2, which the row holds. `value` is the payload. */
 export function previewText(field: string, value: unknown): string {
   if (field === "error")
     return cutBytes(typeof value === "string" ? value : JSON.stringify(value), ERROR_PREVIEW_BYTES);
   return JSON.stringify(preview(value));
 }
 
-/** Metadata as filters see it: whole, or a preview of it. */
+/** The metadata that filters search: the whole, or a preview of it when it is too large. */
 export function metadataText(metadata: Record<string, unknown>): string {
   const whole = JSON.stringify(metadata);
   return byteLength(whole) <= FILTERED_METADATA_BYTES ? whole : JSON.stringify(preview(metadata, METADATA_ROOM));

@@ -15,7 +15,10 @@ export interface Blob {
   type?: string;
 }
 
-/** The draft's write with its payloads, and the objects that it refers to: they must be in R2 before it is stored. */
+/**
+ * Adds the payloads to a draft's write. Returns it with the R2 objects that it refers to, which must be stored before
+ * it.
+ */
 export function placePayloads(
   partition: PartitionIdentity,
   { write, fields }: Draft,
@@ -48,13 +51,13 @@ export function attachmentKey(prefix: string, runId: string, name: string): stri
   return `${prefix}attachments/${runId}/${encodeURIComponent(name)}`;
 }
 
-/** Writes one object. 503 when R2 refuses, upon which the SDKs send the batch again. */
+/** Writes one object to R2. 503 when R2 fails; the SDKs then send the batch again. */
 export async function putBlob(blobs: R2Bucket, { key, data, type }: Blob): Promise<void> {
   try {
     await blobs.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
     giveBack(data);
   } catch (error) {
-    // R2 takes one write a second of one key. A payload's key is its hash, so an object that exists is the same.
+    // R2 accepts one write per second and key. The key of a payload is its hash, so an existing object has the same content.
     if (type === undefined && (await blobs.head(key).catch(() => null))) return;
     logError(error, { while: "writing a large payload" });
     throw new Problem(503, "The store of large payloads is busy. Send the batch again.", {

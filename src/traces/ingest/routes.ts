@@ -15,7 +15,7 @@ const doc = documented("Traces");
 const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");
 const runRoute = doc("Take one run");
 
-/** What has gathered is stored before more of the body is read, when it weighs this much, bytes. */
+/** Gathered runs of this many bytes are stored before more of the body is read. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Ingest under a prefix of its own, such as /api/v1. */
@@ -89,7 +89,7 @@ async function takeRun(c: Context<App>, _claim: Claim, body: Uint8Array): Promis
   return takeOne(c, "post", body);
 }
 
-/** A single run that cannot be taken as it is is the caller's error, for nothing else rides on the request. */
+/** Takes a single run. 422 for any fault, because the request holds nothing else. */
 async function takeOne(c: Context<App>, kind: "post" | "patch", body: Uint8Array, id?: string): Promise<Response> {
   const intake = new Intake(c.env, c.get("principal"));
   intake.gathering.addRunText(kind, body, id);
@@ -129,7 +129,7 @@ function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): Middle
   };
 }
 
-/** The names of a body's members; none where it is no object. */
+/** The names of a body's members. Empty when the body is not a JSON object. */
 function namesIn(body: Uint8Array): Set<string> {
   try {
     return new Set([...membersOf(body)].map(([name]) => name));

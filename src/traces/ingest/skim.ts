@@ -1,6 +1,6 @@
 /**
- * The pieces of a JSON text, found without parsing it: a batch is then read run by run and payload by payload, and never
- * as one value, which takes several times the memory of its text. What a piece holds is checked when it is parsed.
+ * Splits a JSON text into its members or elements without parsing them. A batch is read run by run and field by field,
+ * because a parsed value takes several times the memory of its text. A piece is validated when it is parsed.
  */
 import { Problem } from "../../http/problem.ts";
 
@@ -10,7 +10,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 const malformed = () => new Problem(400, "Malformed JSON in request body.");
 const decoder = new TextDecoder();
 
-/** The value of a JSON text. @throws Problem 400 */
+/** Parses a JSON text. @throws Problem 400 */
 export function parsePiece(json: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(json));
@@ -46,12 +46,12 @@ export function* elementsOf(json: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** Whether the text is an object, by its first character. */
+/** True when the text begins like an object. */
 export function isObjectText(json: Uint8Array): boolean {
   return json[begin(json)] === OPEN_OBJECT;
 }
 
-/** How many values a JSON text holds, nested ones included; counting stops at `most`. */
+/** Counts the values of a JSON text, including nested values, up to `most`. */
 export function countValues(json: Uint8Array, most: number): number {
   let count = 1;
   for (let at = 0; at < json.length && count < most; at++) {
@@ -62,12 +62,12 @@ export function countValues(json: Uint8Array, most: number): number {
   return count;
 }
 
-/** Where the text begins: behind a byte order mark and white space. */
+/** The first position after a byte order mark and white space. */
 function begin(json: Uint8Array): number {
   return afterSpace(json, json[0] === 0xef && json[1] === 0xbb && json[2] === 0xbf ? 3 : 0);
 }
 
-/** Where the bracket is that ends the text. */
+/** The position of the last bracket. */
 function closing(json: Uint8Array, open: number, close: number): number {
   let end = json.length - 1;
   while (end > 0 && isSpace(json[end])) end--;
@@ -84,7 +84,7 @@ function afterComma(json: Uint8Array, at: number, end: number): number {
   return value;
 }
 
-/** Where the value that begins at `at` ends. */
+/** The end of the value that begins at `at`. */
 function valueEnd(json: Uint8Array, at: number): number {
   const first = json[at];
   if (first === QUOTE) return stringEnd(json, at);
@@ -112,7 +112,7 @@ function stringEnd(json: Uint8Array, start: number): number {
     if (quote === -1) throw malformed();
     let escapes = quote;
     while (json[escapes - 1] === BACKSLASH) escapes--;
-    // Backslashes escape each other in pairs; a lone one escapes the quote.
+    // A quote is escaped by an odd number of backslashes.
     if ((quote - escapes) % 2 === 0) return quote + 1;
     from = quote + 1;
   }

@@ -1,4 +1,4 @@
-/** From the operations of one request to their partitions. */
+/** Stores the operations of one request in their partitions. */
 import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
@@ -22,9 +22,9 @@ export interface IngestAnswer {
   errors: IngestFault[];
 }
 
-/** One RPC carries at most this much (`weightOf`); the platform's limit is 32 MiB. */
+/** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
 const RPC_BYTES = 8 * 1024 * 1024;
-/** Project-days and names of projects in one request: each is a call to an object, or up to three queries of D1. */
+/** The most project-days and projects of one request. A project-day takes an RPC, a project up to three queries to D1. */
 const MAX_PARTITIONS = 1_000;
 const MAX_PROJECTS = 100;
 
@@ -38,13 +38,13 @@ interface Group {
   work: Work[];
 }
 
-/** Takes the operations of one request into their partitions, in as many pieces as the caller likes. */
+/** Stores the operations of one request, in one or more pieces. */
 export class Intake {
   readonly #taken = new Set<string>();
   readonly #projects = new Set<string>();
   readonly #partitions = new Set<string>();
 
-  /** `soon`: nobody waits for the runs, so they may take a moment. */
+  /** `soon`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */
   constructor(
     private readonly env: Env,
     private readonly principal: Principal,
@@ -52,7 +52,7 @@ export class Intake {
     private readonly soon = false,
   ) {}
 
-  /** Stores what has gathered, durably, and notes what could not be stored. */
+  /** Stores the gathered operations durably and notes faults. */
   async store(isEnd = false): Promise<void> {
     const db = database(this.env.DB);
     const { workspaceId } = this.principal;
@@ -73,7 +73,7 @@ export class Intake {
     await storeGroups(this.env, [...groups.values()], this.soon);
   }
 
-  /** Stores the rest, and the feedback, and says what was taken. */
+  /** Stores the remaining operations and the feedback. Returns the answer. */
   async finish(): Promise<IngestAnswer> {
     await this.store(true);
     await takeFeedback(this.env, this.principal, this.gathering);
@@ -100,7 +100,7 @@ export class Intake {
   }
 }
 
-/** Everything large is durably in R2 before a write that refers to it is stored. */
+/** Writes the objects to R2, then the runs that refer to them. */
 async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
   const blobs = new Map<string, Blob>();
   const batches = groups.flatMap(({ partition, work }) => {
@@ -184,7 +184,7 @@ async function upsert(env: Env, partition: PartitionIdentity, writes: RunWrite[]
   for (const batch of inBatches(writes)) await stub.upsert(partition, batch, soon);
 }
 
-/** The writes in groups that fit one RPC message. */
+/** Groups writes so that each group fits in one RPC. */
 function* inBatches(writes: RunWrite[]): Generator<RunWrite[]> {
   let batch: RunWrite[] = [];
   let weight = 0;
@@ -200,7 +200,7 @@ function* inBatches(writes: RunWrite[]): Generator<RunWrite[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Feedback in order: of two with one id the later one counts. Where their runs lie is asked once for all. */
+/** Stores feedback in order, so that the last one with an id is kept. The runs are located once for all feedback. */
 async function takeFeedback(env: Env, principal: Principal, gathering: Gathering): Promise<void> {
   if (gathering.feedback.length === 0) return;
   const runIds = [...new Set(gathering.feedback.map(({ runId }) => runId))];

@@ -1,7 +1,7 @@
 /** Token counts and costs that a run reports about itself. */
 import { isObject } from "../../http/json.ts";
 
-/** Kinds of tokens that a sum over many runs names. */
+/** The most kinds of tokens in the sum of many runs. */
 const MAX_DETAILS = 100;
 
 export interface Usage {
@@ -16,12 +16,12 @@ export interface Usage {
   total_cost?: number;
 }
 
-/** The usage that outputs or metadata state: `usage_metadata`. */
+/** The usage in `usage_metadata` of outputs or metadata. */
 export function statedUsage(value: unknown): Usage | undefined {
   return fromUsageMetadata(at(value, "usage_metadata"));
 }
 
-/** The usage that outputs hold where nothing states it: LangChain's generations, or the legacy `llm_output.token_usage`. */
+/** The usage in LangChain's `generations`, or in the legacy `llm_output.token_usage`. */
 export function derivedUsage(outputs: unknown): Usage | undefined {
   const legacy = at(outputs, "llm_output");
   return (

@@ -15,10 +15,10 @@ import { runIdOf, runOfSpan } from "./run.ts";
 import type { OtlpSpan } from "./span.ts";
 
 const MAX_SPANS = 10_000;
-/** Decoded bytes of one request. Its spans are all in memory as objects, some three times their bytes. */
+/** The most decoded bytes of a request. Its spans are objects in memory and take about three times their bytes. */
 const OTLP_BYTES = 16 * 1024 * 1024;
 const OBJECTS = 3;
-/** Values in a body of JSON: an attribute of a span is five of them. */
+/** The most values of a JSON body. An attribute of a span has five. */
 const MAX_VALUES = 600_000;
 
 export const otlp = new Hono<App>().post(

@@ -1,11 +1,11 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../rpc.ts";
 
-/** What statistics need of a feedback. `rest` holds the whole of it and is not read for them. */
+/** The columns of feedback that statistics need. `rest` holds the complete feedback and is not loaded. */
 export interface LightFeedback extends Record<string, SqlStorageValue> {
   key: string;
   score: number | null;
-  /** The beginning of a value that is a string. */
+  /** The first characters of a string value. */
   label: string | null;
   error: number | null;
 }
@@ -20,9 +20,9 @@ const MAX_LABEL = 250;
 const MAX_COMMENTS = 10;
 const MAX_COMMENT = 1_000;
 const MAX_KEYS = 200;
-/** `runs.feedback_stats`, bytes: the row holds it beside all else. */
+/** The most bytes of `runs.feedback_stats`. */
 const STATS_BYTES = 128 * 1024;
-/** Raw feedback of one run that an export shows, bytes. */
+/** The most bytes of one run's raw feedback in an export. */
 const RAW_BYTES = 4 * 1024 * 1024;
 
 /** The columns of `LightFeedback`. */
@@ -72,7 +72,7 @@ export function deleteFeedback(sql: SqlStorage, id: string): boolean {
   return gone !== undefined;
 }
 
-/** The raw feedback of a run as a JSON array, oldest first, as much as fits `RAW_BYTES`; null when it has none. */
+/** The raw feedback of a run as a JSON array, oldest first, up to `RAW_BYTES`. Null when it has none. */
 export function rawFeedback(sql: SqlStorage, runId: string): string | null {
   const rows = sql.exec<{ rest: string }>(
     `SELECT rest FROM (
@@ -118,14 +118,17 @@ interface RunStats {
   comments: Map<string, string[]>;
 }
 
-/** `{key: {n, avg, …, values, comments}}`: the breakdown of values is for string feedback only (specification section 2.6). */
+/**
+ * `{key: {n, avg, …, values, comments}}`: the breakdown of values is for string feedback only (specification section
+ * 2.6).
+ */
 function statsText({ sums, comments }: RunStats): string {
   const shown = [...sums].slice(0, MAX_KEYS).map(([key, sum]) => [key, showSum(sum)] as const);
   const whole = JSON.stringify(
     Object.fromEntries(shown.map(([key, sum]) => [key, { ...sum, comments: comments.get(key) ?? [] }])),
   );
   if (Buffer.byteLength(whole) <= STATS_BYTES) return whole;
-  // What has no bound but its number is left out first.
+  // Values and comments are left out when the whole is too large.
   return JSON.stringify(Object.fromEntries(shown.map(([key, sum]) => [key, { ...sum, values: {}, comments: [] }])));
 }
 

@@ -9,7 +9,7 @@ interface Waiting {
 
 /** Milliseconds that writes gather. */
 const GATHER_MS = 100;
-/** Runs that wait at most, and what they weigh together (`weightOf`). */
+/** The most waiting runs, and the most weight of them (`weightOf`). */
 const MOST = 100;
 const MOST_WEIGHT = 4 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ export class Gather {
   #weight = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `apply` writes runs in one transaction, or throws; writing the same again changes nothing. */
+  /** `apply` writes runs, or throws. It must be idempotent. */
   constructor(private readonly apply: (writes: RunWrite[]) => void) {}
 
   /** Resolves when the writes are applied, with whatever else came in the meantime; rejects when they cannot be. */

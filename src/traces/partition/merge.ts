@@ -153,8 +153,8 @@ function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): vo
 }
 
 /**
- * `extra` is merged two levels deep (extra.metadata.x), the patch winning. One that is large, or too large when joined,
- * replaces or yields as a whole.
+ * Merges `extra` two levels deep (extra.metadata.x). The patch wins. When one of them is in R2, or the joined text is too
+ * large, the patch's replaces the post's as a whole.
  */
 function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
   const joined = joinedExtra(row, extra, wins);
@@ -172,7 +172,7 @@ function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: b
   row.metadata = metadataText(wins ? { ...mine, ...theirs } : { ...theirs, ...mine });
 }
 
-/** The stored `extra` and the given one as one text; undefined when they cannot be joined. */
+/** The stored and the given `extra` as one text. Undefined when they cannot be joined. */
 function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
   const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
   if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
@@ -192,7 +192,7 @@ function mergeObjects(under: Record<string, unknown>, over: Record<string, unkno
   return merged;
 }
 
-/** The attachments by name, as many as fit their column. */
+/** Merges attachments by name. Attachments that do not fit in the column are left out. */
 function mergeAttachments(stored: string | null, added: { name: string }[]): string {
   const byName = new Map((JSON.parse(stored ?? "[]") as { name: string }[]).map((item) => [item.name, item]));
   for (const item of added) byName.set(item.name, item);
@@ -249,7 +249,7 @@ function threadOf(metadata: Record<string, unknown>): string | null {
   return typeof id === "string" || typeof id === "number" ? String(id).slice(0, 500) : null;
 }
 
-/** About the bytes of a run, those in R2 included. */
+/** The approximate bytes of a run, including R2. */
 function sizeOf(row: WholeRow): number {
   const large = row.large === null ? [] : Object.values(JSON.parse(row.large) as Record<string, LargePayload>);
   const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized, row.tags];

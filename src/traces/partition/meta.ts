@@ -28,7 +28,7 @@ export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value:
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
 }
 
-/** Counts new runs, or feedback. D1 is then behind, which the alarm mends: `counts` is its outbox, in the same transaction. */
+/** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
 export function addToCounts(sql: SqlStorage, added: Counts): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
   writeMeta(sql, "counts", {

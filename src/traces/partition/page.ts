@@ -33,7 +33,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
   const lightColumns = light.map((): (string | number | null)[] => []);
   const feedbacks: (string | null)[] = [];
   const withFeedback = request.fields.includes("feedbacks");
-  const builders = payloads.map(() => new TextsBuilder(true));
+  const builders = payloads.map(() => new TextsBuilder());
   for (const [startTime, id, bytes, large, ...values] of rowsOf(sql, identity, request, light, payloads)) {
     if (page.bytes >= request.maxBytes || page.rows === request.limit) {
       page.done = false;
@@ -52,7 +52,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
       const payload = elsewhere[field];
       const text = values[light.length + index] as ArrayBuffer | null;
       // The row has only a preview of what lies in R2.
-      builder.add(payload || text === null ? null : new Uint8Array(text));
+      builder.add(payload || text === null ? null : new Uint8Array(text), true);
       if (payload) {
         page.large.push({ ...payload, row: page.rows, field, key: pageKey(constants, startTime as number, payload) });
       }

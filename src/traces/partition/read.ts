@@ -153,11 +153,15 @@ function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[])
     prompt_cost: row.prompt_cost,
     completion_cost: row.completion_cost,
     first_token_time: row.first_token_time,
-    ...(Object.keys(wanted).length > 0 ? { large: wanted } : {}),
+    ...(Object.keys(wanted).length > 0 ? { large: wanted, previews: previewsOf(row, wanted) } : {}),
     thread_id: row.thread_id,
     execution_order: row.execution_order,
     serialized: payload("serialized"),
     usage_details: row.usage_details,
     attachments: row.attachments ? (JSON.parse(row.attachments) as QueriedRun["attachments"]) : [],
   };
+}
+
+function previewsOf(row: Row, large: object): QueriedRun["previews"] {
+  return Object.fromEntries(Object.keys(large).map((field) => [field, row[field as LargeField] ?? ""]));
 }

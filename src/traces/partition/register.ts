@@ -14,7 +14,10 @@ const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
 
-/** Writes the partition's row in D1, if it is behind. `isHeld`: whether the partition is still there after that. */
+/**
+ * Writes the partition's row in D1 if it is not up to date. `isHeld` is false when the partition was destroyed
+ * meanwhile.
+ */
 export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
   const identity = readMeta(sql, "identity");
   const counts = readMeta(sql, "counts");
@@ -40,7 +43,7 @@ export function expiryOf(env: Env, sql: SqlStorage): number | undefined {
   return Math.max(dayBounds(identity.day).end / 1000, readMeta(sql, "written") ?? 0) + days * DAY_MS;
 }
 
-/** Deletes what lies outside the object: R2 first, then the rows by which people find the day and its feedback. */
+/** Deletes the partition's objects in R2, then its rows in D1. */
 export async function deleteOutside(
   env: Env,
   { workspaceId, projectId, day }: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">,
@@ -60,8 +63,8 @@ const LEAST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
 /**
- * When an alarm that failed comes again, milliseconds: after as long as its work has been due by now, from 10 seconds to
- * an hour. So the waits double, and nothing has to be kept for them.
+ * The time of the next attempt of a failed alarm, milliseconds. The delay is the time since the work was due, from 10 seconds
+ * to an hour, so it doubles with each attempt without stored state.
  */
 export function nextAttempt(env: Env, sql: SqlStorage, now: number): number {
   const expiry = expiryOf(env, sql) ?? now;

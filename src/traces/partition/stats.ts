@@ -6,7 +6,7 @@ import { selectionCondition } from "./read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
-/** And those of one thread from this many. */
+/** The most durations of one thread. */
 const THREAD_SAMPLE = 200;
 const ERROR_PREVIEW = 1_000;
 

@@ -88,7 +88,7 @@ const MIGRATIONS: { id: string; sql: string }[] = [
   { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
 ];
 
-/** Whether the tables have been made. Asking makes nothing. */
+/** True when the tables exist. The check creates nothing. */
 export function hasTables(sql: SqlStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'meta'").toArray().length > 0;
 }

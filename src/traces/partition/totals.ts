@@ -23,7 +23,10 @@ type Totals = Pick<
   | "usage_details"
 >;
 
-/** What a price is found by, characters: a trace of many runs has much metadata besides. */
+/**
+ * The most characters of a provider or model name. Only these are loaded: the metadata of a large trace does not fit in
+ * memory.
+ */
 const MODEL = 200;
 
 /** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */

@@ -17,12 +17,12 @@ function insertOf(table: string, columns: readonly string[]): string {
   return `INSERT OR REPLACE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
 }
 
-/** Stored rows that one transaction reads to merge into, bytes: they are in memory together. */
+/** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
-/** No two rows hold more of a run (see limits.ts); the rest of its size lies in R2. */
+/** The most bytes of a run's two rows (limits.ts). `runs.bytes` also counts R2. */
 const MOST_OF_RUN = 4_000_000;
 
-/** The writes in groups, in order, each for one `applyWrites`: a batch of small patches may be of very large runs. */
+/** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
 export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
   const stored = sql.exec<{ id: string; bytes: number }>(
     "SELECT id, bytes FROM runs WHERE id IN (SELECT value FROM json_each(?))",

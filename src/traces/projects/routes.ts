@@ -7,23 +7,20 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { projectStats } from "../query/stats.ts";
-import { tracePartition } from "../rpc.ts";
 import {
-  deleteProject,
   findProject,
   findProjectByName,
   insertProject,
   lastRunTime,
-  listPartitions,
   listProjects,
   type ProjectRow,
   updateProject,
 } from "../store.ts";
+import { destroyProjects } from "./destroy.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
 
 const doc = documented("Projects");
-const AT_ONCE = 10;
 
 export const projects = new Hono<App>()
   .post("/sessions", doc("Create a project"), body(CreateProject), async (c) => {
@@ -79,15 +76,18 @@ export const projects = new Hono<App>()
     return c.json(await shown(c, changed ?? row));
   })
   .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
-    await destroy(c, await existingProject(c, c.req.valid("param").session_id));
+    const { workspaceId, id } = await existingProject(c, c.req.valid("param").session_id);
+    await destroyProjects(c.env, workspaceId, [id]);
     return c.json({ message: "Project deleted" });
   })
   .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
-    for (const id of c.req.valid("query").session_ids ?? []) await destroy(c, await existingProject(c, id));
+    const ids = c.req.valid("query").session_ids ?? [];
+    for (const id of ids) await existingProject(c, id);
+    await destroyProjects(c.env, c.get("principal").workspaceId, ids);
     return c.json({ message: "Projects deleted" });
   });
 
-/** A project's `extra` with changes, small enough for its row. */
+/** Merges changes into a project's `extra`. 422 when the result is too large. */
 function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
   return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
 }
@@ -96,20 +96,6 @@ async function existingProject(c: Context<App>, id: string): Promise<ProjectRow>
   const row = await findProject(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!row) throw new Problem(404, "Project not found.");
   return row;
-}
-
-/** The traces first: while a day is left, the project is still there to be deleted again. */
-async function destroy(c: Context<App>, { workspaceId, id }: ProjectRow): Promise<void> {
-  const db = database(c.env.DB);
-  const days = await listPartitions(db, workspaceId, id, "0000-01-01", "9999-12-31");
-  for (let i = 0; i < days.length; i += AT_ONCE) {
-    const some = days.slice(i, i + AT_ONCE);
-    await Promise.all(
-      some.map(({ day }) => tracePartition(c.env, workspaceId, id, day).destroy({ workspaceId, projectId: id, day })),
-    );
-  }
-  await deleteProject(db, workspaceId, id);
-  forgetProjects();
 }
 
 /** A project as the platform calls it: a tracer session. */

@@ -1,6 +1,6 @@
 /** Finding runs over projects and days, page by page. */
 import { database } from "../../db/client.ts";
-import { parseFilter } from "../filter/filter.ts";
+import { checkFilters } from "../filter/check.ts";
 import type { Place } from "../locate.ts";
 import {
   LARGE_FIELDS,
@@ -8,9 +8,10 @@ import {
   type QueriedRun,
   type RunPosition,
   type RunSelection,
-  resolvePayloads,
+  payloadKey,
   tracePartition,
 } from "../rpc.ts";
+import { placeholder } from "./answer.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";
 
@@ -21,6 +22,8 @@ export interface Find {
   after: RunPosition | null;
   limit: number;
   payloads: LargeField[];
+  /** Payloads that must be loaded. Other payloads in R2 become placeholders (answer.ts). */
+  values?: LargeField[];
 }
 
 export interface Found {
@@ -32,7 +35,7 @@ const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
 const PAGE_BYTES = 12 * 1024 * 1024;
 
-/** One page of runs, in the order of their start. The filters must have been checked (`checkFilters`). */
+/** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
 export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
   const { order, after, limit } = find;
   const selection = after ? narrowed(find.selection, order, after) : find.selection;
@@ -46,15 +49,15 @@ export async function findRuns(env: Env, workspaceId: string, find: Find): Promi
       const shown = runs.slice(0, limit);
       const last = shown.at(-1);
       const next = last ? { start_time: last.start_time, id: last.id } : null;
-      return { runs: await whole(env, shown), next };
+      return { runs: await whole(env, shown, find.values), next };
     }
   }
-  return { runs: await whole(env, runs), next: null };
+  return { runs: await whole(env, runs, find.values), next: null };
 }
 
-/** Throws the 400 of a filter that cannot be understood. */
-export function checkFilters({ filter, traceFilter, treeFilter }: RunSelection): void {
-  for (const text of [filter, traceFilter, treeFilter]) if (text) parseFilter(text);
+/** Checks the filters of a selection. An empty filter is no filter. @throws Problem 400 */
+export function checkSelection({ filter, traceFilter, treeFilter }: RunSelection): void {
+  checkFilters([filter, traceFilter, treeFilter].map((text) => text || undefined));
 }
 
 /** A cursor excludes the days before it, so that they need not be asked. */
@@ -103,8 +106,21 @@ async function askAll(
   return { runs: runs.filter((run) => compare(run, nearest) <= 0), cut: true };
 }
 
-async function whole(env: Env, runs: QueriedRun[]): Promise<QueriedRun[]> {
-  return (await resolvePayloads(env.BLOBS, runs)) as QueriedRun[];
+/** Loads payloads from R2 or replaces them by placeholders. */
+async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): Promise<QueriedRun[]> {
+  const filled: QueriedRun[] = [];
+  for (const { large, ...run } of runs) {
+    for (const field of LARGE_FIELDS) {
+      const payload = large?.[field];
+      if (!payload) continue;
+      const key = payloadKey(run, payload.hash);
+      run[field] = values.includes(field)
+        ? ((await (await env.BLOBS.get(key))?.text()) ?? null)
+        : placeholder(field, key);
+    }
+    filled.push(run);
+  }
+  return filled;
 }
 
 /** The payloads that a list of selected names needs. */

@@ -13,9 +13,10 @@ import { listProjectsOfDataset } from "../store.ts";
 import { DAY_MICROS } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { checkFilters, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
+import { answer } from "./answer.ts";
+import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
 import { QueryThreads, QueryThreadTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
-import { NAMES_V2, payloadNames, runV2 } from "./shape.ts";
+import { NAMES_V2, payloadNames, runV2, valuesOf } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
 
 const doc = documented("Traces");
@@ -24,10 +25,10 @@ type Query = InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
-    c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), {})),
+    pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), {}),
   )
   .post("/traces/query", doc("Find the root runs of traces"), body(QueryV2), async (c) =>
-    c.json(await pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true })),
+    pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true }),
   )
   .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -41,7 +42,7 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return c.json(runV2(run, selects, await contextOf(c.env, originOf(c), workspaceId, [run])));
+    return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, originOf(c), workspaceId, [run])));
   })
   .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -61,7 +62,7 @@ export const runQueriesV2 = new Hono<App>()
     } while (after && runs.length < 25_000);
     const context = await contextOf(c.env, originOf(c), workspaceId, runs);
     runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-    return c.json({ items: runs.map((run) => runV2(run, selects, context)) });
+    return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
   })
   .post("/threads/query", doc("Threads of a project"), body(QueryThreads), async (c) => {
     const {
@@ -81,7 +82,7 @@ export const runQueriesV2 = new Hono<App>()
       startTime: min_start_time ?? dayAgo(),
       endTime: max_start_time,
     };
-    checkFilters(selection);
+    checkSelection(selection);
     const threads = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
     const from = readCursor(cursor)?.start_time ?? 0;
     const items = threads.slice(from, from + page_size);
@@ -98,16 +99,22 @@ export const runQueriesV2 = new Hono<App>()
       const { project_id, filter, cursor, page_size = 100, ...given } = c.req.valid("query");
       const selects = selectsOf(given.selects ?? given["selects[]"]);
       const selection = { threadId: c.req.valid("param").thread_id, isRoot: true, filter };
-      checkFilters(selection);
+      checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
       const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
-      return c.json({ items, next_cursor: writeCursor(found.next) });
+      return answer(c.env.BLOBS, { items, next_cursor: writeCursor(found.next) });
     },
   );
 
-async function pageOf(env: Env, origin: string, workspaceId: string, wanted: Query, more: RunSelection) {
+async function pageOf(
+  env: Env,
+  origin: string,
+  workspaceId: string,
+  wanted: Query,
+  more: RunSelection,
+): Promise<Response> {
   const selection: RunSelection = {
     ids: wanted.ids,
     traceId: wanted.trace_id,
@@ -123,7 +130,7 @@ async function pageOf(env: Env, origin: string, workspaceId: string, wanted: Que
     treeFilter: wanted.tree_filter,
     ...more,
   };
-  checkFilters(selection);
+  checkSelection(selection);
   const projectIds = await projectsOf(env, workspaceId, wanted);
   const selects = selectsOf(wanted.selects);
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
@@ -131,7 +138,7 @@ async function pageOf(env: Env, origin: string, workspaceId: string, wanted: Que
   const found = await find(env, workspaceId, projectIds, selection, selects, page);
   const context = await contextOf(env, origin, workspaceId, found.runs);
   const items = found.runs.map((run) => runV2(run, selects, context));
-  return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
+  return answer(env.BLOBS, { items, next_cursor: writeCursor(found.next), has_more: found.next !== null });
 }
 
 async function projectsOf(
@@ -158,7 +165,8 @@ async function find(
 ): Promise<Found> {
   const { limit, order = "desc", after = null } = page;
   const payloads = payloadsOf(payloadNames(selects));
-  return findRuns(env, workspaceId, { projectIds, selection, order, after, limit, payloads });
+  const values = valuesOf(selects);
+  return findRuns(env, workspaceId, { projectIds, selection, order, after, limit, payloads, values });
 }
 
 function selectsOf(given: string | string[] | undefined): Set<string> {

@@ -13,7 +13,8 @@ import { LARGE_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
 import { dayBounds } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { checkFilters, findRuns, payloadsOf } from "./find.ts";
+import { answer } from "./answer.ts";
+import { checkSelection, findRuns, payloadsOf } from "./find.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId } from "./schema.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats } from "./stats.ts";
@@ -31,7 +32,7 @@ export const runQueries = new Hono<App>()
     const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
     if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
     const selection = selectionOf(wanted);
-    checkFilters(selection);
+    checkSelection(selection);
     const select = wanted.select ? new Set(wanted.select) : undefined;
     const payloads = payloadsOf(payloadNames(select ?? NAMES_V1));
     const { workspaceId } = c.get("principal");
@@ -46,19 +47,19 @@ export const runQueries = new Hono<App>()
     });
     const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return c.json({ runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return answer(c.env.BLOBS, { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match"), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
     const selection = selectionOf(wanted);
-    checkFilters(selection);
+    checkSelection(selection);
     return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
   })
   .post("/runs/group", doc("Threads of a project"), body(GroupRuns), async (c) => {
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
-    checkFilters(selection);
+    checkSelection(selection);
     const threads = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
     const groups = threads.slice(offset, offset + limit).map((thread) => ({
       ...thread,
@@ -96,7 +97,7 @@ export const runQueries = new Hono<App>()
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
     const shown = runV1(run, undefined, await contextOf(c.env, originOf(c), workspaceId, found.runs));
-    return c.json({ ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
+    return answer(c.env.BLOBS, { ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
   });
 
 function requireScope({ session, id, parent_run, trace, reference_example }: Query): void {

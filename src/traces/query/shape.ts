@@ -1,6 +1,6 @@
 /** A run as the two generations of the query API show it. */
 import { preview, PREVIEW } from "../preview.ts";
-import type { QueriedRun } from "../rpc.ts";
+import type { LargeField, QueriedRun } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
 
 export interface ShapeContext {
@@ -53,8 +53,8 @@ const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
   last_queued_at: () => null,
   inputs: (run) => json(run.inputs) ?? {},
   outputs: (run) => json(run.outputs),
-  inputs_preview: (run) => preview(run.inputs),
-  outputs_preview: (run) => preview(run.outputs),
+  inputs_preview: (run) => preview(run.previews?.inputs ?? run.inputs),
+  outputs_preview: (run) => preview(run.previews?.outputs ?? run.outputs),
   error: (run) => run.error,
   extra: (run) => json(run.extra) ?? {},
   events: (run) => json(run.events) ?? [],
@@ -105,7 +105,7 @@ const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
   latency_seconds: (run) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
   first_token_time: V1["first_token_time"]!,
   error: V1["error"]!,
-  error_preview: (run) => run.error?.slice(0, PREVIEW) ?? null,
+  error_preview: (run) => (run.previews?.error ?? run.error)?.slice(0, PREVIEW) ?? null,
   extra: V1["extra"]!,
   metadata: (run) => ((json(run.extra) ?? {}) as { metadata?: object }).metadata ?? {},
   events: V1["events"]!,
@@ -160,6 +160,11 @@ export function payloadNames(names: Set<string>): Set<string> {
   if (names.has("outputs_preview")) needed.add("outputs");
   if (names.has("manifest")) needed.add("serialized");
   return needed;
+}
+
+/** The payloads that the selected fields need as values. */
+export function valuesOf(names: Set<string>): LargeField[] {
+  return names.has("metadata") ? ["extra"] : [];
 }
 
 function raw(map: object | undefined): object | null {

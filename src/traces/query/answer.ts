@@ -1,0 +1,65 @@
+/**
+ * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
+ * as much memory.
+ */
+import type { LargeField } from "../rpc.ts";
+
+let mark: string | undefined;
+
+/**
+ * Marks the place of a payload in an answer. It is random and never sent, so a payload cannot contain it. The platform allows
+ * no random values before the first request.
+ */
+function markOf(): string {
+  return (mark ??= crypto.randomUUID());
+}
+
+/** A placeholder for the payload with this R2 key: JSON text, or plain text for `error`. */
+export function placeholder(field: LargeField, key: string): string {
+  return field === "error" ? `${markOf()}text:${key}` : JSON.stringify(`${markOf()}json:${key}`);
+}
+
+/** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
+export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
+  const headers = { "content-type": "application/json" };
+  const pieces = JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
+  if (pieces.length === 1) return new Response(pieces[0], { headers });
+  const chunks = written(blobs, pieces);
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await chunks.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await chunks.return();
+    },
+  });
+  return new Response(body, { headers });
+}
+
+/** `pieces` repeats text, kind and key. It ends with text. */
+async function* written(blobs: Pick<R2Bucket, "get">, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
+  const encoder = new TextEncoder();
+  for (let i = 0; i < pieces.length; i += 3) {
+    yield encoder.encode(pieces[i]);
+    const [kind, key] = [pieces[i + 1], pieces[i + 2]];
+    if (key === undefined) return;
+    const object = await blobs.get(key);
+    if (!object) yield encoder.encode("null");
+    else if (kind === "json") yield* object.body;
+    else {
+      yield encoder.encode('"');
+      for await (const chunk of object.body) yield escaped(chunk);
+      yield encoder.encode('"');
+    }
+  }
+}
+
+/** Escapes UTF-8 text for a JSON string. All escaped characters are ASCII, so chunks can be escaped separately. */
+function escaped(chunk: Uint8Array): Uint8Array {
+  const isPlain = chunk.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);
+  if (isPlain) return chunk;
+  // Latin-1 maps each byte to one character.
+  return Buffer.from(JSON.stringify(Buffer.from(chunk).toString("latin1")).slice(1, -1), "latin1");
+}

@@ -1,0 +1,5 @@
+/** Files that a test imports as text. */
+declare module "*?raw" {
+  const text: string;
+  export default text;
+}
