@@ -2,11 +2,13 @@
 import { Hono } from "hono";
 import { jsonArray } from "../http/array.ts";
 import { documented } from "../http/documented.ts";
+import { isObject } from "../http/json.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { authorize } from "../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { checkpointAddress } from "./request.ts";
 import { type Json, readStates, type ThreadState } from "./rpc.ts";
@@ -79,8 +81,13 @@ export const threads = new Hono<App>()
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
     const source = threadOf(c, c.req.valid("param").thread_id);
-    if (!(await source.get())) throw new Problem(409, "The thread to copy does not exist.");
-    return c.json(withoutTtl(await source.copyTo(crypto.randomUUID())));
+    const original = await source.get();
+    if (!original) throw new Problem(409, "The thread to copy does not exist.");
+    // The copy is a new thread: its metadata are the handler's to change, so that it is the copier's.
+    const value: Json = { thread_id: crypto.randomUUID(), metadata: { ...original.metadata }, if_exists: "raise" };
+    await authorize(c.get("principal"), "threads", "create", value);
+    const metadata = isObject(value.metadata) ? value.metadata : {};
+    return c.json(withoutTtl(await source.copyTo(String(value.thread_id), metadata)));
   })
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");

@@ -232,7 +232,7 @@ export interface ThreadRpc {
   patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
-  copyTo(threadId: string): Promise<Thread>;
+  copyTo(threadId: string, metadata: Json): Promise<Thread>;
   /** Forgets all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
   storage(): Promise<StorageFigures | undefined>;

@@ -81,11 +81,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async copyTo(threadId: string): Promise<rpc.Thread> {
+  async copyTo(threadId: string, given: rpc.Json): Promise<rpc.Thread> {
     const record = this.#existing();
     const copy = threadObject(this.env, this.#parts.workspaceId, threadId) as unknown as Pick<Thread, "paste">;
     const now = Date.now();
-    const metadata = { ...record.metadata, thread_id: threadId };
+    const metadata = withinMetadata({ ...given, thread_id: threadId });
     const copied = { ...record, thread_id: threadId, metadata, created: now, updated: now };
     return copy.paste(copied, copyRows(this.#parts));
   }
