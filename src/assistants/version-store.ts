@@ -6,6 +6,7 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
+import { isVersion } from "./taken-store.ts";
 import { knownAssistants } from "./known.ts";
 import {
   type Assistant,
@@ -101,7 +102,7 @@ export async function listVersions(
   const rows = await db
     .select()
     .from(assistantVersions)
-    .where(and(isVersionOf(row), contains(assistantVersions.metadata, metadata)))
+    .where(and(isVersionOf(row), isVersion(), contains(assistantVersions.metadata, metadata)))
     .orderBy(desc(assistantVersions.version))
     .limit(limit + 1)
     .offset(offset)
