@@ -58,7 +58,7 @@ describe("the card of an assistant", () => {
 
   it("is given to one of two workspaces that ask at once", async () => {
     const answers = await Promise.all([create(owner, "one"), create(thief, "two")]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(1);
     expect(await cards()).toEqual([answers[0]?.ok ? "one" : "two"]);
   });
 
