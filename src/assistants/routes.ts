@@ -39,8 +39,9 @@ export const assistants = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
     if (made) return c.json(made);
-    if (if_exists !== "do_nothing") throw new Problem(409, "An assistant with this assistant_id exists.");
-    return c.json((await resolveAssistant(db, workspaceId, assistant_id)) ?? null);
+    const existing = if_exists === "do_nothing" && (await resolveAssistant(db, workspaceId, assistant_id));
+    if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
+    return c.json(existing);
   })
   .post("/search", doc("Search assistants"), body(SearchAssistants), async (c) => {
     const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");

@@ -7,16 +7,8 @@ import { boundAnswer } from "../http/bytes.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
 import { isDefaultAssistant } from "./defaults.ts";
 import { knownAssistants } from "./known.ts";
-import {
-  type Assistant,
-  type AssistantInput,
-  firstVersion,
-  isRow,
-  isVersionOf,
-  type Row,
-  shown,
-  versionOf,
-} from "./row.ts";
+import { type Assistant, type AssistantInput, firstVersion, isRow, isVersionOf, type Row, shown } from "./row.ts";
+import { elsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "./taken-store.ts";
 
 export type { Assistant } from "./row.ts";
 
@@ -63,13 +55,21 @@ export async function assistantToRun(
   return knownAssistants.get(`${workspaceId} ${idOrGraphId}`, () => resolveAssistant(db, workspaceId, idOrGraphId));
 }
 
-/** The first assistant made with this id, whatever its workspace: for what anybody may read, an agent card. */
+/**
+ * The assistant with this id, whatever its workspace: for what anybody may read, an agent card. Undefined when the id was
+ * used in several workspaces, which only assistants from before `createAssistant` refused that can be.
+ */
 export async function findAnywhere(db: Database, id: string): Promise<Assistant | undefined> {
-  const row = await db.select().from(assistants).where(eq(assistants.id, id)).orderBy(asc(assistants.createdAt)).get();
-  return row && shown(row);
+  const rows = await db.select().from(assistants).where(eq(assistants.id, id)).limit(2).all();
+  const [row, another] = rows;
+  if (!row || another || (await isElsewhere(db, row))) return undefined;
+  return shown(row);
 }
 
-/** Creates an assistant at version 1; undefined when the id is taken. */
+/**
+ * Creates an assistant at version 1. Undefined when the id is taken: by one of the workspace, or for ever by another
+ * workspace, because the address of an agent card holds the id alone.
+ */
 export async function createAssistant(
   db: Database,
   workspaceId: string,
@@ -88,9 +88,10 @@ export async function createAssistant(
  * used.
  */
 export async function deleteAssistant(db: Database, workspaceId: string, id: string): Promise<boolean> {
-  const [gone] = await db.batch([
+  const [, gone] = await db.batch([
+    markDeleted(db, isRow({ workspaceId, id })),
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
-    db.delete(assistantVersions).where(isVersionOf({ workspaceId, id })),
+    db.delete(assistantVersions).where(and(isVersionOf({ workspaceId, id }), isVersion())),
   ]);
   knownAssistants.forget();
   return gone.length > 0;
@@ -99,8 +100,9 @@ export async function deleteAssistant(db: Database, workspaceId: string, id: str
 /** Deletes every assistant of the workspace; the default ones come back, as new. */
 export async function deleteAllAssistants(db: Database, workspaceId: string): Promise<void> {
   await db.batch([
+    markDeleted(db, eq(assistants.workspaceId, workspaceId)),
     db.delete(assistants).where(eq(assistants.workspaceId, workspaceId)),
-    db.delete(assistantVersions).where(eq(assistantVersions.workspaceId, workspaceId)),
+    db.delete(assistantVersions).where(and(eq(assistantVersions.workspaceId, workspaceId), isVersion())),
   ]);
   forgetDefaults(workspaceId);
   knownAssistants.forget();
@@ -155,9 +157,20 @@ function matching(workspaceId: string, { metadata = {}, graphId, name }: Assista
 
 /** Inserts an assistant and its first version in one transaction; false when the id is taken. */
 async function insertFirst(db: Database, row: Row): Promise<boolean> {
+  const { workspaceId, id, version, graphId, name, description, createdAt, updatedAt } = row;
+  const [config, context, metadata] = [row.config, row.context, row.metadata].map((one) => JSON.stringify(one));
   const [inserted] = await db.batch([
-    db.insert(assistants).values(row).onConflictDoNothing().returning({ id: assistants.id }),
-    db.insert(assistantVersions).values(versionOf(row)).onConflictDoNothing(),
+    db
+      .insert(assistants)
+      .select(
+        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${elsewhere(db, row)}`,
+      )
+      .onConflictDoNothing()
+      .returning({ id: assistants.id }),
+    db
+      .insert(assistantVersions)
+      .select(db.select(versionColumns()).from(assistants).where(isRow(row)))
+      .onConflictDoNothing(),
   ]);
   return inserted.length > 0;
 }

@@ -8,6 +8,7 @@ import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
 import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
+import { isVersion } from "./taken-store.ts";
 import { knownAssistants } from "./known.ts";
 import {
   type Assistant,
@@ -100,7 +101,7 @@ export async function listVersions(
 ): Promise<AssistantVersion[] | undefined> {
   const row = await findRow(db, workspaceId, idOrGraphId);
   if (!row) return undefined;
-  const where = and(isVersionOf(row), contains(assistantVersions.metadata, metadata));
+  const where = and(isVersionOf(row), isVersion(), contains(assistantVersions.metadata, metadata));
   const order = desc(assistantVersions.version);
   await boundAnswer(limit + 1, () => {
     const bytes = bytesOf(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);

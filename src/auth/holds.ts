@@ -13,8 +13,16 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
   return credentialOf(`key ${hash}`, async () => {
     const row = await findKeyByHash(database(env.DB), hash);
     if (!row) return undefined;
-    const { workspaceId, id } = row;
-    const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "key", credentialId: id, hash };
+    const { workspaceId, id, grantId } = row;
+    const scopes = row.scopes as Scope[];
+    const principal: Principal = {
+      workspaceId,
+      scopes,
+      kind: "key",
+      credentialId: id,
+      hash,
+      grantId: grantId ?? undefined,
+    };
     return { principal, resource: null, expiresAt: Infinity };
   });
 }
@@ -24,8 +32,9 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
   return credentialOf(`token ${hash}`, async () => {
     const row = await findAccess(database(env.DB), hash);
     if (!row || row.revokedAt !== null) return undefined;
-    const { workspaceId, grantId: credentialId, resource, expiresAt } = row;
-    const principal: Principal = { workspaceId, scopes: row.scopes as Scope[], kind: "token", credentialId, hash };
+    const { workspaceId, grantId, resource, expiresAt } = row;
+    const scopes = row.scopes as Scope[];
+    const principal: Principal = { workspaceId, scopes, kind: "token", credentialId: grantId, hash, grantId };
     return { principal, resource, expiresAt };
   });
 }

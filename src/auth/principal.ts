@@ -15,6 +15,8 @@ export interface Principal {
   kind: "key" | "admin" | "token" | "user" | "open" | "cron";
   /** The key's, grant's or cron's id, for logs and the audit trail; never the secret. */
   credentialId: string;
+  /** The OAuth grant that it came from: of a token, and of a key that a token made. */
+  grantId?: string;
   /** SHA-256 of the key or token that was sent. */
   hash?: string;
   /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */

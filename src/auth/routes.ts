@@ -71,7 +71,7 @@ export const auth = new Hono<App>()
         hash: sha256(key),
         hint: key.slice(0, 9),
         scopes,
-        grantId: null,
+        grantId: principal.grantId ?? null,
         createdAt: Date.now(),
       };
       const db = database(c.env.DB);
@@ -83,7 +83,7 @@ export const auth = new Hono<App>()
         targetId: row.id,
         detail: { name, scopes },
       });
-      return c.json({ ...shown(row), key }, 201);
+      return c.json({ ...shown(row), key }, 201, { "cache-control": "no-store" });
     },
   )
   .get("/api-keys", doc("List the workspace's API keys"), async (c) =>

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq } from "drizzle-orm";
+import { and, asc, desc, eq, exists, isNull, or, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./known.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
@@ -6,8 +6,19 @@ import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
+/** A condition: no OAuth grant made the key, or one that has not ended. */
+function grantLives(db: Database): SQL | undefined {
+  const lives = and(eq(oauthGrants.id, apiKeys.grantId), isNull(oauthGrants.revokedAt));
+  return or(isNull(apiKeys.grantId), exists(db.select({ id: oauthGrants.id }).from(oauthGrants).where(lives)));
+}
+
+/** The key with this hash, unless the OAuth grant that made it has ended. */
 export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyRow | undefined> {
-  return db.select().from(apiKeys).where(eq(apiKeys.hash, hash)).get();
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.hash, hash), grantLives(db)))
+    .get();
 }
 
 /** What an access token stands for, in one read. */
@@ -51,7 +62,12 @@ export async function insertKey(db: Database, row: ApiKeyRow): Promise<void> {
 }
 
 export async function listKeys(db: Database, workspaceId: string): Promise<ApiKeyRow[]> {
-  return db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(desc(apiKeys.createdAt)).all();
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), grantLives(db)))
+    .orderBy(desc(apiKeys.createdAt))
+    .all();
 }
 
 /** The deleted key; undefined when this workspace has none with the id. */

@@ -19,6 +19,9 @@ const KEY_LENGTH = 255;
  * repeated request runs again.
  */
 const ANSWER_LIMIT = 1_000_000;
+/** What stands for the status of an answer that is not kept: a stream, or one with a secret (`cache-control: no-store`). */
+const STREAM = 0;
+const SECRET = 1;
 const KEPT_HEADERS = ["content-type", "location", "content-location"];
 
 export const idempotency: MiddlewareHandler<App> = async (c, next) => {
@@ -37,7 +40,13 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
   }
   // A stream is not kept: the run it shows has an id made from the key, so asking again shows the same run.
-  if (held.status === 0) return next();
+  if (held.status === STREAM) return next();
+  if (held.status === SECRET) {
+    throw new Problem(
+      409,
+      "The first request with this Idempotency-Key was answered with a secret, which is shown once.",
+    );
+  }
   if (held.status === null) {
     const headers = { "retry-after": "1" };
     throw new Problem(409, "The first request with this Idempotency-Key is still being answered.", { headers });
@@ -56,9 +65,9 @@ export function idempotentId(c: Context<App>): string {
   return uuidOf(`idempotency\n${principal.workspaceId}\n${keyOf(principal, given)}`);
 }
 
-/** Users of one workspace do not share their keys. */
-function keyOf({ user }: Principal, given: string): string {
-  return user ? `${given} of ${user.identity}` : given;
+/** Each credential has keys of its own: another one of the workspace may have other scopes. */
+function keyOf({ kind, credentialId }: Principal, given: string): string {
+  return JSON.stringify([kind, credentialId, given]);
 }
 
 async function fingerprintOf(c: Context<App>): Promise<string> {
@@ -73,7 +82,10 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
   const { status, headers } = c.res;
   if (status >= 500) return releaseKey(db, workspaceId, key);
   if (status < 300 && isStream(c)) {
-    return saveAnswer(db, { workspaceId, key, status: 0, headers: null, body: null });
+    return saveAnswer(db, { workspaceId, key, status: STREAM, headers: null, body: null });
+  }
+  if (status < 300 && headers.get("cache-control") === "no-store") {
+    return saveAnswer(db, { workspaceId, key, status: SECRET, headers: null, body: null });
   }
   const text = await shortText(c.res.clone().body);
   if (text === undefined) return releaseKey(db, workspaceId, key);

@@ -29,7 +29,7 @@ export async function claimKey(
   return claimed.length > 0 ? undefined : held[0];
 }
 
-/** Keeps the answer of the request that holds the key. Status 0: a stream, which is not kept. */
+/** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
 export async function saveAnswer(
   db: Database,
   { workspaceId, key, ...answer }: Pick<KeyRow, "workspaceId" | "key" | "status" | "headers" | "body">,

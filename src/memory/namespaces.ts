@@ -1,4 +1,5 @@
 /** Which namespaces a list of conditions means; `*` in a path stands for any one label. */
+import { joined } from "./row.ts";
 
 export interface NamespaceCondition {
   matchType: "prefix" | "suffix";
@@ -23,7 +24,7 @@ export function literalPrefix(conditions: NamespaceCondition[]): string[] {
 export function selectNamespaces(all: string[][], { conditions, maxDepth, limit, offset }: NamespaceList): string[][] {
   const matching = all.filter((namespace) => conditions.every((condition) => matches(namespace, condition)));
   if (maxDepth === undefined) return matching.slice(offset, offset + limit);
-  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [one.join("."), one]));
+  const cut = new Map(matching.map((namespace) => namespace.slice(0, maxDepth)).map((one) => [joined(one), one]));
   return [...cut.values()].slice(offset, offset + limit);
 }
 

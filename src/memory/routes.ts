@@ -3,7 +3,8 @@ import { Hono } from "hono";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
-import { body, query } from "../http/validate.ts";
+import { body, parse, query } from "../http/validate.ts";
+import { mayReplace, narrowed } from "./allowed.ts";
 import { embeddingsOf } from "./embeddings.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
@@ -14,32 +15,57 @@ const doc = documented("Store");
 
 export const memory = new Hono<App>()
   .put("/items", doc("Write an item"), body(PutItemBody), async (c) => {
-    const { workspaceId } = c.get("principal");
-    await putItems(database(c.env.DB), workspaceId, [c.req.valid("json")], embeddingsOf(c.env));
+    const principal = c.get("principal");
+    const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
+    const item = parse(PutItemBody, value, "body");
+    const db = database(c.env.DB);
+    if (filter) await mayReplace(db, principal.workspaceId, item, filter);
+    await putItems(db, principal.workspaceId, [{ ...item, filter }], embeddingsOf(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none"), query(GetItemQuery), async (c) => {
-    const { namespace, key, refresh_ttl } = c.req.valid("query");
-    const { workspaceId } = c.get("principal");
-    return c.json((await getItem(database(c.env.DB), workspaceId, namespace, key, refresh_ttl)) ?? null);
+    const principal = c.get("principal");
+    const { value, filter } = await narrowed(principal, "get", c.req.valid("query"));
+    const { namespace, key, refresh_ttl } = value;
+    const item = await getItem(database(c.env.DB), principal.workspaceId, namespace, key, refresh_ttl, filter);
+    return c.json(item ?? null);
   })
   .delete("/items", doc("Delete an item"), body(DeleteItemBody), async (c) => {
-    const { namespace, key } = c.req.valid("json");
-    await deleteItem(database(c.env.DB), c.get("principal").workspaceId, namespace, key);
+    const principal = c.get("principal");
+    const { value, filter } = await narrowed(principal, "delete", c.req.valid("json"));
+    await deleteItem(database(c.env.DB), principal.workspaceId, value.namespace, value.key, filter);
     return c.body(null, 204);
   })
   .post("/items/search", doc("Search items"), body(SearchItemsBody), async (c) => {
-    const { namespace_prefix: prefix, refresh_ttl: refreshTtl = true, ...rest } = c.req.valid("json");
-    const search = { prefix, refreshTtl, ...rest, limit: rest.limit ?? 10, offset: rest.offset ?? 0 };
-    const { workspaceId } = c.get("principal");
-    return c.json({ items: await searchItems(database(c.env.DB), workspaceId, search, embeddingsOf(c.env)) });
+    const { namespace_prefix, ...asked } = c.req.valid("json");
+    const principal = c.get("principal");
+    const { value, filter } = await narrowed(principal, "search", { ...asked, namespace: namespace_prefix });
+    const { namespace: prefix, ...changed } = value;
+    const { refresh_ttl: refreshTtl = true, ...rest } = parse(
+      SearchItemsBody,
+      { ...changed, namespace_prefix: prefix },
+      "body",
+    );
+    const search = {
+      ...rest,
+      prefix,
+      refreshTtl,
+      limit: rest.limit ?? 10,
+      offset: rest.offset ?? 0,
+      contained: filter,
+    };
+    return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, embeddingsOf(c.env)) });
   })
   .post("/namespaces", doc("List namespaces"), body(ListNamespacesBody), async (c) => {
-    const { prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = c.req.valid("json");
+    const { prefix: given, ...asked } = c.req.valid("json");
+    const principal = c.get("principal");
+    const { value, filter } = await narrowed(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
+    const { namespace: prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = value;
     const conditions: NamespaceCondition[] = [
-      ...(prefix ? [{ matchType: "prefix" as const, path: prefix }] : []),
+      ...(prefix.length > 0 ? [{ matchType: "prefix" as const, path: prefix }] : []),
       ...(suffix ? [{ matchType: "suffix" as const, path: suffix }] : []),
     ];
-    const all = await namespacesUnder(database(c.env.DB), c.get("principal").workspaceId, literalPrefix(conditions));
+    const db = database(c.env.DB);
+    const all = await namespacesUnder(db, principal.workspaceId, literalPrefix(conditions), filter);
     return c.json({ namespaces: selectNamespaces(all, { conditions, maxDepth, limit, offset }) });
   });

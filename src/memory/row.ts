@@ -39,13 +39,21 @@ export function isUnder(workspaceId: string, prefix: string[]): SQL | undefined 
   );
 }
 
+/** Stands in the column for a dot within a label. No label holds it itself (schema.ts). */
+export const DOT_WITHIN = "\u001f";
+
 /** The labels as the column has them: each followed by a dot. */
 export function joined(namespace: string[]): string {
-  return namespace.map((label) => `${label}.`).join("");
+  return namespace.map((label) => `${label.replaceAll(".", DOT_WITHIN)}.`).join("");
 }
 
 export function labels(namespace: string): string[] {
-  return namespace === "" ? [] : namespace.slice(0, -1).split(".");
+  return namespace === ""
+    ? []
+    : namespace
+        .slice(0, -1)
+        .split(".")
+        .map((label) => label.replaceAll(DOT_WITHIN, "."));
 }
 
 export function shown({ namespace, key, value, createdAt, updatedAt }: Row): Item {

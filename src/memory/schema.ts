@@ -2,19 +2,21 @@ import * as v from "valibot";
 import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
 import { JsonObject, JsonFilter } from "../http/json.ts";
 import { Flag, optional, paging } from "../http/fields.ts";
+import { jsonList } from "../threads/schema.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
+import { DOT_WITHIN } from "./row.ts";
 
 const label = v.pipe(
   v.string(),
   v.minLength(1, "a namespace label must not be empty"),
   v.maxLength(500),
-  v.check((text) => !text.includes("."), "a namespace label must not contain a period"),
+  v.check((text) => !text.includes(DOT_WITHIN), "a namespace label must not contain the character U+001F"),
 );
-const namespace = v.pipe(v.array(label), v.maxLength(20));
+export const Namespace = v.pipe(v.array(label), v.maxLength(20));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
 /** An item's name and value. One D1 row holds them together with the searched text (`TEXT_BYTES` in store.ts). */
-const item = { namespace, key, value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)) };
+const item = { namespace: Namespace, key, value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)) };
 export const StoredItem = v.object(item);
 
 export const PutItemBody = v.object({
@@ -23,11 +25,14 @@ export const PutItemBody = v.object({
   ttl: optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(60 * 24 * 366 * 10))),
 });
 
-/** Labels joined with dots, as the client sends them, or the parameter repeated. */
+/** The parameter repeated, or a JSON array: labels as they are. Else labels joined with dots, as the SDK sends them. */
 const namespaceQuery = v.pipe(
   v.union([v.string(), v.array(v.string())]),
-  v.transform((given) => (Array.isArray(given) ? given : given === "" ? [] : given.split("."))),
-  namespace,
+  v.transform((given) => {
+    if (Array.isArray(given)) return given;
+    return jsonList(given) ?? (given === "" ? [] : given.split("."));
+  }),
+  Namespace,
 );
 export const GetItemQuery = v.object({
   namespace: v.optional(namespaceQuery, []),
@@ -35,7 +40,7 @@ export const GetItemQuery = v.object({
   refresh_ttl: v.optional(Flag, "true"),
 });
 
-export const DeleteItemBody = v.object({ namespace: v.nullish(namespace, []), key });
+export const DeleteItemBody = v.object({ namespace: v.nullish(Namespace, []), key });
 
 const filter = v.pipe(
   JsonFilter,
@@ -52,7 +57,7 @@ function isKnown([operator, operand]: [string, unknown]): boolean {
 }
 
 export const SearchItemsBody = v.object({
-  namespace_prefix: namespace,
+  namespace_prefix: Namespace,
   filter: optional(filter),
   ...paging,
   query: optional(v.pipe(v.string(), v.maxLength(10_000))),
@@ -60,8 +65,8 @@ export const SearchItemsBody = v.object({
 });
 
 export const ListNamespacesBody = v.object({
-  prefix: optional(namespace),
-  suffix: optional(namespace),
+  prefix: optional(Namespace),
+  suffix: optional(Namespace),
   max_depth: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   ...paging,
 });

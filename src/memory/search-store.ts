@@ -7,7 +7,7 @@ import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { alive, isUnder, type Item, type Row, shown } from "./row.ts";
-import { refresh } from "./store.ts";
+import { refresh, visible } from "./store.ts";
 import { matchAny } from "./text.ts";
 import { decodeVector, type Embed, nearest } from "./vectors.ts";
 
@@ -18,6 +18,8 @@ export interface ItemSearch {
   limit: number;
   offset: number;
   refreshTtl: boolean;
+  /** What the values of items must contain, whatever the search asks for. */
+  contained?: Record<string, unknown>;
 }
 
 const BYTES = bytesOf(storeItems.value, storeItems.text);
@@ -37,7 +39,12 @@ export async function searchItems(
   search: ItemSearch,
   embed?: Embed,
 ): Promise<(Item & { score?: number })[]> {
-  const where = and(isUnder(workspaceId, search.prefix), alive(), passes(storeItems.value, search.filter ?? {}));
+  const where = and(
+    isUnder(workspaceId, search.prefix),
+    alive(),
+    passes(storeItems.value, search.filter ?? {}),
+    visible(search.contained),
+  );
   const rows = await found(db, workspaceId, where, search, embed);
   if (search.refreshTtl) await refresh(db, rows);
   return rows.map(({ score, ...row }) => ({ ...shown(row), ...(score === undefined ? {} : { score }) }));

@@ -1,6 +1,7 @@
-import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNotNull, lte, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
+import { contains } from "../db/contains.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
@@ -15,6 +16,8 @@ export interface PutItem {
   index?: Index;
   /** Minutes until the item is gone; absent: it stays. */
   ttl?: number;
+  /** What the value of an item that is replaced must contain; another item of this key is left as it is. */
+  filter?: Record<string, unknown>;
 }
 
 const MINUTE = 60_000;
@@ -36,6 +39,10 @@ export async function putItems(db: Database, workspaceId: string, items: PutItem
   if (first) await db.batch([first, ...rest]);
 }
 
+/** The condition that an item's value contains what a user's filter asks for. */
+export const visible = (filter: Record<string, unknown> | undefined): SQL | undefined =>
+  filter && contains(storeItems.value, filter);
+
 /** The item, or undefined when there is none or its time is over. */
 export async function getItem(
   db: Database,
@@ -43,26 +50,38 @@ export async function getItem(
   namespace: string[],
   key: string,
   refreshTtl: boolean,
+  filter?: Record<string, unknown>,
 ): Promise<Item | undefined> {
   const row = await db
     .select()
     .from(storeItems)
-    .where(and(isItem(workspaceId, namespace, key), alive()))
+    .where(and(isItem(workspaceId, namespace, key), alive(), visible(filter)))
     .get();
   if (row && refreshTtl) await refresh(db, [row]);
   return row && shown(row);
 }
 
-export async function deleteItem(db: Database, workspaceId: string, namespace: string[], key: string): Promise<void> {
-  await db.delete(storeItems).where(isItem(workspaceId, namespace, key));
+export async function deleteItem(
+  db: Database,
+  workspaceId: string,
+  namespace: string[],
+  key: string,
+  filter?: Record<string, unknown>,
+): Promise<void> {
+  await db.delete(storeItems).where(and(isItem(workspaceId, namespace, key), visible(filter)));
 }
 
 /** The namespaces under a prefix that hold an item, in order. */
-export async function namespacesUnder(db: Database, workspaceId: string, prefix: string[]): Promise<string[][]> {
+export async function namespacesUnder(
+  db: Database,
+  workspaceId: string,
+  prefix: string[],
+  filter?: Record<string, unknown>,
+): Promise<string[][]> {
   const rows = await db
     .selectDistinct({ namespace: storeItems.namespace })
     .from(storeItems)
-    .where(and(isUnder(workspaceId, prefix), alive()))
+    .where(and(isUnder(workspaceId, prefix), alive(), visible(filter)))
     .orderBy(asc(storeItems.namespace))
     .all();
   return rows.map(({ namespace }) => labels(namespace));
@@ -87,7 +106,7 @@ export async function deleteAllItems(db: Database, workspaceId: string): Promise
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
 
-function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl }: PutItem, texts: string[]) {
+function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl, filter }: PutItem, texts: string[]) {
   const now = Date.now();
   const change = {
     value,
@@ -99,7 +118,11 @@ function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl 
   return db
     .insert(storeItems)
     .values({ workspaceId, namespace: joined(namespace), key, createdAt: now, ...change })
-    .onConflictDoUpdate({ target: [storeItems.workspaceId, storeItems.namespace, storeItems.key], set: change });
+    .onConflictDoUpdate({
+      target: [storeItems.workspaceId, storeItems.namespace, storeItems.key],
+      set: change,
+      setWhere: visible(filter),
+    });
 }
 
 function vectorStatements(db: Database, workspaceId: string, item: PutItem, vectors: number[][] | undefined) {

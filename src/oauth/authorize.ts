@@ -89,6 +89,9 @@ async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key
   await limitAddress(c, "sign-in");
   const row = await findKeyByHash(database(c.env.DB), sha256(key.trim()));
   if (!row) return askSignIn(c, request, "This is not an API key of a workspace on this server.");
+  // What such a key allowed would outlive the grant that the key ends with.
+  if (row.grantId !== null)
+    return askSignIn(c, request, "An application made this API key. Sign in with one of your own.");
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
   return continueToConsent(c, request);
 }

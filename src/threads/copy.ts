@@ -8,7 +8,7 @@ import { remoteProblem } from "../http/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows, type CopyPlace } from "./copy-store.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { ThreadRecord } from "./record.ts";
-import type { ThreadRpc } from "./rpc.ts";
+import type { Json, ThreadRpc } from "./rpc.ts";
 import type { Tables } from "./tables.ts";
 
 export interface CopyPage {
@@ -34,11 +34,11 @@ export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
   return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(ctx.storage.sql, from) };
 }
 
-/** Makes an empty thread a copy of `source`, or leaves it empty. 409 when `source` changes at every attempt. */
-export async function copyInto(parts: ThreadParts, source: ThreadRpc): Promise<void> {
+/** Makes an empty thread a copy of `source` with this metadata, or leaves it empty. 409 when `source` changes at every attempt. */
+export async function copyInto(parts: ThreadParts, source: ThreadRpc, metadata: Json): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.tables.longTransaction(() => paste(parts, source));
+      return await parts.tables.longTransaction(() => paste(parts, source, metadata));
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
       if (attempt === TRIES) throw remoteProblem(409, error.message);
@@ -53,7 +53,7 @@ class Changed extends Error {
   }
 }
 
-async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc): Promise<void> {
+async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given: Json): Promise<void> {
   const first = await source.copyPage();
   for (let page = first; ; page = await source.copyPage(page.next)) {
     if (page.version !== first.version) throw new Changed();
@@ -64,7 +64,7 @@ async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc): Prom
   }
   const now = Date.now();
   const { temporary: _, ...record } = first.thread;
-  const metadata = { ...record.metadata, thread_id: threadId };
+  const metadata = { ...given, thread_id: threadId };
   tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
 }
 

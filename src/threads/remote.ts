@@ -44,8 +44,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
   }
 
-  async copyFrom(threadId: string): Promise<rpc.Thread> {
-    return repeated(() => this.stub().copyFrom(threadId));
+  async copyFrom(threadId: string, metadata: rpc.Json): Promise<rpc.Thread> {
+    return repeated(() => this.stub().copyFrom(threadId, metadata));
   }
 
   async copyPage(from?: CopyPlace): Promise<CopyPage> {

@@ -2,11 +2,13 @@
 import { Hono } from "hono";
 import { jsonArray } from "../http/array.ts";
 import { documented } from "../http/documented.ts";
+import { isObject } from "../http/json.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { authorize } from "../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { checkpointAddress } from "./request.ts";
@@ -80,7 +82,13 @@ export const threads = new Hono<App>()
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
     const { thread_id } = c.req.valid("param");
-    return c.json(withoutTtl(await threadOf(c, crypto.randomUUID()).copyFrom(thread_id)));
+    const original = await threadOf(c, thread_id).get();
+    if (!original) throw new Problem(409, "The thread to copy does not exist.");
+    // The copy is a new thread: its metadata are the handler's to change, so that it is the copier's.
+    const value: Json = { thread_id: crypto.randomUUID(), metadata: { ...original.metadata }, if_exists: "raise" };
+    await authorize(c.get("principal"), "threads", "create", value);
+    const metadata = isObject(value.metadata) ? value.metadata : {};
+    return c.json(withoutTtl(await threadOf(c, String(value.thread_id)).copyFrom(thread_id, metadata)));
   })
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");

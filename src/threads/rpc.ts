@@ -236,11 +236,11 @@ export interface ThreadRpc {
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
   /**
-   * Makes this thread a copy of another one of the workspace, or changes nothing. A thread that exists is only returned.
-   * `values` is null when the state is too long for one answer. 409 when the other thread does not exist, or changes at
-   * every attempt.
+   * Makes this thread a copy of another one of the workspace with this metadata, or changes nothing. A thread that exists
+   * is only returned. `values` is null when the state is too long for one answer. 409 when the other thread does not
+   * exist, or changes at every attempt.
    */
-  copyFrom(threadId: string): Promise<Thread>;
+  copyFrom(threadId: string, metadata: Json): Promise<Thread>;
   /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
   copyPage(from?: CopyPlace): Promise<CopyPage>;
   /** Forgets all but the latest checkpoint. */

@@ -86,9 +86,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async copyFrom(threadId: string): Promise<rpc.Thread> {
+  async copyFrom(threadId: string, metadata: rpc.Json): Promise<rpc.Thread> {
     // A call that is repeated after a lost connection waits for the first call.
-    if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId));
+    if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId, metadata));
     const record = this.#existing();
     const long = record.values !== null && this.#parts.values.size(record.values) > LONG_STATE;
     return this.#shown(long ? { ...record, values: null } : record);
@@ -292,9 +292,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     }
   }
 
-  async #copy(threadId: string): Promise<void> {
+  async #copy(threadId: string, metadata: rpc.Json): Promise<void> {
     try {
-      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId));
+      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId), withinMetadata(metadata));
     } finally {
       this.#copying = undefined;
       this.#rebuild();

@@ -2,6 +2,7 @@
 import { isDefaultAssistant } from "../assistants/defaults.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isObject } from "../http/json.ts";
+import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
 import { asked } from "./authenticate.ts";
 import { authHandlers } from "./registry.ts";
@@ -22,8 +23,12 @@ export async function authorize(principal: Principal, resource: string, action: 
   if (!handler) return undefined;
   const event = { event: `${resource}:${action}`, resource, action, value, permissions: user.permissions, user };
   const answer = await asked(() => handler(event));
+  if (answer === undefined || answer === null || answer === true) return undefined;
   if (answer === false) throw new Problem(403, "Not allowed.");
-  return typeof answer === "object" && answer !== null ? containment(answer as Json) : undefined;
+  const filter = isObject(answer) ? containment(answer) : undefined;
+  if (filter) return filter;
+  logError(new Error("The auth handler gave neither a boolean nor a filter that is known."), { event: event.event });
+  throw new Problem(403, "Not allowed: the auth handler of this deployment gave an answer that is not known.");
 }
 
 /** Whether the principal may run the assistant. Every user may run a default assistant, and any other if they may read it. */
@@ -48,16 +53,22 @@ export async function mayDelete(principal: Principal, thread_id: string, metadat
   }
 }
 
-/** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
-function containment(filters: Json): Json {
-  return Object.fromEntries(
-    Object.entries(filters).map(([key, rule]) => {
-      if (typeof rule !== "object" || rule === null) return [key, rule];
-      if ("$eq" in rule) return [key, rule.$eq];
-      if ("$contains" in rule) return [key, [rule.$contains].flat()];
-      throw new Error(`The auth filter on "${key}" has an operator that is neither $eq nor $contains.`);
-    }),
-  );
+/**
+ * `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain; undefined
+ * when a rule is of another kind.
+ */
+function containment(filters: Json): Filter {
+  const known = (rule: unknown): [unknown] | undefined => {
+    if (rule === undefined || typeof rule === "function") return undefined;
+    if (typeof rule !== "object" || rule === null) return [rule];
+    const [[operator, value] = [], ...others] = Object.entries(rule);
+    if (others.length > 0 || value === undefined) return undefined;
+    if (operator === "$eq") return [value];
+    return operator === "$contains" ? [[value].flat()] : undefined;
+  };
+  const rules = Object.entries(filters).map(([key, rule]) => ({ key, rule: known(rule) }));
+  if (rules.some(({ rule }) => rule === undefined)) return undefined;
+  return Object.fromEntries(rules.map(({ key, rule }) => [key, rule?.[0]]));
 }
 
 /** Whether `value` contains `part`: the rule of db/contains.ts, for values at hand. */

@@ -67,12 +67,6 @@ export class Call {
     this.c.req.raw = new Request(raw.url, { method: raw.method, headers, body: JSON.stringify(body) });
   }
 
-  passQuery(change: Record<string, string>): void {
-    const url = new URL(this.c.req.url);
-    for (const [name, value] of Object.entries(change)) url.searchParams.set(name, value);
-    this.c.req.raw = new Request(url, this.c.req.raw);
-  }
-
   allowed(resource: string, action: string, value: Json): Promise<Filter> {
     return authorize(this.principal, resource, action, value);
   }

@@ -15,12 +15,10 @@ import {
   joins,
   owns,
   prunes,
-  readsItem,
   type Rule,
   searches,
   startsBatch,
   startsRun,
-  stores,
 } from "./rules.ts";
 
 type Row = [methods: string, path: RegExp, rule: Rule];
@@ -64,13 +62,8 @@ const TABLE: Row[] = [
   ["POST", /^\/runs\/cancel$/, cancels],
   ["GET", /^\/runs\/([^/]+)\/(?:stream|join)$/, joins],
 
-  ["PUT", /^\/store\/items$/, stores("put", "namespace")],
-  ["DELETE", /^\/store\/items$/, stores("delete", "namespace")],
-  ["POST", /^\/store\/items\/search$/, stores("search", "namespace_prefix")],
-  ["POST", /^\/store\/namespaces$/, stores("list_namespaces", "prefix")],
-  ["GET", /^\/store\/items$/, readsItem],
-
   // These ask the handlers themselves.
+  ["*", /^\/store\/(?:items(?:\/search)?|namespaces)$/, async () => {}],
   ["GET", /^\/api\/threads$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
   ["POST", /^\/a2a\/[^/]+\/?$/, async () => {}],

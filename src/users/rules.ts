@@ -106,26 +106,3 @@ export async function joins(call: Call): Promise<void> {
   const [id = ""] = call.ids;
   mustContain(await call.run(id, id), await call.allowed("threads", "read", { thread_id: id }), "Run");
 }
-
-/** The Store knows no metadata: a handler narrows the namespace instead. */
-export function stores(action: string, field: "namespace" | "namespace_prefix" | "prefix"): Rule {
-  return async (call) => {
-    const body = await call.body();
-    const { [field]: given, ...rest } = body;
-    const value: Json = { ...rest, namespace: Array.isArray(given) ? given : [] };
-    await call.allowed("store", action, value);
-    const { namespace, ...changed } = value;
-    call.pass({ ...changed, [field]: namespace });
-  };
-}
-
-/** An item of the Store, named in the query. */
-export async function readsItem(call: Call): Promise<void> {
-  const namespace = call.c.req.queries("namespace") ?? [];
-  const labels = namespace.length === 1 ? (namespace[0] ?? "").split(".").filter(Boolean) : namespace;
-  const value: Json = { namespace: labels, key: call.c.req.query("key") ?? "" };
-  await call.allowed("store", "get", value);
-  const { namespace: narrowed } = value;
-  if (!Array.isArray(narrowed)) throw new Problem(403, "Not allowed.");
-  call.passQuery({ namespace: narrowed.join("."), key: String(value.key) });
-}

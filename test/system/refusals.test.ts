@@ -131,7 +131,7 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["GET", "/assistants/echo/subgraphs?recurse=perhaps", undefined, 422],
   ["GET", `/assistants/${"x".repeat(300)}`, undefined, 422],
   ["GET", "/assistants/%00", undefined, 404],
-  ["PUT", "/store/items", { namespace: ["a.b"], key: "k", value: {} }, 422],
+  ["PUT", "/store/items", { namespace: ["a\u001fb"], key: "k", value: {} }, 422],
   ["PUT", "/store/items", { namespace: [""], key: "k", value: {} }, 422],
   ["PUT", "/store/items", { namespace: ["a"], value: {} }, 422],
   ["PUT", "/store/items", { namespace: ["a"], key: "k", value: SECRET }, 422],

@@ -37,7 +37,7 @@ const REPEATABLE: [Method, unknown[]][] = [
   ["standing", []],
   ["title", []],
   ["patch", [{ metadata: {} }]],
-  ["copyFrom", ["t"]],
+  ["copyFrom", ["t", {}]],
   ["keepLatest", []],
   ["storage", []],
   ["startRun", [run]],

@@ -28,7 +28,7 @@ export const feedbackTokens = new Hono<App>()
         expiresAt: expiryOf(one, now),
       }));
       const made = await issueTokens(c.env, c.get("principal").workspaceId, originOf(c), wanted);
-      return c.json(Array.isArray(asked) ? made : made[0]);
+      return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
   )
   .get("/feedback/tokens", doc("List a run's links for feedback that have not expired"), query(ListTokens), async (c) =>

@@ -1,0 +1,35 @@
+/** What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace. */
+import * as v from "valibot";
+import type { Principal } from "../auth/principal.ts";
+import { Problem } from "../http/problem.ts";
+import type { Database } from "../db/client.ts";
+import { authorize, containsJson, type Filter } from "../users/authorize.ts";
+import { Namespace } from "./schema.ts";
+import { getItem, type PutItem } from "./store.ts";
+
+type Json = Record<string, unknown>;
+
+/**
+ * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter that
+ * the values of items must contain. 403 when it refuses, or leaves a namespace that is none.
+ */
+export async function narrowed<V extends { namespace: string[] }>(
+  principal: Principal,
+  action: "get" | "put" | "delete" | "search" | "list_namespaces",
+  value: V,
+): Promise<{ value: V; filter: Filter }> {
+  const asked: Json = { ...value };
+  const filter = await authorize(principal, "store", action, asked);
+  const namespace = v.safeParse(Namespace, asked.namespace);
+  if (!namespace.success) throw new Problem(403, "Not allowed: the auth handler left no namespace of the Store.");
+  return { value: { ...(asked as V), namespace: namespace.output }, filter };
+}
+
+/** Throws unless the user sees what is written, and what it replaces. */
+export async function mayReplace(db: Database, workspaceId: string, item: PutItem, filter: Json): Promise<void> {
+  if (!containsJson(item.value, filter)) {
+    throw new Problem(403, "Not allowed: the value does not contain what the auth handler's filter asks for.");
+  }
+  const replaced = await getItem(db, workspaceId, item.namespace, item.key, false);
+  if (replaced && !containsJson(replaced.value, filter)) throw new Problem(409, "This key is taken.");
+}
