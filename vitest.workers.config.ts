@@ -6,6 +6,7 @@ const pick = (names: string[]) =>
 
 /** Tests that change what all share (the registry of graphs, due work of every workspace, whole tables). */
 const ALONE = [
+  "test/chaos/**/*.test.ts",
   "test/users/**/*.test.ts",
   "test/security/{a-user,users}-*.test.ts",
   "test/crons/{fire,routes}.test.ts",
@@ -27,7 +28,7 @@ export default defineConfig(async () => {
         WEIR_ADMIN_KEY: "admin-key-of-the-tests",
         AUTH: "",
         // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
-        ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX"]),
+        ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX", "ABORTS", "RUN_MAX_ATTEMPTS"]),
         TEST_MIGRATIONS: await readD1Migrations("./migrations"),
       },
     },

@@ -94,7 +94,7 @@ function isRefusedByD1(error: unknown): boolean {
 }
 
 /** Whether an object's answer was longer than the platform carries from one object to another. */
-export function isTooLarge(error: unknown): boolean {
+function isTooLarge(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Serialized RPC arguments or return values are limited to");
 }
 

@@ -6,6 +6,7 @@
 import { backOff } from "../http/outage.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows, type CopyPlace } from "./copy-store.ts";
+import { withinMetadata } from "./limits.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { Json, ThreadRpc } from "./rpc.ts";
@@ -34,8 +35,8 @@ export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
   return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(ctx.storage.sql, from) };
 }
 
-/** Makes an empty thread a copy of `source` with this metadata, or leaves it empty. 409 when `source` changes at every attempt. */
-export async function copyInto(parts: ThreadParts, source: ThreadRpc, metadata: Json): Promise<void> {
+/** Makes an empty thread a copy of `source` or leaves it empty. `metadata` replaces that of `source`. 409 when `source` changes at every attempt. */
+export async function copyInto(parts: ThreadParts, source: ThreadRpc, metadata?: Json): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await parts.tables.longTransaction(() => paste(parts, source, metadata));
@@ -53,7 +54,7 @@ class Changed extends Error {
   }
 }
 
-async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given: Json): Promise<void> {
+async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given?: Json): Promise<void> {
   const first = await source.copyPage();
   for (let page = first; ; page = await source.copyPage(page.next)) {
     if (page.version !== first.version) throw new Changed();
@@ -64,7 +65,7 @@ async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given
   }
   const now = Date.now();
   const { temporary: _, ...record } = first.thread;
-  const metadata = { ...given, thread_id: threadId };
+  const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
   tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
 }
 

@@ -24,8 +24,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return again ? repeated(() => this.stub().create(request)) : this.stub().create(request);
   }
 
-  async get(): Promise<rpc.Thread | undefined> {
-    return repeated(() => this.stub().get());
+  async get(mostValues?: number): Promise<rpc.Thread | undefined> {
+    return repeated(() => this.stub().get(mostValues));
   }
 
   async standing(): Promise<rpc.Standing | undefined> {
@@ -44,7 +44,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
   }
 
-  async copyFrom(threadId: string, metadata: rpc.Json): Promise<rpc.Thread> {
+  async copyFrom(threadId: string, metadata?: rpc.Json): Promise<rpc.Thread> {
     return repeated(() => this.stub().copyFrom(threadId, metadata));
   }
 

@@ -82,13 +82,17 @@ export const threads = new Hono<App>()
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
     const { thread_id } = c.req.valid("param");
+    const id = crypto.randomUUID();
+    const copy = threadOf(c, id);
+    const principal = c.get("principal");
+    if (!principal.user) return c.json(withoutTtl(await copy.copyFrom(thread_id)));
     const original = await threadOf(c, thread_id).get();
     if (!original) throw new Problem(409, "The thread to copy does not exist.");
-    // The copy is a new thread: its metadata are the handler's to change, so that it is the copier's.
-    const value: Json = { thread_id: crypto.randomUUID(), metadata: { ...original.metadata }, if_exists: "raise" };
-    await authorize(c.get("principal"), "threads", "create", value);
+    // The copy is a new thread. The handler may change its metadata, for example to name its owner.
+    const value: Json = { thread_id: id, metadata: { ...original.metadata }, if_exists: "raise" };
+    await authorize(principal, "threads", "create", value);
     const metadata = isObject(value.metadata) ? value.metadata : {};
-    return c.json(withoutTtl(await threadOf(c, String(value.thread_id)).copyFrom(thread_id, metadata)));
+    return c.json(withoutTtl(await copy.copyFrom(thread_id, metadata)));
   })
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");

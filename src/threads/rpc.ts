@@ -227,7 +227,8 @@ export interface StorageFigures {
  */
 export interface ThreadRpc {
   create(request: CreateThread): Promise<Thread>;
-  get(): Promise<Thread | undefined>;
+  /** The thread, with `values` null when they have more than `mostValues` characters of JSON. */
+  get(mostValues?: number): Promise<Thread | undefined>;
   /** What decides how a new run begins, without the state's values. */
   standing(): Promise<Standing | undefined>;
   /** What the conversation is called: the beginning of the first thing a person said. */
@@ -236,11 +237,11 @@ export interface ThreadRpc {
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
   /**
-   * Makes this thread a copy of another one of the workspace with this metadata, or changes nothing. A thread that exists
-   * is only returned. `values` is null when the state is too long for one answer. 409 when the other thread does not
+   * Makes this thread a copy of another one of the workspace, or changes nothing. `metadata` replaces the metadata of the
+   * other thread. A thread that exists is only returned. `values` is null when the state is too long for one answer. 409 when the other thread does not
    * exist, or changes at every attempt.
    */
-  copyFrom(threadId: string, metadata: Json): Promise<Thread>;
+  copyFrom(threadId: string, metadata?: Json): Promise<Thread>;
   /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
   copyPage(from?: CopyPlace): Promise<CopyPage>;
   /** Forgets all but the latest checkpoint. */

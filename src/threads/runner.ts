@@ -118,14 +118,24 @@ export class Runner {
     this.#launch(run, told);
   }
 
-  /** Stops a run: an active one at its next breath, a pending one at once. */
+  /** Stops a run: an active one when its graph next waits, a pending one at once. The stop survives a restart. */
   stop(runId: string, reason: StopReason): void {
-    if (this.#active?.run.id === runId) {
-      this.#active.stop.abort(reason);
+    const active = this.#active;
+    if (active?.run.id === runId) {
+      if (active.stop.signal.aborted) return;
+      this.#keepStop(active.run, reason);
+      active.stop.abort(reason);
       return;
     }
     const run = this.open.find((one) => one.id === runId);
     if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", { reason });
+  }
+
+  #keepStop(run: StoredRun, reason: StopReason): void {
+    const { journal, tables } = this.parts;
+    const outcome = { ...run.outcome, stopped: reason };
+    journal.commit(() => journal.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    run.outcome = outcome;
   }
 
   cancel(runId: string, action: CancelAction): void {
@@ -236,17 +246,21 @@ export class Runner {
 
   #launch(run: StoredRun, told?: Told): void {
     const { env, journal, values, checkpoints, ctx } = this.parts;
+    const { refusal, stopped } = run.outcome;
     const stop = new AbortController();
+    if (stopped) stop.abort(stopped);
     this.#active = { run, stop };
     const emitter = new Emitter(journal, values, run.id, told);
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
     const work = async () => {
       const thread = this.parts.record as ThreadRecord;
       const store = this.parts.memory();
-      const { refusal } = run.outcome;
+      const execution = { env, thread, run, checkpoints, emitter, store, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
-        : await execute({ env, thread, run, checkpoints, emitter, store, signal: stop.signal });
+        : stopped
+          ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
+          : await execute(execution);
       clearTimeout(timer);
       // Clients that get the last words together with the end report the end before they show the words.
       if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();

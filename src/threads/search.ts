@@ -1,9 +1,11 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { selected } from "../http/paging.ts";
-import { isTooLarge } from "../http/problem.ts";
 import { forEach } from "./fan-out.ts";
 import { type Json, threadStub } from "./rpc.ts";
 import { type IndexRow, searchThreads, type ThreadFilter, type ThreadPage } from "./store.ts";
+
+/** Characters of JSON of all states of one answer that are read from the threads themselves: an isolate has 128 MB. */
+const STATES_LIMIT = 24_000_000;
 
 interface Request extends ThreadFilter {
   limit: number;
@@ -21,24 +23,20 @@ export async function search(env: Env, workspaceId: string, request: Request): P
   const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.entries(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
-  const threads = await forEach(rows, async (row) => (needsValues ? withValues(env, workspaceId, row) : shown(row)));
+  const left = needsValues ? rows.filter(leftOut).length : 0;
+  const threads = await forEach(rows, async (row) => {
+    if (!needsValues || !leftOut(row)) return shown(row);
+    const thread = await threadStub(env, workspaceId, row.id).get(STATES_LIMIT / left);
+    return { ...shown(row), values: thread?.values ?? null };
+  });
   return threads.map((thread) => ({
     ...selected(thread, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),
   }));
 }
 
-async function withValues(env: Env, workspaceId: string, row: IndexRow): Promise<Json> {
-  if (row.values !== null || !row.hasValues) return shown(row);
-  const thread = await threadStub(env, workspaceId, row.id).get().catch(unlessTooLarge);
-  return { ...shown(row), values: thread?.values ?? null };
-}
-
-/** One thread whose state no answer can hold must not hide all others from a list. */
-function unlessTooLarge(error: unknown): undefined {
-  if (!isTooLarge(error)) throw error;
-  return undefined;
-}
+/** Whether the thread has a state that its index row is too short for. */
+const leftOut = (row: IndexRow): boolean => row.values === null && row.hasValues;
 
 function shown(row: IndexRow): Json {
   return {

@@ -55,9 +55,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#shown(this.#existing());
   }
 
-  async get(): Promise<rpc.Thread | undefined> {
+  async get(mostValues?: number): Promise<rpc.Thread | undefined> {
     const { record } = this.#parts;
-    return record && !record.temporary?.until ? this.#shown(record) : undefined;
+    return record && !record.temporary?.until ? this.#shown(record, mostValues) : undefined;
   }
 
   async standing(): Promise<rpc.Standing | undefined> {
@@ -86,12 +86,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async copyFrom(threadId: string, metadata: rpc.Json): Promise<rpc.Thread> {
+  async copyFrom(threadId: string, metadata?: rpc.Json): Promise<rpc.Thread> {
     // A call that is repeated after a lost connection waits for the first call.
     if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId, metadata));
-    const record = this.#existing();
-    const long = record.values !== null && this.#parts.values.size(record.values) > LONG_STATE;
-    return this.#shown(long ? { ...record, values: null } : record);
+    return this.#shown(this.#existing(), LONG_STATE);
   }
 
   async copyPage(from?: CopyPlace): Promise<CopyPage> {
@@ -292,9 +290,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     }
   }
 
-  async #copy(threadId: string, metadata: rpc.Json): Promise<void> {
+  async #copy(threadId: string, metadata?: rpc.Json): Promise<void> {
     try {
-      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId), withinMetadata(metadata));
+      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId), metadata);
     } finally {
       this.#copying = undefined;
       this.#rebuild();
@@ -325,7 +323,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#parts.record;
   }
 
-  #shown(record: ThreadRecord): rpc.Thread {
-    return shownThread(record, this.#runner.busy, this.#parts.values);
+  /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
+  #shown(record: ThreadRecord, mostValues = Infinity): rpc.Thread {
+    const { values } = this.#parts;
+    const long = record.values !== null && values.size(record.values) > mostValues;
+    return shownThread(long ? { ...record, values: null } : record, this.#runner.busy, values);
   }
 }

@@ -164,7 +164,7 @@ it("an answer is kept for its Idempotency-Key when it has at most a million byte
     expect(await again.json()).toHaveLength(limit);
     expect(again.headers.get("idempotency-replayed")).toBe(limit === 1 ? "true" : null);
   }
-  expect((await kept()).results).toEqual([{ key: "short" }]);
+  expect((await kept()).results).toEqual([{ key: expect.stringContaining("short") }]);
 });
 
 it("lists that would be larger than an isolate can hold are refused", async () => {

@@ -121,7 +121,7 @@ it("one that fails half-way leaves nothing", async () => {
   });
   // The object itself, whose call is not made again.
   const object: ThreadRpc = threadObject(env, caller.workspaceId, target);
-  const copying = object.copyFrom(source, {}).then(
+  const copying = object.copyFrom(source).then(
     () => "copied",
     () => "failed",
   );
@@ -135,12 +135,12 @@ it("one that fails half-way leaves nothing", async () => {
 it("one of a thread that changes all the time is refused, and leaves nothing", async () => {
   const target = crypto.randomUUID();
   beforeThirdPage((thread) => thread.patch({ metadata: { now: Date.now() } }));
-  const copying = threadStub(env, caller.workspaceId, target).copyFrom(source, {});
+  const copying = threadStub(env, caller.workspaceId, target).copyFrom(source);
   await expect(copying).rejects.toThrow(/^Problem:409:The thread changed/);
   expect(await rowsOf(target)).toBe(0);
   vi.restoreAllMocks();
   // The next one succeeds.
-  expect(await threadStub(env, caller.workspaceId, target).copyFrom(source, {})).toMatchObject({ thread_id: target });
+  expect(await threadStub(env, caller.workspaceId, target).copyFrom(source)).toMatchObject({ thread_id: target });
 });
 
 it("one whose source changes and restarts begins anew", async () => {

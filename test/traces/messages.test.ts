@@ -109,7 +109,8 @@ it("patches to large runs are applied a few rows at a time", async () => {
     ...runs.map(({ id }): RunWrite => ({ kind: "patch", id, name: "patched" })),
     { kind: "post" as const, id: uuid7(NOON) },
   ];
-  const groups = await runInDurableObject(stub as unknown as DurableObjectStub<TracePartition>, (_, { storage }) =>
+  const object = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`);
+  const groups = await runInDurableObject(object, (_, { storage }) =>
     [...inGroups(storage.sql, writes)].map((group) => group.length),
   );
   expect(groups).toEqual([16, 16, 9]);
