@@ -43,6 +43,10 @@ interface Env {
   EXPORT_MAX_EXPERIMENTS?: string;
   /** The name of the bucket bound as EXPORTS_BUCKET, where it is not "weir-exports". */
   EXPORTS_BUCKET_NAME?: string;
+  /** Where new Durable Objects are placed: a location hint such as "weur". Left out: near their first caller. */
+  OBJECT_LOCATION?: DurableObjectLocationHint;
+  /** Keeps all Durable Objects within a jurisdiction, "eu" or "fedramp". Set it before the first deploy. */
+  OBJECT_JURISDICTION?: DurableObjectJurisdiction;
   /** The deployment's address as its callers have it, where that is not the request's own: `https://agents.example`. */
   PUBLIC_URL?: string;
   /** Signs agent cards: a private key as a JWK (EC P-256, Ed25519 or RSA), best with a `kid`. */

@@ -113,7 +113,6 @@ export class Checkpoints implements CheckpointStorage {
       this.#lateWrites.set(key(ns, checkpointId), late);
     }
     this.#planFlush();
-    this.journal.taskFinished();
   }
 
   /** Removes the stored checkpoints that `which` picks, with their writes. Called within a transaction. */

@@ -1,6 +1,6 @@
 /** The rows of a thread that a copy takes along: read in pages, written one by one. */
 import type { Value } from "./statements.ts";
-import { COPIED_TABLES, type CopiedTable, type Row } from "./tables.ts";
+import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */
 const KEYS: Record<CopiedTable, string[]> = {
@@ -31,13 +31,13 @@ const PAGE = 2_000_000;
 const AT_ONCE = 4;
 
 /** The rows from a place on that make a page, and the next place; undefined at the end. */
-export function copiedRows(sql: SqlStorage, from: CopyPlace): { rows: CopiedRow[]; next?: CopyPlace } {
+export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]; next?: CopyPlace } {
   const rows: CopiedRow[] = [];
   let size = 0;
   for (let place: CopyPlace | undefined = from; place;) {
     if (size >= PAGE) return { rows, next: place };
     const { table }: CopyPlace = place;
-    const found = rowsAfter(sql, place);
+    const found = rowsAfter(tables, place);
     for (const row of found) {
       rows.push({ table, row });
       size += Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
@@ -57,9 +57,9 @@ function beginningOf(table: CopiedTable | undefined): CopyPlace | undefined {
 }
 
 /** Segments are read without their events: a copy starts its own log. */
-function rowsAfter(sql: SqlStorage, { table, key = [] }: CopyPlace): Row[] {
+function rowsAfter(tables: Tables, { table, key = [] }: CopyPlace): Row[] {
   const columns = table === "segments" ? "first_seq, n, last_seq, '[]' events, '[]' metas, chunks" : "*";
   const order = KEYS[table].join(", ");
   const after = key.length === 0 ? "" : `WHERE (${order}) > (${key.map(() => "?").join(", ")})`;
-  return sql.exec<Row>(`SELECT ${columns} FROM ${table} ${after} ORDER BY ${order} LIMIT ${AT_ONCE}`, ...key).toArray();
+  return tables.heldRows(`SELECT ${columns} FROM ${table} ${after} ORDER BY ${order} LIMIT ${AT_ONCE}`, ...key);
 }

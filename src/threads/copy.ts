@@ -27,12 +27,12 @@ const lives = new WeakMap<ThreadParts, string>();
 
 /** A page of the thread's rows: the first one, or from where the page before ended. */
 export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
-  const { ctx, journal, record, tables } = parts;
+  const { journal, record, tables } = parts;
   if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
   journal.flush();
   const life = lives.get(parts) ?? crypto.randomUUID();
   lives.set(parts, life);
-  return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(ctx.storage.sql, from) };
+  return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(tables, from) };
 }
 
 /** Makes an empty thread a copy of `source` or leaves it empty. `metadata` replaces that of `source`. 409 when `source` changes at every attempt. */

@@ -158,6 +158,7 @@ export class Emitter implements DriveSink {
       return;
     }
     this.emit("tasks", ns, wire(task));
+    this.journal.taskFinished();
     const interrupts = task.interrupts as Interrupt[];
     if (ns.length === 0 && interrupts.length > 0) this.interrupts[String(task.id)] = interrupts;
     const child = [...ns, `${String(task.name)}:${String(task.id)}`];

@@ -98,7 +98,10 @@ export class Journal {
     this.#segments.size += size;
   }
 
-  /** What a task wrote waits for the next flush: when another task begins, or when the run ends. */
+  /**
+   * A task that the graph's author wrote has ended: its result waits for the next flush, when another task begins or when
+   * the run ends. LangGraph's own first task, `__start__`, has no effects, so it may run twice.
+   */
   taskFinished(): void {
     this.#taskFinished = true;
   }

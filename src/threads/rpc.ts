@@ -1,5 +1,6 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
 import type { WireCommand } from "../runtime/drive.ts";
+import { objectNamed } from "../db/objects.ts";
 import type { CopyPage } from "./copy.ts";
 import type { CopyPlace } from "./copy-store.ts";
 import { readLines, type TailQuery } from "./events.ts";
@@ -316,7 +317,7 @@ export function threadStub(env: Env, workspaceId: string, threadId: string): Thr
 
 /** The Durable Object itself. Its name holds the workspace, so another workspace's id leads to an object that is empty. */
 export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
-  return env.THREAD.get(env.THREAD.idFromName(`${workspaceId}:${threadId}`));
+  return objectNamed(env, env.THREAD, `${workspaceId}:${threadId}`);
 }
 
 /** The ids that a thread's object has in its name. */

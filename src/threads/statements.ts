@@ -4,23 +4,29 @@ import { LongTexts } from "./long-text.ts";
 export type Value = string | number | null;
 type Row = Record<string, Value>;
 
+/** The table that a statement reads or writes: the first one that it names. */
+const TABLE = /\b(?:FROM|INTO|UPDATE) (\w+)/;
+/** The tables of the statements so far. Their texts are constants. */
+const tables = new Map<string, string>();
+
 /**
- * Statements on an object's SQLite, with texts of any length (long-text.ts). An object that holds nothing has no tables:
- * reads then give nothing, and the first INSERT makes the tables.
+ * Statements on an object's SQLite, with texts of any length (long-text.ts). The first INSERT into a table makes it, because
+ * each table of each object is a row written. Reads of a table that does not exist give nothing.
  */
 export class Statements {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
   readonly texts = new LongTexts((statement, ...params) => this.#exec(statement, params));
-  #state: "empty" | "open" | "closed";
+  /** The tables that exist. */
+  #made: Set<string>;
+  #closed = false;
 
-  /** `migrate` brings the tables to the newest migration. It runs before the first write of an empty object. */
+  /** `definitions`: what makes each table, by name. */
   constructor(
     private readonly sql: SqlStorage,
-    private readonly migrate: (sql: SqlStorage) => void,
+    private readonly definitions: Record<string, string>,
   ) {
-    this.#state = hasTables(sql) ? "open" : "empty";
-    if (this.#state === "open") migrate(sql);
+    this.#made = tablesOf(sql);
   }
 
   /** Runs a statement and gives its rows. */
@@ -35,23 +41,23 @@ export class Statements {
     this.#exec(statement, params.map(this.texts.store));
   }
 
-  /** Runs a statement whose values are as columns hold them: long texts are references already. */
-  held(statement: string, ...params: Value[]): void {
-    this.#exec(statement, params);
+  /** Runs a statement on values as columns hold them: long texts are references. */
+  held(statement: string, ...params: Value[]): Row[] {
+    return this.#exec(statement, params);
   }
 
   /** A transaction failed: tables that it made are gone again. */
   rolledBack(): void {
-    if (this.#state === "open" && !hasTables(this.sql)) this.#state = "empty";
+    this.#made = tablesOf(this.sql);
   }
 
   /** From here on nothing is found and nothing is written. */
   close(): void {
-    this.#state = "closed";
+    this.#closed = true;
   }
 
   #exec(statement: string, params: Value[]): Row[] {
-    if (!this.#ready(statement)) return [];
+    if (this.#closed || !this.#ready(statement)) return [];
     const cursor = this.sql.exec<Row>(statement, ...params);
     const rows = cursor.toArray();
     this.rowsWritten += cursor.rowsWritten;
@@ -59,15 +65,26 @@ export class Statements {
   }
 
   #ready(statement: string): boolean {
-    if (this.#state === "empty" && statement.startsWith("INSERT")) {
-      this.migrate(this.sql);
-      this.#state = "open";
-    }
-    return this.#state === "open";
+    const table = tableOf(statement);
+    if (this.#made.has(table)) return true;
+    if (!statement.startsWith("INSERT")) return false;
+    this.sql.exec(this.definitions[table] ?? "");
+    this.#made.add(table);
+    return true;
   }
 }
 
+function tableOf(statement: string): string {
+  let table = tables.get(statement);
+  if (table === undefined) {
+    table = TABLE.exec(statement)?.[1] ?? "";
+    tables.set(statement, table);
+  }
+  return table;
+}
+
 /** Reading `sqlite_master` of an empty object stores nothing. */
-function hasTables(sql: SqlStorage): boolean {
-  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = '_migrations'").toArray().length > 0;
+function tablesOf(sql: SqlStorage): Set<string> {
+  const rows = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+  return new Set(rows.map(({ name }) => name));
 }

@@ -5,39 +5,32 @@
 import { OutboxStore } from "./outbox-store.ts";
 import { Statements, type Value } from "./statements.ts";
 
-/** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
-const MIGRATIONS = [
-  `CREATE TABLE thread (only INTEGER PRIMARY KEY CHECK (only = 1), record TEXT NOT NULL) STRICT;
-   CREATE TABLE runs (run_id TEXT PRIMARY KEY, created INTEGER NOT NULL, status TEXT NOT NULL,
-     request TEXT NOT NULL, outcome TEXT) STRICT, WITHOUT ROWID;
-   CREATE TABLE segments (first_seq INTEGER, n INTEGER, last_seq INTEGER NOT NULL, events TEXT NOT NULL,
-     metas TEXT NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (first_seq, n)) STRICT, WITHOUT ROWID;
-   CREATE TABLE packs (last_id TEXT, n INTEGER, first_id TEXT NOT NULL, entries TEXT NOT NULL,
-     PRIMARY KEY (last_id, n)) STRICT, WITHOUT ROWID;
-   CREATE TABLE heads (ns TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID;
-   CREATE TABLE writes (ns TEXT, checkpoint_id TEXT, n INTEGER, body TEXT NOT NULL,
-     PRIMARY KEY (ns, checkpoint_id, n)) STRICT, WITHOUT ROWID;
-   CREATE TABLE blobs (hash TEXT, part INTEGER, body TEXT NOT NULL, PRIMARY KEY (hash, part)) STRICT, WITHOUT ROWID;
-   CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
-     attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT;`,
-  `CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
-];
+/**
+ * What makes each table. Threads of earlier versions have all of them and a table `_migrations`. A change of a table needs an
+ * `ALTER TABLE` for threads that have it, recorded there.
+ */
+const TABLES = {
+  thread: "CREATE TABLE thread (only INTEGER PRIMARY KEY CHECK (only = 1), record TEXT NOT NULL) STRICT",
+  runs: `CREATE TABLE runs (run_id TEXT PRIMARY KEY, created INTEGER NOT NULL, status TEXT NOT NULL,
+    request TEXT NOT NULL, outcome TEXT) STRICT, WITHOUT ROWID`,
+  segments: `CREATE TABLE segments (first_seq INTEGER, n INTEGER, last_seq INTEGER NOT NULL, events TEXT NOT NULL,
+    metas TEXT NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (first_seq, n)) STRICT, WITHOUT ROWID`,
+  packs: `CREATE TABLE packs (last_id TEXT, n INTEGER, first_id TEXT NOT NULL, entries TEXT NOT NULL,
+    PRIMARY KEY (last_id, n)) STRICT, WITHOUT ROWID`,
+  heads: "CREATE TABLE heads (ns TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID",
+  writes: `CREATE TABLE writes (ns TEXT, checkpoint_id TEXT, n INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (ns, checkpoint_id, n)) STRICT, WITHOUT ROWID`,
+  blobs: `CREATE TABLE blobs (hash TEXT, part INTEGER, body TEXT NOT NULL, PRIMARY KEY (hash, part)) STRICT,
+    WITHOUT ROWID`,
+  outbox: `CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT`,
+  tasks: "CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
+};
 
 /** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
 const PACKS = 8;
 const EVENT_ROWS = 4;
 const RUN_ROWS = 20;
-
-/** Brings the tables of an object to the newest migration. */
-function migrate(sql: SqlStorage): void {
-  sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
-  const done = sql.exec("SELECT id FROM _migrations").toArray().length;
-  for (const [i, statements] of MIGRATIONS.entries()) {
-    if (i < done) continue;
-    sql.exec(statements);
-    sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
-  }
-}
 
 export interface RunRow {
   run_id: string;
@@ -71,7 +64,7 @@ export class Tables {
   readonly #sql: Statements;
 
   constructor(private readonly storage: DurableObjectStorage) {
-    this.#sql = new Statements(storage.sql, migrate);
+    this.#sql = new Statements(storage.sql, TABLES);
     this.outbox = new OutboxStore(this.#sql);
   }
 
@@ -269,6 +262,11 @@ export class Tables {
     const names = Object.keys(row);
     const marks = names.map(() => "?").join(", ");
     this.#sql.held(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks})`, ...Object.values(row));
+  }
+
+  /** Rows as the tables hold them, for a copy. */
+  heldRows(statement: string, ...params: Value[]): Row[] {
+    return this.#sql.held(statement, ...params);
   }
 
   /** The text that a column of a copied row stands for. */

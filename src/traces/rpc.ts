@@ -1,4 +1,5 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
+import { objectNamed } from "../db/objects.ts";
 import type { TraceTier } from "../db/traces.ts";
 import { repeating } from "../http/outage.ts";
 import type { Usage } from "./ingest/usage.ts";
@@ -316,7 +317,6 @@ export function payloadKey(run: { tenant_id: string; session_id: string; start_t
  * are repeated when the object restarts: each has the same effect when it is carried out twice.
  */
 export function tracePartition(env: Env, workspaceId: string, projectId: string, day: string): TracePartitionRpc {
-  const namespace = env.TRACE_PARTITION;
-  const id = namespace.idFromName(`${workspaceId}/${projectId}/${day}`);
-  return repeating<TracePartitionRpc>(() => namespace.get(id));
+  const name = `${workspaceId}/${projectId}/${day}`;
+  return repeating<TracePartitionRpc>(() => objectNamed(env, env.TRACE_PARTITION, name));
 }

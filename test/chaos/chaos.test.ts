@@ -15,24 +15,24 @@ it(`${ABORTS} restarts under all parts`, { timeout: 120_000 + ABORTS * 5_000 }, 
   const random = seeded("chaos");
   const caller = await newCaller();
   const done: Record<string, number> = {};
-  let restarting = true;
+  const restarts = { over: false };
   const clients = Object.entries(engines).map(async ([name, work]) => {
     // Each works at least once, and pauses: objects that are always busy leave no moment to restart them.
     do {
       await work(caller);
       done[name] = (done[name] ?? 0) + 1;
       await pause(random.between(100, 400));
-    } while (restarting);
+    } while (!restarts.over);
   });
-  const restarts = async () => {
+  const restart = async () => {
     for (let i = 0; i < ABORTS; i += 1) {
       await pause(random.between(200, 1_200));
       await abortAllDurableObjects();
     }
-    restarting = false;
+    restarts.over = true;
   };
   const all = Promise.all(clients);
-  await Promise.all([Promise.race([restarts(), all]), all]);
+  await Promise.all([Promise.race([restart(), all]), all]);
   console.log(`chaos: ${ABORTS} restarts, ${JSON.stringify(done)}`);
   expect(Object.keys(done).toSorted()).toEqual(Object.keys(engines).toSorted());
 });

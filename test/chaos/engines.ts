@@ -54,14 +54,13 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
 
   async stream(caller) {
     const thread = await newThread(caller);
-    const text = await (await caller.fetch(`/threads/${thread}/runs/stream`, { body })).text();
-    const frames = parseFrames(text);
+    const frames = parseFrames(await (await caller.fetch(`/threads/${thread}/runs/stream`, { body })).text());
     const ids = frames.map(({ id }) => Number(id));
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
     expect(said(frames.findLast(({ event }) => event === "values")?.data)).toEqual(COUNTED);
     const run = await onlyRun(caller, thread);
     const replay = await caller.fetch(`/threads/${thread}/runs/${run}/stream`, { headers: { "last-event-id": "-1" } });
-    expect(await replay.text()).toBe(text);
+    expect(parseFrames(await replay.text())).toEqual(frames);
   },
 
   async protocol(caller) {

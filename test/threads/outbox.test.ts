@@ -3,7 +3,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { newCaller } from "../support/caller.ts";
-import { newThread, say } from "./client.ts";
+import { newThread, say, stream } from "./client.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -44,6 +44,7 @@ it("stores traces while a webhook's receiver hangs, and tells it in order once i
 it("stores all the traces that a restart finds waiting, more than one reading gives", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
   const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   await runInDurableObject(stub(), async (_, { storage }) => {
     for (let i = 0; i < 45; i += 1)

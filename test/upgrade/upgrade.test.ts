@@ -92,7 +92,7 @@ describe.each(all)("state of $name", (manifest) => {
   it("accepts and refuses the same API keys", () => expectKeys(api, rest));
   it("keeps crons and fires the due one", () => expectCrons(api, rest));
   it("keeps Store items", () => expectItems(api, rest));
-  it("replays idempotent answers", () => expectIdempotent(api, rest));
+  it("keeps idempotent answers", () => expectIdempotent(api, rest));
 
   it("migrates old state to the layout of new state", async () => {
     const thread = crypto.randomUUID();
@@ -110,7 +110,8 @@ describe.each(all)("state of $name", (manifest) => {
       // A deleted object has no tables.
       const kept = layouts.filter(({ layout }) => Object.keys(layout).length > 0);
       expect(kept.length).toBeGreaterThan(layouts.length / 2);
-      for (const { name, layout } of kept) expect(layout, `the tables of ${name}`).toEqual(fresh);
+      // A new object has the tables that it has needed so far.
+      for (const { name, layout } of kept) expect(layout, `the tables of ${name}`).toMatchObject(fresh);
     }
     const empty = mkdtempSync(join(tmpdir(), "weir-"));
     migrate(empty);

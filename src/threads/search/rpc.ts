@@ -1,4 +1,5 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
+import { objectNamed } from "../../db/objects.ts";
 import { repeating } from "../../http/outage.ts";
 import type { Json, ThreadStatus } from "../rpc.ts";
 
@@ -62,5 +63,5 @@ export interface ThreadIndexRpc {
 
 /** A shard of the workspace's index. Its calls may be carried out twice, so a restart of the object repeats them. */
 export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
-  return repeating<ThreadIndexRpc>(() => env.THREAD_INDEX.getByName(`${workspaceId}:${shard}`));
+  return repeating<ThreadIndexRpc>(() => objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`));
 }

@@ -1,0 +1,35 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { objectNamed } from "../../src/db/objects.ts";
+
+/** A namespace that notes what it is asked: workerd knows neither jurisdictions nor regions. */
+function asked(settings: Parameters<typeof objectNamed>[0]): unknown[] {
+  const calls: unknown[] = [];
+  const namespace = {
+    jurisdiction: (name: string) => (calls.push(["jurisdiction", name]), namespace),
+    idFromName: (name: string) => (calls.push(["id", name]), name),
+    get: (_id: string, options?: object) => calls.push(["get", options]),
+  };
+  objectNamed(settings, namespace as unknown as Env["THREAD"], "a");
+  return calls;
+}
+
+it("an object is near its first caller, or where the deployment says", () => {
+  expect(asked({})).toEqual([
+    ["id", "a"],
+    ["get", undefined],
+  ]);
+  expect(asked({ OBJECT_LOCATION: "weur" })).toEqual([
+    ["id", "a"],
+    ["get", { locationHint: "weur" }],
+  ]);
+  expect(asked({ OBJECT_JURISDICTION: "eu" })).toEqual([
+    ["jurisdiction", "eu"],
+    ["id", "a"],
+    ["get", undefined],
+  ]);
+});
+
+it("an object has the name that it was found by", () => {
+  expect(objectNamed({}, env.THREAD, "workspace:thread").id.name).toBe("workspace:thread");
+});
