@@ -166,7 +166,7 @@ export class StreamingThread extends Thread {
     this.#pumps.set(socket, pump);
     const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
     const after = Math.min(...subscriptions.map((one) => one.after));
-    pump.reader = this.read({ after, methods }, socketFraming(subscriptions)).getReader();
+    pump.reader = this.read({ after, methods }, socketFraming(subscriptions), Infinity).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(

@@ -78,6 +78,17 @@ export interface TailQuery {
   cancelOnDisconnect?: boolean;
 }
 
+/**
+ * What a tail sends while it waits: a byte that no framing contains. The platform tells an object that its reader has gone
+ * only when a write fails. Without writes the object would stay active, and be billed, until the next event.
+ */
+export const PING = 0;
+
+/** The bytes without pings. */
+export function withoutPings(bytes: Uint8Array): Uint8Array {
+  return bytes.includes(PING) ? bytes.filter((byte) => byte !== PING) : bytes;
+}
+
 /** Takes a tail's bytes as they come and gives the events they complete: one JSON object a line. */
 export function readLines<T = LogEvent>(): (bytes: Uint8Array) => T[] {
   const lines = textLines();

@@ -1,5 +1,6 @@
 /** Streams of an object that continue where a restart of the object cut them. */
 import { backOff, outageOf } from "../http/outage.ts";
+import { withoutPings } from "./events.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
 
@@ -57,7 +58,8 @@ export function resumed(first: Bytes, place: Place): Bytes {
             if (chunk === undefined) return controller.close();
             cutSince = undefined;
             cuts = 0;
-            const passed = place.take(chunk);
+            const bytes = withoutPings(chunk);
+            const passed = bytes.length > 0 ? place.take(bytes) : [];
             for (const one of passed) controller.enqueue(one);
             if (passed.length > 0) return;
           } catch (error) {

@@ -1,5 +1,5 @@
 /** Readers of the log: what is there, in order, and then what comes. */
-import type { EventMethod, EventText, Framing, TailQuery } from "./events.ts";
+import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
 import type { Journal } from "./journal.ts";
 import type { EventsRow, Tables } from "./tables.ts";
 import type { Json } from "./rpc.ts";
@@ -22,15 +22,24 @@ export interface TailSource {
 
 /** Characters that a reader takes at once. A longer text goes out in pieces of this length. */
 const AT_ONCE = 256_000;
+/** Milliseconds between two pings of a stream that leaves the object. */
+export const PING_MS = 15_000;
 /** Rows of the log that are searched before others get their turn. */
 const ROWS_AT_ONCE = 64;
 
-/** The log as bytes in a framing. `onLeave` runs when the reader goes before the end. */
+interface TailOptions {
+  /** Runs when the reader goes before the end. */
+  onLeave: () => void;
+  /** Milliseconds without an event after which a ping is sent; Infinity for none. */
+  pingMs: number;
+}
+
+/** The log as bytes in a framing. */
 export function tail(
   source: TailSource,
   query: TailQuery,
   framing: Framing,
-  onLeave: () => void,
+  { onLeave, pingMs }: TailOptions,
 ): ReadableStream<Uint8Array> {
   const { journal } = source;
   const encoder = new TextEncoder();
@@ -67,7 +76,8 @@ export function tail(
           continue;
         }
         if (over) return leave(controller);
-        await new Promise<void>((resolve) => (wake = resolve));
+        if (await woken(pingMs, (resolve) => (wake = resolve))) continue;
+        return controller.enqueue(Uint8Array.of(PING));
       }
     },
     cancel() {
@@ -76,6 +86,17 @@ export function tail(
       wake?.();
       onLeave();
     },
+  });
+}
+
+/** Whether what `listen` is given is called within so many milliseconds. */
+async function woken(ms: number, listen: (wake: () => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = ms === Infinity ? undefined : setTimeout(() => resolve(false), ms);
+    listen(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
   });
 }
 

@@ -17,7 +17,7 @@ import { shownRun, type StoredRun, storedRun } from "./runs.ts";
 import { applyUpdates, historyOf, stateOf } from "./state.ts";
 import { storageFigures } from "./figures.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
-import { tail } from "./tail.ts";
+import { PING_MS, tail } from "./tail.ts";
 import { threadFraming } from "./thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks.ts";
@@ -254,14 +254,18 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#parts.tables.rowsWritten;
   }
 
-  /** The log's events as bytes in a framing: replayed, then live. */
-  protected read(query: rpc.TailQuery, framing: Framing = asLine): ReadableStream<Uint8Array> {
+  /**
+   * The log's events as bytes in a framing: replayed, then live. `pingMs`: milliseconds without an event after which a ping
+   * is sent. A reader within this object needs none, and their timer would keep the object from hibernating.
+   */
+  protected read(query: rpc.TailQuery, framing: Framing = asLine, pingMs = PING_MS): ReadableStream<Uint8Array> {
     const { tables, journal, values } = this.#parts;
     const runner = this.#runner;
     const source = { tables, journal, values, settled: (runId: string) => runner.settled(runId) };
-    return tail(source, query, framing, () => {
+    const onLeave = () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
-    });
+    };
+    return tail(source, query, framing, { onLeave, pingMs });
   }
 
   #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {

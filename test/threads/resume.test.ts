@@ -1,7 +1,10 @@
 /** Streams that continue where they were cut, and when that is given up. */
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
 import { type Place, resumed, WholeLines } from "../../src/threads/resume.ts";
+import { threadObject } from "../../src/threads/rpc.ts";
+import { newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
 
 afterEach(() => vi.useRealTimers());
@@ -116,4 +119,32 @@ it("an SSE answer whose frames fail is cut, and sends no more heartbeats", async
   }
   await expect(sseResponse(frames()).text()).rejects.toThrow("over");
   expect(vi.getTimerCount()).toBe(0);
+});
+
+describe("a stream on which nothing happens", () => {
+  it("writes a byte every 15 seconds, so that the object notices when its reader has gone", async () => {
+    const { workspaceId } = await newCaller();
+    const thread = threadObject(env, workspaceId, crypto.randomUUID());
+    const reader = (await thread.streamThread(["values"], 0)).getReader();
+    useFakeTime();
+    const first = reader.read();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect((await first).value).toEqual(Uint8Array.of(0));
+    await reader.cancel();
+  });
+
+  it("shows its reader none of these bytes", async () => {
+    const place = placeWith(async () => undefined);
+    const chunks = ["\0", "a\0", "b", "\0"].map((text) => encoder.encode(text));
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const chunk = chunks.shift();
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const seen: string[] = [];
+    for await (const chunk of resumed(stream, place)) seen.push(new TextDecoder().decode(chunk));
+    expect(seen).toEqual(["a", "b"]);
+  });
 });
