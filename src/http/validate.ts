@@ -86,12 +86,17 @@ export function body<S extends Schema>(schema: S, options: { limit?: number } = 
   return Object.assign(middleware, { [uniqueSymbol]: { target: "json", ...resolver(schema) } });
 }
 
-/** Validates the query string; read it with `c.req.valid("query")`. Repeated names arrive as arrays. */
+/**
+ * Validates the query string; read it with `c.req.valid("query")`. Repeated names arrive as arrays. A parameter with an
+ * empty value is absent: the Python SDK sends `?stream_mode=` for an argument that its caller leaves out.
+ */
 export function query<S extends Schema>(schema: S): Validated<"query", S> {
   const middleware: Validated<"query", S> = async (c, next) => {
-    const raw = Object.fromEntries(
-      Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-    );
+    const raw: Record<string, string | string[]> = {};
+    for (const [name, given] of Object.entries(c.req.queries())) {
+      const [first, ...others] = given.filter((value) => value !== "");
+      if (first !== undefined) raw[name] = others.length > 0 ? [first, ...others] : first;
+    }
     c.req.addValidatedData("query", parse(schema, raw, "query") as object);
     await next();
   };

@@ -28,10 +28,7 @@ export const PutItemBody = v.object({
 /** The parameter repeated, or a JSON array: labels as they are. Else labels joined with dots, as the SDK sends them. */
 const namespaceQuery = v.pipe(
   v.union([v.string(), v.array(v.string())]),
-  v.transform((given) => {
-    if (Array.isArray(given)) return given;
-    return jsonList(given) ?? (given === "" ? [] : given.split("."));
-  }),
+  v.transform((given) => (Array.isArray(given) ? given : (jsonList(given) ?? given.split(".")))),
   Namespace,
 );
 export const GetItemQuery = v.object({

@@ -109,7 +109,7 @@ const BAD: [method: string, path: string, body: unknown, status: number][] = [
   ["POST", "/threads", "[]", 422],
   ["POST", "/assistants/search", '[{"limit":1}]', 422],
   ["GET", `/threads/${crypto.randomUUID()}/stream?stream_mode=values`, undefined, 422],
-  ["GET", `/threads/${crypto.randomUUID()}/stream?stream_modes=`, undefined, 422],
+  ["GET", `/threads/${crypto.randomUUID()}/stream?stream_modes=nothing`, undefined, 422],
   ["POST", "/assistants/search", { offset: 2 ** 63 }, 422],
   ["POST", "/assistants/echo/versions", { offset: 2 ** 63 }, 422],
   ["POST", "/threads/search", { offset: 2 ** 63 }, 422],
