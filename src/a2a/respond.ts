@@ -1,4 +1,5 @@
 /** Answers: JSON-RPC bodies, and streams of them. */
+import { UNCOMPRESSED } from "../http/headers.ts";
 import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { Call } from "./call.ts";
@@ -67,5 +68,5 @@ export async function jsonWhenReady(answer: Promise<unknown>): Promise<Response>
     },
     cancel: () => clearInterval(timer),
   });
-  return new Response(body, { headers: { "content-type": "application/json" } });
+  return new Response(body, { headers: { "content-type": "application/json", ...UNCOMPRESSED } });
 }

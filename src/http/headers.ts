@@ -29,6 +29,12 @@ const EXPOSED = [
 ];
 
 /**
+ * Headers of a JSON answer that sends newlines until its result is there. A compressor holds such short writes back.
+ * Cloudflare leaves a body alone by `no-transform`, Miniflare only by a content encoding of its own.
+ */
+export const UNCOMPRESSED = { "cache-control": "no-cache, no-transform", "content-encoding": "identity" };
+
+/**
  * CORS. The API is called with keys in headers and never with cookies, so any site may by default; `settings` narrow
  * that, and `CORS_ORIGINS` before them. Clients may send any header of their own. The sign-in pages are for no other site.
  */
