@@ -86,7 +86,7 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
   messages: as,
   checkpoints: as,
   tasks: as,
-  "input.requested": as,
+  "input.requested": requested,
   "input.answered": as,
   lifecycle: (event) => lifecycle(json(event) as Json),
   values,
@@ -94,6 +94,12 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
   custom: (event) => custom(json(event)),
   tools: (event) => tool(json(event) as Json),
 };
+
+/** The JavaScript clients read what is asked as `payload`, the Python ones as `value`. */
+function requested(event: EventText): Shown {
+  const data = json(event) as Json;
+  return { data: JSON.stringify({ ...data, value: data.payload }) };
+}
 
 /** A run that a crash made start again has begun only once, for those who watch it. */
 function lifecycle({ attempt = 1, ...shown }: Json & { attempt?: number }): Shown | undefined {
