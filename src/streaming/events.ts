@@ -1,4 +1,5 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
+import { isObject } from "../http/json.ts";
 import type { EventMethod, EventText, Json } from "../threads/rpc.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
@@ -125,9 +126,9 @@ function updates(data: unknown): Shown | undefined {
 }
 
 function custom(data: unknown): Shown {
-  const named = typeof data === "object" && data !== null && "payload" in data ? (data as Json).name : undefined;
-  if (typeof named === "string") return { data: JSON.stringify(data), name: named };
-  return { data: JSON.stringify({ payload: data }) };
+  if (!isObject(data) || typeof data.name !== "string") return { data: JSON.stringify({ payload: data }) };
+  // The Python clients read a named event's members beside its name, the JavaScript ones its payload.
+  return { data: JSON.stringify("payload" in data ? data : { ...data, payload: data }), name: data.name };
 }
 
 function tool(given: Json): Shown | undefined {
