@@ -1,4 +1,4 @@
-/** Shapes of requests about runs. Unknown members are let through and ignored: clients of many ages call. */
+/** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
 import { Flag, optional, pagingQuery, Uuid } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
@@ -53,6 +53,8 @@ export const RunCreate = v.object({
   on_completion: v.nullish(v.picklist(["delete", "keep"])),
   langsmith_tracer: v.nullish(v.object({ project_name: v.nullish(v.string()), example_id: v.nullish(v.string()) })),
 });
+/** Names of a run's members. A member that resembles one of them is refused as misspelt. */
+export const RUN_MEMBERS = Object.keys(RunCreate.entries);
 export type RunCreate = v.InferOutput<typeof RunCreate>;
 
 export const RunBatch = v.pipe(v.array(RunCreate), v.minLength(1), v.maxLength(100));
