@@ -26,6 +26,7 @@ import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
+import { bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 
@@ -39,7 +40,7 @@ export function createApp(http: Config["http"]): Hono<App> {
 
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use(guardUsers, idempotency);
-  if (custom.app) app.route("/", custom.app as Hono<App>);
+  if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);

@@ -36,5 +36,20 @@ export const app = new Hono()
     await next();
     c.header("x-pack", "yes");
   })
+  .use("*", async (c, next) => {
+    const reads = c.req.header("x-reads");
+    if (reads === "json") await c.req.json();
+    if (reads === "form") await c.req.parseBody();
+    if (reads === "raw") await c.req.raw.text();
+    if (reads === "replaces") {
+      const body = { ...(await c.req.json<object>()), metadata: { added: "by middleware" } };
+      c.req.raw = new Request(c.req.raw.url, {
+        method: "POST",
+        headers: c.req.raw.headers,
+        body: JSON.stringify(body),
+      });
+    }
+    await next();
+  })
   .get("/hello/:name", (c) => c.json({ hello: c.req.param("name") }))
   .post("/runs/special", (c) => c.json({ special: true }));

@@ -1,26 +1,18 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Hono } from "hono";
-import { app } from "../../src/app.ts";
-import { authenticate } from "../../src/auth/authenticate.ts";
+import { app, createApp } from "../../src/app.ts";
+import { config } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { configurableOf } from "../../src/threads/request.ts";
-import { problemResponse, toProblem } from "../../src/http/problem.ts";
-import type { App } from "../../src/http/types.ts";
-import { guardUsers } from "../../src/users/guard.ts";
 import { custom } from "../../src/users/registry.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";
 
 Object.assign(custom, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
-// As app.ts mounts it: that has happened by now, without an application of the user's.
-const own = new Hono<App>()
-  .use(authenticate, guardUsers)
-  .route("/", pack.app as unknown as Hono<App>)
-  .route("/", app);
-own.onError((error) => problemResponse(toProblem(error)));
+// `app` was made before, without an application of the user's.
+const own = createApp(config.http);
 
 const send = (
   path: string,
@@ -246,6 +238,19 @@ describe("the user's own application", () => {
     const headers = { "x-api-key": (await newCaller()).key };
     expect((await send("/hello/there", { headers }, own)).status).toBe(200);
     expect((await send("/threads/count", { body: {}, headers }, own)).headers.get("x-pack")).toBe("yes");
+  });
+
+  it("may read the body in middleware, and replace it", async () => {
+    const headers = { "x-api-key": (await newCaller()).key };
+    const thread = (reads: string) =>
+      send("/threads", { body: { metadata: { from: "the client" } }, headers: { ...headers, "x-reads": reads } }, own);
+    expect(await json(await thread("json"))).toMatchObject({ metadata: { from: "the client" } });
+    expect(await json(await thread("replaces"))).toMatchObject({ metadata: { added: "by middleware" } });
+    const form = { "content-type": "application/x-www-form-urlencoded", "x-reads": "form" };
+    const token = await send("/oauth/token", { body: "grant_type=password&client_id=c", headers: form }, own);
+    // The form was read: without client_id it would be an invalid_request.
+    expect(await json(token)).toMatchObject({ error: "invalid_client" });
+    expect((await thread("raw")).status).toBe(500);
   });
 });
 
