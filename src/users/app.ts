@@ -23,8 +23,8 @@ export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
       throw new Error("Middleware of the application read c.req.raw. Read the body with c.req, or from a clone.");
     const { url, method, signal } = raw;
     const headers = new Headers(raw.headers);
-    const form = await bodyCache.formData;
-    const body = form ? written(form, headers) : await c.req.arrayBuffer();
+    const form = (await bodyCache.formData) as FormData | undefined;
+    const body = form === undefined ? await c.req.arrayBuffer() : written(form, headers);
     c.req.raw = new Request(url, { method, headers, signal, body });
   }
   await next();
@@ -33,7 +33,9 @@ export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
 /** A form in the encoding that it came in. */
 function written(form: FormData, headers: Headers): BodyInit {
   if (headers.get("content-type")?.startsWith("application/x-www-form-urlencoded"))
-    return new URLSearchParams([...form].map(([name, value]) => [name, String(value)]));
+    return new URLSearchParams(
+      [...form].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
+    );
   // The new body has a boundary of its own, which its content type names.
   headers.delete("content-type");
   return form;
