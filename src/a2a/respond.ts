@@ -33,14 +33,18 @@ export const failure = (id: Id, error: unknown, generation: Generation) => ({
   error: errorMember(toRpcError(error), generation),
 });
 
-/** Each result as an SSE event that is a whole JSON-RPC answer. */
+/** A comment, for a result that is not there yet. */
+const WAITING = ": waiting\n\n";
+
+/** Each result as an SSE event that is a whole JSON-RPC answer; undefined says that none is there yet. */
 export function rpcStream(call: Call, results: AsyncGenerator<unknown, void, void>): Response {
   return sseResponse(frames(call, results));
 }
 
 async function* frames({ envelope, generation }: Call, results: AsyncGenerator<unknown, void, void>) {
   try {
-    for await (const result of results) yield sseFrame({ data: JSON.stringify(success(envelope.id, result)) });
+    for await (const result of results)
+      yield result === undefined ? WAITING : sseFrame({ data: JSON.stringify(success(envelope.id, result)) });
   } catch (error) {
     yield sseFrame({ data: JSON.stringify(failure(envelope.id, error, generation)) });
   }

@@ -3,7 +3,7 @@ import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { update as shownUpdate, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
-import { follow, read, type TaskRef } from "./follow.ts";
+import { follow, followToEnd, read, type TaskRef } from "./follow.ts";
 import type { Fold } from "./fold.ts";
 import { rpcStream } from "./respond.ts";
 import { Send, TaskQuery } from "./schema.ts";
@@ -85,15 +85,21 @@ export async function subscribe(call: Call, given: unknown): Promise<Response> {
   return rpcStream(call, resumed(call, ref, fold, ended));
 }
 
-async function* resumed({ generation }: Call, ref: TaskRef, fold: Fold, ended: number) {
+async function* resumed(
+  { generation }: Call,
+  ref: TaskRef,
+  fold: Fold,
+  ended: number,
+): AsyncGenerator<unknown, void, void> {
   const task = fold.task();
   yield wrappedTask(task, generation);
-  if (isSettled(task.status.state)) {
+  if (isSettled(task.status.state) && generation === "0.3") {
     // 0.3 callers stop at an event that says it is the final one.
-    if (generation === "0.3") yield shownUpdate({ kind: "status", status: task.status }, ref.ids, generation);
-    return;
+    return yield shownUpdate({ kind: "status", status: task.status }, ref.ids, generation);
   }
-  for await (const update of follow(ref, fold, ended)) {
-    if (update.kind !== "message") yield shownUpdate(update, ref.ids, generation);
+  // 1.0, section 3.1.6: the stream stays open until the task has ended, also while the task waits for its caller.
+  const updates = generation === "0.3" ? follow(ref, fold, ended) : followToEnd(ref, fold, ended);
+  for await (const update of updates) {
+    if (update?.kind !== "message") yield update && shownUpdate(update, ref.ids, generation);
   }
 }

@@ -24,4 +24,4 @@ export const isFactory = (graphId: string): boolean =>
 
 /** `createAgent` and `createDeepAgent` return an agent that has some methods of a graph, and the graph itself. */
 const unwrapped = (made: Graph | Agent): Graph =>
-  "graph" in made && !("lg_is_pregel" in made) ? (made as Agent).graph : (made as Graph);
+  "graph" in made && !("lg_is_pregel" in made) ? made.graph : (made as Graph);

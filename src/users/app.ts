@@ -23,8 +23,8 @@ export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
       throw new Error("Middleware of the application read c.req.raw. Read the body with c.req, or from a clone.");
     const { url, method, signal } = raw;
     const headers = new Headers(raw.headers);
-    const form = (await bodyCache.formData) as FormData | undefined;
-    const body = form === undefined ? await c.req.arrayBuffer() : written(form, headers);
+    const form: unknown = await Promise.resolve(bodyCache.formData);
+    const body = form instanceof FormData ? written(form, headers) : await c.req.arrayBuffer();
     c.req.raw = new Request(url, { method, headers, signal, body });
   }
   await next();

@@ -284,6 +284,37 @@ describe("a stream", () => {
     }
   });
 
+  it("of a task that waits stays open in 1.0, over its next runs, until it ends", async () => {
+    const ends: [method: string, (id: string) => Promise<unknown>, state: string][] = [
+      ["answered", (id) => say("red", { taskId: id }), "TASK_STATE_COMPLETED"],
+      ["cancelled", (id) => result(caller, "CancelTask", { id }), "TASK_STATE_CANCELED"],
+    ];
+    for (const [name, end, state] of ends) {
+      const { id, status } = await say("ask");
+      expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+      const all: Json[] = [];
+      for await (const one of stream(caller, "SubscribeToTask", { id })) {
+        all.push(one);
+        if (one.task) await end(id);
+      }
+      const states = all.flatMap(({ statusUpdate }) => statusUpdate?.status.state ?? []);
+      expect([name, states.at(-1)]).toEqual([name, state]);
+      if (name === "answered") expect(states[0]).toBe("TASK_STATE_WORKING");
+    }
+  });
+
+  it("of a task that waits for a login stays open too", async () => {
+    const { id, status } = await say("login");
+    expect(status.state).toBe("TASK_STATE_AUTH_REQUIRED");
+    let seen = 0;
+    for await (const one of stream(caller, "SubscribeToTask", { id })) {
+      if (one.task) await say("hello", { taskId: id });
+      seen += 1;
+      if (one.statusUpdate?.status.state === "TASK_STATE_COMPLETED") break;
+    }
+    expect(seen).toBeGreaterThan(2);
+  });
+
   it("of a task that has ended is refused in 1.0, and in 0.3 is the task", async () => {
     const { id } = await say("hello");
     expect((await rpc(caller, "SubscribeToTask", { id })).error?.code).toBe(-32004);

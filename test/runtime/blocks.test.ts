@@ -22,7 +22,7 @@ function blocksOf(events: MessageEvent[]): { added: Part[]; finished: Part[] } {
     if (event === "content-block-finish") finished[at] = content as Part;
     if (event !== "content-block-delta" || !change) continue;
     const block = added[at] as Part;
-    if (change.type === "data-delta") block.data = String(block.data ?? "") + String(change.data);
+    if (change.type === "data-delta") block.data = `${block.data as string}${change.data as string}`;
     else if (change.type === "block-delta") Object.assign(block, change.fields);
     else block.text = String(block.text) + String(change.text);
   }
