@@ -58,7 +58,7 @@ function status(given: Status, generation: Generation): Json {
 }
 
 /** 0.3 callers read the answer from the status as well as from the artifacts (specification, section 4.4). */
-function answered(task: Task): Status {
+export function answered(task: Task): Status {
   const last = task.artifacts.at(-1);
   if (task.status.state !== "completed" || task.status.message || !last) return task.status;
   const answer: Message = {

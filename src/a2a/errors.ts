@@ -34,6 +34,9 @@ export const invalidParams = (message: string, faults?: Fault[]) => new RpcError
 export const internalError = (message: string) => new RpcError(-32603, message);
 /** The same for a task that does not exist and one that is not the caller's. */
 export const taskNotFound = () => new RpcError(-32001, "Task not found.");
+/** Both generations have this code for it. */
+export const pushConfigNotFound = () =>
+  new RpcError(-32001, "The task has no push notification configuration of this id.");
 /** Neither generation has a code for it: a server's own. */
 export const notAllowed = (message: string) => new RpcError(-32000, message);
 export const notCancelable = (state: string) => new RpcError(-32002, `The task is ${state} and cannot be cancelled.`);

@@ -41,6 +41,15 @@ export function rpcStream(call: Call, results: AsyncGenerator<unknown, void, voi
   return sseResponse(frames(call, results));
 }
 
+/** One JSON-RPC answer as a stream of one event. */
+export function rpcEvent(body: object): Response {
+  return sseResponse(
+    (async function* () {
+      yield sseFrame({ data: JSON.stringify(body) });
+    })(),
+  );
+}
+
 async function* frames({ envelope, generation }: Call, results: AsyncGenerator<unknown, void, void>) {
   try {
     for await (const result of results)

@@ -326,6 +326,18 @@ describe("a stream", () => {
   });
 });
 
+it("the last event of a stream in 0.3 carries the answer, as the task of message/send does", async () => {
+  const sent = await result(caller, "message/send", { message: message03("hello") });
+  const streamed = await events(caller, "message/stream", { message: message03("hello") });
+  expect(streamed.at(-1)).toMatchObject({
+    kind: "status-update",
+    final: true,
+    status: { state: "completed", message: { role: "agent", parts: sent.status.message.parts } },
+  });
+  const again = await events(caller, "tasks/resubscribe", { id: sent.id });
+  expect(again.at(-1).status.message).toEqual(sent.status.message);
+});
+
 describe("a send that does not wait", () => {
   it("answers at once, and the task goes on", async () => {
     const { task } = await result(caller, "SendMessage", {
