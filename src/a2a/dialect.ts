@@ -100,7 +100,8 @@ export function update(given: Update, ids: { taskId: string; contextId: string }
     case "message":
       return wrappedMessage(given.message, generation);
     case "status": {
-      const body = { ...ids, status: status(given.status, generation) };
+      const { metadata } = given;
+      const body = { ...ids, status: status(given.status, generation), ...(metadata && { metadata }) };
       if (generation === "1.0") return { statusUpdate: body };
       return { kind: "status-update", ...body, final: isSettled(given.status.state) };
     }

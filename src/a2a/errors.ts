@@ -42,6 +42,8 @@ export const notAllowed = (message: string) => new RpcError(-32000, message);
 export const notCancelable = (state: string) => new RpcError(-32002, `The task is ${state} and cannot be cancelled.`);
 export const unsupported = (message: string) => new RpcError(-32004, message);
 export const contentNotSupported = (message: string) => new RpcError(-32005, message);
+export const extensionRequired = (uri: string) =>
+  new RpcError(-32008, `This agent requires the extension ${uri}: name it in A2A-Extensions.`);
 export const versionNotSupported = () =>
   new RpcError(-32009, "This A2A-Version is not supported. Supported are 0.3 and 1.0.");
 

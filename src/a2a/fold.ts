@@ -3,7 +3,7 @@
  * Streams, answers and lists all come from this one place, so they cannot differ.
  */
 import type { LogEvent, TaskRun } from "../threads/rpc.ts";
-import { isObject } from "../http/json.ts";
+import { isObject, parseJson } from "../http/json.ts";
 import { partOf } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type Told, told } from "./told.ts";
@@ -32,7 +32,7 @@ export class Fold {
   #cutOff: string[] = [];
   #asked: { id: string; value: unknown }[] = [];
   /** The state that the graph itself has given. */
-  #own: { state: State; parts?: Part[] } | undefined;
+  #own: { state: State; parts?: Part[]; metadata?: Json } | undefined;
   /** The artifact of the last message that was said to its end: the answer, unless another message follows. */
   #answer: string | undefined;
   /** A message that was no answer, while it is the status message: the history has it next. */
@@ -116,7 +116,15 @@ export class Fold {
         return this.#status.state === "working" ? [] : [this.#become("working", ts)];
       case "completed":
         this.#close();
-        return [...rest, this.#become(this.#own?.state ?? "completed", ts, this.#own?.parts ?? this.direct?.parts)];
+        return [
+          ...rest,
+          this.#become(
+            this.#own?.state ?? "completed",
+            ts,
+            this.#own?.parts ?? this.direct?.parts,
+            this.#own?.metadata,
+          ),
+        ];
       case "interrupted": {
         this.#close();
         if (this.#asked.length === 0 && this.stopped) return [...rest, this.#become("canceled", ts)];
@@ -125,7 +133,7 @@ export class Fold {
       }
       case "failed":
         this.#close();
-        return [...rest, this.#become("failed", ts, [{ text: typeof error === "string" ? error : "The run failed." }])];
+        return [...rest, this.#become("failed", ts, [{ text: failure(error) }])];
       default:
         return [];
     }
@@ -232,9 +240,9 @@ export class Fold {
       this.direct = message;
       return [{ kind: "message", message }];
     }
-    const { state, message: parts } = given.status;
-    if (state === "working") return [this.#become("working", ts, parts)];
-    this.#own = { state, parts };
+    const { state, message: parts, metadata } = given.status;
+    if (state === "working") return [this.#become("working", ts, parts, metadata)];
+    this.#own = { state, parts, metadata };
     return [];
   }
 
@@ -251,7 +259,7 @@ export class Fold {
     if (this.#earlier) this.#history.push(this.#earlier);
     this.#earlier = undefined;
     this.#status = { state, timestamp: new Date(ts).toISOString(), ...(message && { message }) };
-    return { kind: "status", status: this.#status };
+    return { kind: "status", status: this.#status, ...(metadata && { metadata }) };
   }
 
   /** Keeps the updates, and those that they bring about. */
@@ -268,6 +276,22 @@ export class Fold {
     const parts = append && before ? joined(before.parts, artifact.parts) : artifact.parts;
     this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
   }
+}
+
+/**
+ * The error of a run as a caller can read it. Validators give a list of issues as JSON; of these the places and the rules
+ * are told.
+ */
+function failure(error: unknown): string {
+  if (typeof error !== "string") return "The run failed.";
+  const [, json = ""] = /^\w*Error: (\[\s*\{.*\}\s*\])\s*$/s.exec(error) ?? [];
+  const issues = parseJson(json);
+  if (!Array.isArray(issues)) return error;
+  const rules = issues.filter(isObject).map(({ path, message }) => {
+    const place = Array.isArray(path) && path.length > 0 ? `${path.join(".")}: ` : "";
+    return `${place}${typeof message === "string" ? message : "is not valid"}`;
+  });
+  return `The input does not fit this agent: ${rules.join("; ")}`;
 }
 
 /** Text that goes on is one text. */

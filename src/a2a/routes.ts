@@ -19,6 +19,7 @@ import {
   RpcError,
   versionNotSupported,
 } from "./errors.ts";
+import { activated } from "./extensions.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
 import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
@@ -131,14 +132,18 @@ async function answer(c: Context<App>): Promise<Response> {
     if (!assistant || !(await mayUse(c.get("principal"), assistant)))
       return Response.json(failure(id, new RpcError(-32602, "No assistant of this id."), generation), { status: 404 });
     const call = { c, assistant, workspaceId, envelope, generation };
+    const extensions = Object.entries(activated(c, assistant));
     const result = method.handler(call, envelope.params ?? {});
-    if (streams(method)) return (await result) as Response;
-    return await jsonWhenReady(
-      result.then(
-        (value) => success(envelope.id, value),
-        (error: unknown) => failure(envelope.id, error, generation),
-      ),
-    );
+    const response = streams(method)
+      ? ((await result) as Response)
+      : await jsonWhenReady(
+          result.then(
+            (value) => success(envelope.id, value),
+            (error: unknown) => failure(envelope.id, error, generation),
+          ),
+        );
+    for (const [name, value] of extensions) response.headers.set(name, value);
+    return response;
   } catch (error) {
     const status = error instanceof Problem && error.status === 413 ? 413 : 200;
     const body = failure(id, error, generation);

@@ -83,6 +83,7 @@ describe("a message", () => {
       context_id: task.contextId,
       metadata: { from: "test" },
       accepted_output_modes: ["text/plain"],
+      generation: "1.0",
     });
     const { values } = await (
       await caller.fetch(`/threads/${task.contextId}/state`)
