@@ -16,8 +16,10 @@ export const whoami = new StateGraph(new StateSchema({ who: z.string().optional(
 
 export const auth = new Auth()
   .authenticate((request: Request) => {
-    const name = /^Bearer user-(\w+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (!name) throw new HTTPException(401, { message: "Who are you?" });
+    const { headers } = request;
+    const presented = headers.get("authorization") ?? `Bearer ${headers.get("x-api-key") ?? ""}`;
+    const name = /^Bearer user-(\w+)$/.exec(presented)?.[1];
+    if (!name) throw new HTTPException(401, { message: "Who are you?", headers: { "www-authenticate": "Bearer" } });
     return { identity: name, permissions: name === "reader" ? [] : ["write"] };
   })
   .on("*", ({ value, user, permissions, action }) => {

@@ -229,6 +229,36 @@ describe("a user of the deployment's own Auth", () => {
   });
 });
 
+describe("a credential", () => {
+  const askedWith = (headers: Record<string, string>) => send("/threads/count", { body: {}, headers });
+
+  it("of the user counts beside an X-API-Key that is not Weir's, which the handler may read itself", async () => {
+    const ada = { authorization: "Bearer user-ada" };
+    expect((await askedWith({ ...ada, "x-api-key": "left-over" })).status).toBe(200);
+    expect((await askedWith({ "x-api-key": "user-ada" })).status).toBe(200);
+    expect((await askedWith({ "x-api-key": "left-over" })).status).toBe(401);
+    const own = await send("/threads/search", { body: {}, headers: { "x-api-key": "user-ada" } });
+    const found = await own.json<{ metadata: object }[]>();
+    expect(found.every(({ metadata }) => "owner" in metadata)).toBe(true);
+  });
+
+  it("that is an API key of Weir's comes first", async () => {
+    const { key, workspaceId } = await newCaller();
+    const made = await send("/threads", {
+      body: { metadata: { mine: true } },
+      headers: { authorization: "Bearer user-ada", "x-api-key": key, "x-tenant-id": workspaceId },
+    });
+    expect(await json(made)).toMatchObject({ metadata: { mine: true } });
+    expect(await (await askedWith({ "x-api-key": key })).json()).toBe(1);
+  });
+
+  it("that the handler refuses is answered with the handler's headers", async () => {
+    const refused = await askedWith({ authorization: "Bearer nobody" });
+    expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+  });
+});
+
 describe("the user's own application", () => {
   it("answers before the built-in routes, to whoever has a credential", async () => {
     const hello = await call("ada", "/hello/there", undefined, "GET", own);
