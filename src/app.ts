@@ -9,7 +9,7 @@ import { auth } from "./auth/routes.ts";
 import { type Config, config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { documented } from "./http/documented.ts";
-import { crossOrigin, hardening } from "./http/headers.ts";
+import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
 import { noRoute } from "./http/no-route.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
@@ -26,6 +26,7 @@ import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
+import { bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 
@@ -37,9 +38,9 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.onError((error) => problemResponse(toProblem(error)));
   app.notFound(noRoute(app));
 
-  app.use(hardening, crossOrigin(http.cors), authenticate);
+  app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use(guardUsers, idempotency);
-  if (custom.app) app.route("/", custom.app as Hono<App>);
+  if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);

@@ -56,7 +56,7 @@ const flow = (origin: string) => ({
 /** What both generations have in common. */
 function common(assistant: Described): Json {
   const { name, graph_id, version, modes } = assistant;
-  const { skills } = settingsOf(assistant);
+  const { skills, provider, documentation_url, icon_url } = settingsOf(assistant);
   const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
   return {
     name,
@@ -65,6 +65,9 @@ function common(assistant: Described): Json {
     defaultInputModes: modes.input,
     defaultOutputModes: modes.output,
     skills: skills ?? [{ id: graph_id, name, description, tags: [graph_id] }],
+    ...(provider && { provider }),
+    ...(documentation_url && { documentationUrl: documentation_url }),
+    ...(icon_url && { iconUrl: icon_url }),
   };
 }
 
@@ -72,6 +75,7 @@ const urlOf = (assistant: Described, origin: string) => `${origin}/a2a/${assista
 
 /** A card with nothing in it but what 1.0 knows. */
 export function card1(assistant: Described, origin: string): Json {
+  const { extensions } = settingsOf(assistant);
   const url = urlOf(assistant, origin);
   return {
     ...common(assistant),
@@ -79,7 +83,12 @@ export function card1(assistant: Described, origin: string): Json {
       { url, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
       { url, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
     ],
-    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
+    capabilities: {
+      streaming: true,
+      pushNotifications: true,
+      extendedAgentCard: true,
+      ...(extensions && { extensions }),
+    },
     ...securityOf1(origin),
   };
 }

@@ -20,6 +20,10 @@ const MAX_AGE = 300;
 
 const speaks1 = (c: Context<App>) => /^1(\.|$)/.test(c.req.header("a2a-version")?.trim() ?? "");
 
+let started: number | undefined;
+/** When this isolate answered first: a default assistant is part of the deployment, and has not changed since. */
+const startedAt = (): number => (started ??= Date.now());
+
 /** An assistant as anybody may read it, and when it last changed. */
 async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
   const id = assistantIdOf(idOrGraphId);
@@ -28,7 +32,7 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
   if (standard) {
     const { graphId, config, context } = standard;
     const own = { assistant_id: id, graph_id: graphId, name: graphId, description: null, metadata: {}, version: 1 };
-    return { card: { ...own, modes: await modesOf({ ...own, config, context }, c.env) }, changed: 0 };
+    return { card: { ...own, modes: await modesOf({ ...own, config, context }, c.env) }, changed: startedAt() };
   }
   const found = await findAnywhere(database(c.env.DB), id);
   if (!found) throw new Problem(404, "No agent of this id.");
@@ -45,7 +49,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
     "cache-control": `public, max-age=${MAX_AGE}`,
     etag: tag,
     vary: "A2A-Version",
-    ...(changed > 0 && { "last-modified": new Date(changed).toUTCString() }),
+    "last-modified": new Date(changed).toUTCString(),
   };
   const known = c.req.header("if-none-match");
   if (known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag)) {

@@ -58,7 +58,7 @@ function status(given: Status, generation: Generation): Json {
 }
 
 /** 0.3 callers read the answer from the status as well as from the artifacts (specification, section 4.4). */
-function answered(task: Task): Status {
+export function answered(task: Task): Status {
   const last = task.artifacts.at(-1);
   if (task.status.state !== "completed" || task.status.message || !last) return task.status;
   const answer: Message = {
@@ -100,7 +100,8 @@ export function update(given: Update, ids: { taskId: string; contextId: string }
     case "message":
       return wrappedMessage(given.message, generation);
     case "status": {
-      const body = { ...ids, status: status(given.status, generation) };
+      const { metadata } = given;
+      const body = { ...ids, status: status(given.status, generation), ...(metadata && { metadata }) };
       if (generation === "1.0") return { statusUpdate: body };
       return { kind: "status-update", ...body, final: isSettled(given.status.state) };
     }

@@ -34,11 +34,16 @@ export const invalidParams = (message: string, faults?: Fault[]) => new RpcError
 export const internalError = (message: string) => new RpcError(-32603, message);
 /** The same for a task that does not exist and one that is not the caller's. */
 export const taskNotFound = () => new RpcError(-32001, "Task not found.");
+/** Both generations have this code for it. */
+export const pushConfigNotFound = () =>
+  new RpcError(-32001, "The task has no push notification configuration of this id.");
 /** Neither generation has a code for it: a server's own. */
 export const notAllowed = (message: string) => new RpcError(-32000, message);
 export const notCancelable = (state: string) => new RpcError(-32002, `The task is ${state} and cannot be cancelled.`);
 export const unsupported = (message: string) => new RpcError(-32004, message);
 export const contentNotSupported = (message: string) => new RpcError(-32005, message);
+export const extensionRequired = (uri: string) =>
+  new RpcError(-32008, `This agent requires the extension ${uri}: name it in A2A-Extensions.`);
 export const versionNotSupported = () =>
   new RpcError(-32009, "This A2A-Version is not supported. Supported are 0.3 and 1.0.");
 

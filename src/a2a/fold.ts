@@ -3,7 +3,7 @@
  * Streams, answers and lists all come from this one place, so they cannot differ.
  */
 import type { LogEvent, TaskRun } from "../threads/rpc.ts";
-import { isObject } from "../http/json.ts";
+import { isObject, parseJson } from "../http/json.ts";
 import { partOf } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type Told, told } from "./told.ts";
@@ -32,7 +32,11 @@ export class Fold {
   #cutOff: string[] = [];
   #asked: { id: string; value: unknown }[] = [];
   /** The state that the graph itself has given. */
-  #own: { state: State; parts?: Part[] } | undefined;
+  #own: { state: State; parts?: Part[]; metadata?: Json } | undefined;
+  /** The artifact of the last message that was said to its end: the answer, unless another message follows. */
+  #answer: string | undefined;
+  /** A message that was no answer, while it is the status message: the history has it next. */
+  #earlier: Message | undefined;
   #run = "";
   #count = 0;
   /** Set when the graph answered with a message instead of a task. */
@@ -69,7 +73,8 @@ export class Fold {
 
   /** The task now. What was held back counts as said. */
   task(): Task {
-    for (const open of this.#open.values()) for (const update of this.#release(open, false)) this.#keep(update);
+    const at = Date.parse(this.#status.timestamp);
+    for (const open of this.#open.values()) this.#kept(this.#release(open, false), at);
     const { taskId: id, contextId } = this.ids;
     return { id, contextId, status: this.#status, artifacts: [...this.#artifacts.values()], history: this.#history };
   }
@@ -81,9 +86,7 @@ export class Fold {
 
   take(event: LogEvent): Update[] {
     this.seq = event.seq;
-    const updates = this.#updates(event);
-    for (const update of updates) this.#keep(update);
-    return updates;
+    return this.#kept(this.#updates(event), event.ts);
   }
 
   /** A result of the run that no event has told: one more artifact. */
@@ -112,20 +115,34 @@ export class Fold {
       case "running":
         return this.#status.state === "working" ? [] : [this.#become("working", ts)];
       case "completed":
-        this.#open.clear();
-        return [...rest, this.#become(this.#own?.state ?? "completed", ts, this.#own?.parts ?? this.direct?.parts)];
+        this.#close();
+        return [
+          ...rest,
+          this.#become(
+            this.#own?.state ?? "completed",
+            ts,
+            this.#own?.parts ?? this.direct?.parts,
+            this.#own?.metadata,
+          ),
+        ];
       case "interrupted": {
-        this.#open.clear();
+        this.#close();
         if (this.#asked.length === 0 && this.stopped) return [...rest, this.#become("canceled", ts)];
         const metadata = { interrupts: this.#asked.map(({ id }) => id) };
         return [...rest, this.#become("input-required", ts, promptParts(this.#asked), metadata)];
       }
       case "failed":
-        this.#open.clear();
-        return [...rest, this.#become("failed", ts, [{ text: typeof error === "string" ? error : "The run failed." }])];
+        this.#close();
+        return [...rest, this.#become("failed", ts, [{ text: failure(error) }])];
       default:
         return [];
     }
+  }
+
+  /** The run has ended: what was being said has been said. */
+  #close(): void {
+    for (const { artifactId, begun } of this.#open.values()) if (begun) this.#answer = artifactId;
+    this.#open.clear();
   }
 
   #message(event: Json): Update[] {
@@ -150,7 +167,28 @@ export class Fold {
     }
     if (event.event !== "message-finish" && event.event !== "error") return [];
     this.#open.delete(key);
-    return this.#release(open, true);
+    const updates = this.#release(open, true);
+    if (open.begun) this.#answer = open.artifactId;
+    return updates;
+  }
+
+  /**
+   * What a message that follows another changes: only the last one is the answer, and callers read the first artifact. The
+   * earlier one becomes a status message, and the later one takes over its artifact. Messages that are said at once have
+   * artifacts of their own.
+   */
+  #before(update: Update, ts: number): Update[] {
+    if (update.kind !== "artifact" || update.append) return [];
+    const open = [...this.#open.values()].find(({ artifactId }) => artifactId === update.artifact.artifactId);
+    const earlier = this.#answer === undefined ? undefined : this.#artifacts.get(this.#answer);
+    if (!open || !earlier || earlier.artifactId === open.artifactId) return [];
+    this.#answer = undefined;
+    open.artifactId = earlier.artifactId;
+    update.artifact.artifactId = earlier.artifactId;
+    const status = this.#become("working", ts, earlier.parts);
+    this.#earlier = this.#status.message;
+    if (this.#earlier) this.#earlier.messageId = `${earlier.artifactId}-${this.seq}`;
+    return [status];
   }
 
   #say(open: Open, part: Part): Update[] {
@@ -202,9 +240,9 @@ export class Fold {
       this.direct = message;
       return [{ kind: "message", message }];
     }
-    const { state, message: parts } = given.status;
-    if (state === "working") return [this.#become("working", ts, parts)];
-    this.#own = { state, parts };
+    const { state, message: parts, metadata } = given.status;
+    if (state === "working") return [this.#become("working", ts, parts, metadata)];
+    this.#own = { state, parts, metadata };
     return [];
   }
 
@@ -218,8 +256,17 @@ export class Fold {
           ...(metadata && { metadata }),
         }
       : undefined;
+    if (this.#earlier) this.#history.push(this.#earlier);
+    this.#earlier = undefined;
     this.#status = { state, timestamp: new Date(ts).toISOString(), ...(message && { message }) };
-    return { kind: "status", status: this.#status };
+    return { kind: "status", status: this.#status, ...(metadata && { metadata }) };
+  }
+
+  /** Keeps the updates, and those that they bring about. */
+  #kept(given: Update[], ts: number): Update[] {
+    const updates = given.flatMap((update) => [...this.#before(update, ts), update]);
+    for (const update of updates) this.#keep(update);
+    return updates;
   }
 
   #keep(update: Update): void {
@@ -229,6 +276,22 @@ export class Fold {
     const parts = append && before ? joined(before.parts, artifact.parts) : artifact.parts;
     this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
   }
+}
+
+/**
+ * The error of a run as a caller can read it. Validators give a list of issues as JSON; of these the places and the rules
+ * are told.
+ */
+function failure(error: unknown): string {
+  if (typeof error !== "string") return "The run failed.";
+  const [, json = ""] = /^\w*Error: (\[\s*\{.*\}\s*\])\s*$/s.exec(error) ?? [];
+  const issues = parseJson(json);
+  if (!Array.isArray(issues)) return error;
+  const rules = issues.filter(isObject).map(({ path, message }) => {
+    const place = Array.isArray(path) && path.length > 0 ? `${path.join(".")}: ` : "";
+    return `${place}${typeof message === "string" ? message : "is not valid"}`;
+  });
+  return `The input does not fit this agent: ${rules.join("; ")}`;
 }
 
 /** Text that goes on is one text. */

@@ -10,7 +10,7 @@ import {
 } from "../threads/rpc.ts";
 import { taskNotFound } from "./errors.ts";
 import { Fold } from "./fold.ts";
-import { isSettled, type Task, type Update } from "./types.ts";
+import { isSettled, isTerminal, type Task, type Update } from "./types.ts";
 
 /** What of the log a task is made from. */
 export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "custom", "input.requested"];
@@ -61,12 +61,12 @@ export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; 
 }
 
 /** What happened to the task between its runs. */
-function settle(fold: Fold, view: TaskView): void {
+function settle(fold: Fold, view: TaskView): Update | undefined {
   const last = view.runs.at(-1);
-  if (view.canceled !== undefined && last && !isOpen(last)) fold.cancel(view.canceled);
+  if (view.canceled !== undefined && last && !isOpen(last)) return fold.cancel(view.canceled);
   // The conversation went on without an answer, so nothing waits for one any more.
   const forgotten = fold.asks && last?.status === "interrupted" && view.waiting.length === 0;
-  if (forgotten && last) fold.cancel(Date.parse(last.updated_at));
+  return forgotten && last ? fold.cancel(Date.parse(last.updated_at)) : undefined;
 }
 
 /**
@@ -79,10 +79,32 @@ export async function* follow(
   ended: number,
   events?: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Update, void, void> {
+  for await (const update of updates(ref, fold, ended, { events })) if (update) yield update;
+}
+
+/**
+ * Updates until the task has ended, over all its runs. While the task waits for its caller, undefined comes every few
+ * seconds: a generator can only be left where it yields.
+ */
+export function followToEnd(ref: TaskRef, fold: Fold, ended: number): AsyncGenerator<Update | undefined, void, void> {
+  return updates(ref, fold, ended, { stays: true });
+}
+
+async function* updates(
+  ref: TaskRef,
+  fold: Fold,
+  ended: number,
+  { events, stays = false }: { events?: ReadableStream<Uint8Array>; stays?: boolean },
+): AsyncGenerator<Update | undefined, void, void> {
   let tail = events;
+  let fresh = false;
   for (let place = ended; ; place += 1) {
     let last: Update | undefined;
-    tail ??= await tailOf(ref, fold, place, place > ended);
+    tail ??= await tailOf(ref, fold, place, fresh);
+    if (!tail && stays) {
+      if (!(yield* resting(ref, fold, place))) return;
+      tail = await tailOf(ref, fold, place, true);
+    }
     if (!tail) return;
     for await (const event of readEvents(tail)) {
       for (const update of await feed(ref, fold, event)) {
@@ -91,12 +113,42 @@ export async function* follow(
       }
     }
     tail = undefined;
+    fresh = true;
     const runs = (await ref.thread.task(ref.runId))?.runs.length ?? 0;
     // Another message has been sent to the task meanwhile: it goes on.
     if (runs > place + 1) continue;
     if (last) yield last;
-    return;
+    if (!stays || isTerminal(fold.state)) return;
   }
+}
+
+/** Milliseconds after which a task that waits is looked at again: its cancellation is no event of the log. */
+const LOOK_MS = 2_000;
+
+/** Waits while the task waits for its caller. True when its next run is there, false when the task has ended. */
+async function* resting(ref: TaskRef, fold: Fold, place: number): AsyncGenerator<Update | undefined, boolean, void> {
+  for (;;) {
+    const seen = await ref.thread.lastSeq();
+    const view = await ref.thread.task(ref.runId);
+    if (!view) return false;
+    if (view.runs.length > place) return true;
+    const end = settle(fold, view);
+    if (end) {
+      yield end;
+      return false;
+    }
+    await nextEvent(ref, seen);
+    yield undefined;
+  }
+}
+
+/** Resolves at the thread's next run, at the latest after `LOOK_MS`. */
+async function nextEvent({ thread }: TaskRef, after: number): Promise<void> {
+  const reader = (await thread.follow({ after, methods: ["lifecycle"] })).getReader();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([reader.read(), new Promise((resolve) => (timer = setTimeout(resolve, LOOK_MS)))]);
+  clearTimeout(timer);
+  await reader.cancel();
 }
 
 async function tailOf(

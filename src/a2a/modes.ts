@@ -2,6 +2,8 @@
 import * as v from "valibot";
 import { hasMessages, type OfGraph } from "../assistants/graph.ts";
 import type { Assistant } from "../assistants/store.ts";
+import { isObject } from "../http/json.ts";
+import { custom } from "../users/registry.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
 import type { Part } from "./types.ts";
@@ -15,19 +17,34 @@ const Skill = v.object({
   examples: v.optional(v.array(v.string())),
 });
 
-/** `metadata.a2a` of an assistant. A member that does not fit is as if it were absent. */
+const Extension = v.object({
+  uri: v.pipe(v.string(), v.minLength(1)),
+  description: v.optional(v.string()),
+  required: v.optional(v.boolean()),
+  params: v.optional(v.record(v.string(), v.unknown())),
+});
+const Address = v.pipe(v.string(), v.url());
+
+/** `metadata.a2a` of an assistant, or what the registry exports for its graph. A member that does not fit is left out. */
 const Settings = v.object({
+  provider: v.fallback(v.optional(v.object({ organization: v.string(), url: Address })), undefined),
+  documentation_url: v.fallback(v.optional(Address), undefined),
+  icon_url: v.fallback(v.optional(Address), undefined),
+  extensions: v.fallback(v.optional(v.pipe(v.array(Extension), v.minLength(1))), undefined),
   input_modes: v.fallback(v.optional(Types), undefined),
   output_modes: v.fallback(v.optional(Types), undefined),
   skills: v.fallback(v.optional(v.pipe(v.array(Skill), v.minLength(1))), undefined),
 });
 type Settings = v.InferOutput<typeof Settings>;
 
-/** What an assistant's own metadata says to A2A callers. */
-export function settingsOf({ metadata }: Pick<Assistant, "metadata">): Settings {
-  const result = v.safeParse(Settings, metadata.a2a);
-  return result.success ? result.output : { input_modes: undefined, output_modes: undefined, skills: undefined };
+/** What A2A callers are told of an assistant: its own metadata say so, or else the code of its graph. */
+export function settingsOf({ metadata, graph_id }: Pick<Assistant, "metadata" | "graph_id">): Settings {
+  const ofGraph = settingsIn(custom.a2a?.[graph_id]);
+  const own = Object.entries(settingsIn(metadata.a2a)).filter(([, value]) => value !== undefined);
+  return { ...ofGraph, ...(Object.fromEntries(own) as Settings) };
 }
+
+const settingsIn = (given: unknown): Settings => v.parse(Settings, isObject(given) ? given : {});
 
 export interface Modes {
   input: string[];

@@ -6,7 +6,7 @@ import { type Json, type TaskView, threadStub } from "../threads/rpc.ts";
 import { type Call, contextOf, params, project } from "./call.ts";
 import { taskIdOf } from "./context.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
-import { invalidParams, taskNotFound } from "./errors.ts";
+import { invalidParams, pushConfigNotFound } from "./errors.ts";
 import { taskOf } from "./find.ts";
 import { read } from "./follow.ts";
 import { PushQuery, SetPush } from "./schema.ts";
@@ -60,7 +60,7 @@ export async function getPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   const { ref, view } = await taskOf(call, taskId);
   const hook = hooksOf(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
-  if (!hook) throw taskNotFound();
+  if (!hook) throw pushConfigNotFound();
   return shownHook(hook, ref.ids.taskId, call.generation);
 }
 

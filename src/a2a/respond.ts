@@ -1,4 +1,5 @@
 /** Answers: JSON-RPC bodies, and streams of them. */
+import { UNCOMPRESSED } from "../http/headers.ts";
 import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { Call } from "./call.ts";
@@ -32,14 +33,27 @@ export const failure = (id: Id, error: unknown, generation: Generation) => ({
   error: errorMember(toRpcError(error), generation),
 });
 
-/** Each result as an SSE event that is a whole JSON-RPC answer. */
+/** A comment, for a result that is not there yet. */
+const WAITING = ": waiting\n\n";
+
+/** Each result as an SSE event that is a whole JSON-RPC answer; undefined says that none is there yet. */
 export function rpcStream(call: Call, results: AsyncGenerator<unknown, void, void>): Response {
   return sseResponse(frames(call, results));
 }
 
+/** One JSON-RPC answer as a stream of one event. */
+export function rpcEvent(body: object): Response {
+  return sseResponse(
+    (async function* () {
+      yield sseFrame({ data: JSON.stringify(body) });
+    })(),
+  );
+}
+
 async function* frames({ envelope, generation }: Call, results: AsyncGenerator<unknown, void, void>) {
   try {
-    for await (const result of results) yield sseFrame({ data: JSON.stringify(success(envelope.id, result)) });
+    for await (const result of results)
+      yield result === undefined ? WAITING : sseFrame({ data: JSON.stringify(success(envelope.id, result)) });
   } catch (error) {
     yield sseFrame({ data: JSON.stringify(failure(envelope.id, error, generation)) });
   }
@@ -67,5 +81,5 @@ export async function jsonWhenReady(answer: Promise<unknown>): Promise<Response>
     },
     cancel: () => clearInterval(timer),
   });
-  return new Response(body, { headers: { "content-type": "application/json" } });
+  return new Response(body, { headers: { "content-type": "application/json", ...UNCOMPRESSED } });
 }

@@ -9,7 +9,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { mayUse } from "../users/authorize.ts";
-import type { Call } from "./call.ts";
+import { type Call, params } from "./call.ts";
 import { extendedCard } from "./cards.ts";
 import {
   contentNotSupported,
@@ -19,35 +19,44 @@ import {
   RpcError,
   versionNotSupported,
 } from "./errors.ts";
+import { activated } from "./extensions.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
-import { failure, jsonWhenReady, success } from "./respond.ts";
-import { CONTEXT_LENGTH, Envelope } from "./schema.ts";
+import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
+import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
 import { send, stream, subscribe } from "./send.ts";
 import { cancel, get, list } from "./tasks.ts";
 import type { Generation } from "./types.ts";
 
 type Handler = (call: Call, params: unknown) => Promise<unknown>;
+type Schema = v.GenericSchema<unknown, unknown>;
 
 /** The methods, by what each generation calls them. 0.3 has no list over JSON-RPC; callers ask for one all the same. */
-const METHODS: [old: string, now: string, handler: Handler][] = [
-  ["message/send", "SendMessage", send],
-  ["message/stream", "SendStreamingMessage", stream],
-  ["tasks/get", "GetTask", get],
-  ["tasks/list", "ListTasks", list],
-  ["tasks/cancel", "CancelTask", cancel],
-  ["tasks/resubscribe", "SubscribeToTask", subscribe],
-  ["tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig", setPush],
-  ["tasks/pushNotificationConfig/get", "GetTaskPushNotificationConfig", getPush],
-  ["tasks/pushNotificationConfig/list", "ListTaskPushNotificationConfigs", listPush],
-  ["tasks/pushNotificationConfig/delete", "DeleteTaskPushNotificationConfig", deletePush],
-  ["agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard", extendedCard],
+const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = [
+  ["message/send", "SendMessage", send, Send],
+  ["message/stream", "SendStreamingMessage", stream, Send],
+  ["tasks/get", "GetTask", get, TaskQuery],
+  ["tasks/list", "ListTasks", list, List],
+  ["tasks/cancel", "CancelTask", cancel, TaskQuery],
+  ["tasks/resubscribe", "SubscribeToTask", subscribe, TaskQuery],
+  ["tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig", setPush, SetPush],
+  ["tasks/pushNotificationConfig/get", "GetTaskPushNotificationConfig", getPush, PushQuery],
+  ["tasks/pushNotificationConfig/list", "ListTaskPushNotificationConfigs", listPush, PushQuery],
+  ["tasks/pushNotificationConfig/delete", "DeleteTaskPushNotificationConfig", deletePush, PushQuery],
+  ["agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard", extendedCard, v.unknown()],
 ];
+
+interface Method {
+  generation: Generation;
+  handler: Handler;
+  schema: Schema;
+}
 const BY_NAME = new Map(
-  METHODS.flatMap(([old, now, handler]): [string, { generation: Generation; handler: Handler }][] => [
-    [old, { generation: "0.3", handler }],
-    [now, { generation: "1.0", handler }],
+  METHODS.flatMap(([old, now, handler, schema]): [string, Method][] => [
+    [old, { generation: "0.3", handler, schema }],
+    [now, { generation: "1.0", handler, schema }],
   ]),
 );
+const streams = (method: Method | undefined) => method?.handler === stream || method?.handler === subscribe;
 
 /** Objects and arrays may nest this deep. */
 const DEPTH = 100;
@@ -62,11 +71,22 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
   return value;
 }
 
+/**
+ * The envelope. A fault of its `id` is named last: a caller whose request has another one cannot tell it from an answer
+ * that says that nothing can be answered.
+ */
 function envelopeOf(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");
   const result = v.safeParse(Envelope, value);
   if (result.success) return result.output;
-  const path = v.getDotPath(result.issues[0]) ?? "";
+  const paths = result.issues.map((issue) => v.getDotPath(issue) ?? "");
+  const path = paths.find((one) => one !== "id") ?? "id";
+  if (path === "id") {
+    const { method, params: given } = value as { method: string; params?: unknown };
+    const known = BY_NAME.get(method);
+    if (!known) throw methodNotFound();
+    params(known.schema, given ?? {});
+  }
   const rules: Record<string, string> = {
     jsonrpc: 'jsonrpc must be "2.0".',
     id: "id must be a string or an integer.",
@@ -89,15 +109,20 @@ function checkVersion(c: Context<App>): void {
   if (given !== "" && !/^(0\.3|1\.0)(\.\d+)?$/.test(given)) throw versionNotSupported();
 }
 
+const takesEvents = (c: Context<App>) => /text\/(event-stream|\*)|\*\/\*/i.test(c.req.header("accept") ?? "*/*");
+
 async function answer(c: Context<App>): Promise<Response> {
   let id: string | number | null = null;
   let generation: Generation = "0.3";
+  let inEvents = false;
   try {
     const value = await bodyOf(c);
     id = idOf(value);
     const name = isObject(value) ? String(value.method) : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
+    // The stock clients of 0.3 read the answer of a streaming method as events, whatever it is.
+    inEvents = generation === "0.3" && streams(BY_NAME.get(name)) && takesEvents(c);
     const envelope = envelopeOf(value);
     checkVersion(c);
     const method = BY_NAME.get(envelope.method);
@@ -107,17 +132,22 @@ async function answer(c: Context<App>): Promise<Response> {
     if (!assistant || !(await mayUse(c.get("principal"), assistant)))
       return Response.json(failure(id, new RpcError(-32602, "No assistant of this id."), generation), { status: 404 });
     const call = { c, assistant, workspaceId, envelope, generation };
+    const extensions = Object.entries(activated(c, assistant));
     const result = method.handler(call, envelope.params ?? {});
-    if (method.handler === stream || method.handler === subscribe) return (await result) as Response;
-    return await jsonWhenReady(
-      result.then(
-        (value) => success(envelope.id, value),
-        (error: unknown) => failure(envelope.id, error, generation),
-      ),
-    );
+    const response = streams(method)
+      ? ((await result) as Response)
+      : await jsonWhenReady(
+          result.then(
+            (value) => success(envelope.id, value),
+            (error: unknown) => failure(envelope.id, error, generation),
+          ),
+        );
+    for (const [name, value] of extensions) response.headers.set(name, value);
+    return response;
   } catch (error) {
     const status = error instanceof Problem && error.status === 413 ? 413 : 200;
-    return Response.json(failure(id, error, generation), { status });
+    const body = failure(id, error, generation);
+    return inEvents && status === 200 ? rpcEvent(body) : Response.json(body, { status });
   }
 }
 

@@ -143,6 +143,9 @@ export const Send = object({
 });
 export type Send = v.InferOutput<typeof Send>;
 
+/** 0.3 tells parts apart by `kind` alone, so each must have one. */
+export const Kinds = v.object({ message: v.object({ parts: v.array(v.object({ kind: v.string() })) }) });
+
 export const TaskQuery = object({ id: Id, contextId: text(CONTEXT_LENGTH), historyLength: HistoryLength });
 export type TaskQuery = v.InferOutput<typeof TaskQuery>;
 

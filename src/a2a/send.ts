@@ -1,18 +1,24 @@
 /** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and what becomes of it. */
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";
-import { update as shownUpdate, wrappedMessage, wrappedTask } from "./dialect.ts";
+import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
-import { follow, read, type TaskRef } from "./follow.ts";
+import { follow, followToEnd, read, type TaskRef } from "./follow.ts";
 import type { Fold } from "./fold.ts";
 import { rpcStream } from "./respond.ts";
-import { Send, TaskQuery } from "./schema.ts";
+import { Kinds, Send, TaskQuery } from "./schema.ts";
 import { start } from "./start.ts";
-import { isSettled, isTerminal, type Update } from "./types.ts";
+import { type Generation, isSettled, isTerminal, type Update } from "./types.ts";
+
+function sentOf({ generation }: Call, given: unknown): Send {
+  const sent = params(Send, given);
+  if (generation === "0.3") params(Kinds, given);
+  return sent;
+}
 
 /** The answer to a send: the task when it has ended or waits, or at once where the caller does not want to wait. */
 export async function send(call: Call, given: unknown): Promise<unknown> {
-  const sent = params(Send, given);
+  const sent = sentOf(call, given);
   const { configuration } = sent;
   const { fold, updates } = await start(call, sent);
   const { generation } = call;
@@ -31,9 +37,16 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
   return wrappedTask(shorten(task, configuration.historyLength), generation);
 }
 
+/** An update as an event. The last one of 0.3 carries the answer in its status, as the task of `message/send` does. */
+function shownUpdate(given: Update, fold: Fold, ids: TaskRef["ids"], generation: Generation): unknown {
+  const isLast = given.kind === "status" && given.status.state === "completed";
+  const shown = isLast && generation === "0.3" ? { ...given, status: answered(fold.task()) } : given;
+  return update(shown, ids, generation);
+}
+
 /** The answer to a stream: SSE, until the task has ended or waits. */
 export async function stream(call: Call, given: unknown): Promise<Response> {
-  const sent = params(Send, given);
+  const sent = sentOf(call, given);
   const { ref, fold, updates } = await start(call, sent);
   const { historyLength } = sent.configuration;
   return rpcStream(call, results(call, ref, fold, updates, historyLength));
@@ -64,10 +77,10 @@ async function* results(
       if (first.value.kind !== "status" || first.value.status.state !== "working") break;
     }
     yield wrappedTask(task, generation);
-    for (const update of early) yield shownUpdate(update, ids, generation);
+    for (const one of early) yield shownUpdate(one, fold, ids, generation);
     // A message that comes after the task is the message of its last status.
     for (let one = await next; !one.done; one = await updates.next()) {
-      if (one.value.kind !== "message") yield shownUpdate(one.value, ids, generation);
+      if (one.value.kind !== "message") yield shownUpdate(one.value, fold, ids, generation);
     }
   } finally {
     await updates.return();
@@ -85,15 +98,21 @@ export async function subscribe(call: Call, given: unknown): Promise<Response> {
   return rpcStream(call, resumed(call, ref, fold, ended));
 }
 
-async function* resumed({ generation }: Call, ref: TaskRef, fold: Fold, ended: number) {
+async function* resumed(
+  { generation }: Call,
+  ref: TaskRef,
+  fold: Fold,
+  ended: number,
+): AsyncGenerator<unknown, void, void> {
   const task = fold.task();
   yield wrappedTask(task, generation);
-  if (isSettled(task.status.state)) {
+  if (isSettled(task.status.state) && generation === "0.3") {
     // 0.3 callers stop at an event that says it is the final one.
-    if (generation === "0.3") yield shownUpdate({ kind: "status", status: task.status }, ref.ids, generation);
-    return;
+    return yield shownUpdate({ kind: "status", status: task.status }, fold, ref.ids, generation);
   }
-  for await (const update of follow(ref, fold, ended)) {
-    if (update.kind !== "message") yield shownUpdate(update, ref.ids, generation);
+  // 1.0, section 3.1.6: the stream stays open until the task has ended, also while the task waits for its caller.
+  const updates = generation === "0.3" ? follow(ref, fold, ended) : followToEnd(ref, fold, ended);
+  for await (const update of updates) {
+    if (update?.kind !== "message") yield update && shownUpdate(update, fold, ref.ids, generation);
   }
 }

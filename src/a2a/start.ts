@@ -70,6 +70,7 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
     context_id: contextId,
     metadata: sent.metadata ?? {},
     accepted_output_modes: configuration.acceptedOutputModes,
+    generation: call.generation,
   };
   const marks = { source: "a2a", a2a: { task_id: taskId, context_id: contextId, message_id: message.messageId } };
   const given =

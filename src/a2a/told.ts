@@ -1,6 +1,8 @@
 /** What a graph tells A2A callers itself, through its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
 import * as v from "valibot";
-import { JsonObject } from "../http/json.ts";
+import { isObject, JsonObject } from "../http/json.ts";
+import { parse } from "../http/validate.ts";
+import { checkCustom } from "../threads/custom.ts";
 import type { Part } from "./types.ts";
 
 const OwnPart = v.pipe(
@@ -13,45 +15,68 @@ const OwnPart = v.pipe(
     mediaType: v.optional(v.string()),
     metadata: v.optional(JsonObject),
   }),
-  v.check(({ text, raw, url, data }) => [text, raw, url, data].filter((one) => one !== undefined).length === 1),
+  v.check(
+    ({ text, raw, url, data }) => [text, raw, url, data].filter((one) => one !== undefined).length === 1,
+    "must hold exactly one of: text, raw, url, data",
+  ),
   v.transform((part): Part => part),
 );
-const Parts = v.pipe(v.array(OwnPart), v.minLength(1));
+const Parts = v.pipe(v.array(OwnPart), v.minLength(1, "must hold at least one part"));
+const Strings = v.optional(v.array(v.string()));
 
-const Told = v.object({
-  a2a: v.union([
-    v.object({
-      artifact: v.object({
-        artifactId: v.optional(v.string()),
-        name: v.optional(v.string()),
-        description: v.optional(v.string()),
-        parts: Parts,
-        metadata: v.optional(JsonObject),
-        append: v.optional(v.boolean(), false),
-        lastChunk: v.optional(v.boolean()),
-      }),
-    }),
-    v.object({
-      status: v.object({
-        state: v.picklist(["working", "input-required", "auth-required", "completed", "failed", "rejected"]),
-        message: v.optional(
-          v.union([
-            v.pipe(
-              v.string(),
-              v.transform((text) => [{ text }]),
-            ),
-            Parts,
-          ]),
-        ),
-      }),
-    }),
-    v.object({ message: v.object({ parts: Parts, metadata: v.optional(JsonObject) }) }),
-  ]),
+const Artifact = v.object({
+  artifactId: v.optional(v.string()),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  parts: Parts,
+  metadata: v.optional(JsonObject),
+  extensions: Strings,
+  append: v.optional(v.boolean(), false),
+  lastChunk: v.optional(v.boolean()),
 });
-export type Told = v.InferOutput<typeof Told>["a2a"];
+const Text = v.pipe(
+  v.string(),
+  v.transform((text): Part[] => [{ text }]),
+);
+const Status = v.object({
+  state: v.picklist(["working", "input-required", "auth-required", "completed", "failed", "rejected"]),
+  message: v.optional(v.union([Text, Parts], "must be a text or a list of parts")),
+  metadata: v.optional(JsonObject),
+});
+const Message = v.object({
+  parts: Parts,
+  metadata: v.optional(JsonObject),
+  extensions: Strings,
+  referenceTaskIds: Strings,
+});
 
-/** What a custom event tells A2A callers; undefined when it is not about them. */
+export type Told =
+  | { artifact: v.InferOutput<typeof Artifact> }
+  | { status: v.InferOutput<typeof Status> }
+  | { message: v.InferOutput<typeof Message> };
+
+/** The event for A2A callers; throws a 422 that says what is wrong with it. */
+function read(a2a: unknown): Told {
+  const given = isObject(a2a) ? a2a : {};
+  if ("artifact" in given) return { artifact: parse(Artifact, given.artifact, "a2a.artifact") };
+  if ("status" in given) return { status: parse(Status, given.status, "a2a.status") };
+  if ("message" in given) return { message: parse(Message, given.message, "a2a.message") };
+  throw new Error("Invalid a2a: must be an object with artifact, status or message");
+}
+
+const isOurs = (data: unknown): data is { a2a: unknown } => isObject(data) && "a2a" in data;
+
+// An author who makes a mistake finds it in the node that makes it.
+checkCustom((data) => {
+  if (isOurs(data)) read(data.a2a);
+});
+
+/** What a custom event tells A2A callers; undefined when it is not about them, or is one from before the check. */
 export function told(data: unknown): Told | undefined {
-  const result = v.safeParse(Told, data);
-  return result.success ? result.output.a2a : undefined;
+  if (!isOurs(data)) return undefined;
+  try {
+    return read(data.a2a);
+  } catch {
+    return undefined;
+  }
 }

@@ -50,6 +50,7 @@ export interface Artifact {
   description?: string;
   parts: Part[];
   metadata?: Json;
+  extensions?: string[];
 }
 
 export interface Status {
@@ -68,7 +69,7 @@ export interface Task {
 }
 
 export type Update =
-  | { kind: "status"; status: Status }
+  | { kind: "status"; status: Status; metadata?: Json }
   | { kind: "artifact"; artifact: Artifact; append: boolean; lastChunk: boolean }
   | { kind: "message"; message: Message };
 

@@ -1,6 +1,6 @@
 /** The graph behind an assistant, made only to be looked at. */
-import { graphs } from "../graphs/index.ts";
 import type { Graph } from "../graphs/entry.ts";
+import { makeGraph } from "../graphs/make.ts";
 import { Problem } from "../http/problem.ts";
 import type { Assistant } from "./store.ts";
 
@@ -9,9 +9,9 @@ export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;
 
 /** The assistant's graph, compiled with the assistant's own configuration. */
 export async function graphOf({ graph_id, config, context }: OfGraph, env: Env): Promise<Graph> {
-  const entry = graphs[graph_id];
-  if (!entry) throw new Problem(404, "The graph of this assistant is not deployed any more.");
-  return typeof entry === "function" ? entry({ ...config, context }, env) : entry;
+  const graph = await makeGraph(graph_id, { ...config, context }, env, "assistants.read");
+  if (!graph) throw new Problem(404, "The graph of this assistant is not deployed any more.");
+  return graph;
 }
 
 /** Whether the graph's state has a `messages` key. True also of a graph that cannot be made: its run says why. */

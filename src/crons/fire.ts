@@ -10,6 +10,7 @@ import { uuidOf } from "../http/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
 import {
   type CronRow,
+  deleteCron,
   deleteOldFirings,
   type DueCron,
   dueCrons,
@@ -31,6 +32,8 @@ export interface FiringIds {
 export interface Threads {
   /** Starts the run; asking twice with the same ids starts one. */
   start(cron: CronRow, ids: FiringIds): Promise<void>;
+  /** Whether the thread exists. */
+  exists(workspaceId: string, threadId: string): Promise<boolean>;
   /** Deletes the firing's own thread when its run has ended; false while it has not. */
   clear(workspaceId: string, ids: FiringIds): Promise<boolean>;
 }
@@ -101,6 +104,9 @@ async function start(
     const { status, detail } = toProblem(error);
     if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
     logError(detail, { cron_id: cron.id, due: firing.due });
+    // A thread may expire without a request that deletes it.
+    if (cron.threadId !== null && !(await threads.exists(cron.workspaceId, cron.threadId)))
+      await deleteCron(db, cron.workspaceId, cron.id);
     return setFiring(db, firing, "refused", now);
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";

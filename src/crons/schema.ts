@@ -16,6 +16,11 @@ const time = v.pipe(
   v.check((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 time"),
   v.transform((text) => Date.parse(text)),
 );
+/** A new cron must become due at some time. A change may end one at once. */
+const future = v.pipe(
+  time,
+  v.check((moment) => moment > Date.now(), "must be in the future"),
+);
 
 const { assistant_id } = RunCreate.entries;
 
@@ -37,13 +42,12 @@ const run = v.pick(RunCreate, [
 
 const own = {
   timezone: optional(zone),
-  end_time: optional(time),
   metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
   enabled: optional(v.boolean()),
   on_run_completed: optional(v.picklist(["delete", "keep"])),
 };
 
-export const CreateCron = v.object({ assistant_id, schedule, ...own, ...run });
+export const CreateCron = v.object({ assistant_id, schedule, ...own, ...run, end_time: optional(future) });
 
 export const UpdateCron = v.object({
   schedule: optional(schedule),

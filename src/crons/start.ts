@@ -10,6 +10,7 @@ import { principalOf } from "./user.ts";
 export function threadsOf(env: Env): Threads {
   return {
     start: (cron, ids) => start(env, cron, ids),
+    exists: async (workspaceId, threadId) => Boolean(await threadStub(env, workspaceId, threadId).get()),
     async clear(workspaceId, { threadId, runId }) {
       const thread = threadStub(env, workspaceId, threadId);
       const run = await thread.getRun(runId);

@@ -1,6 +1,7 @@
 /** Headers of every answer: which other sites' pages may read it, and what a browser must not do with it. */
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
+import { requestId } from "./log.ts";
 
 interface Environment {
   Bindings: Env;
@@ -26,7 +27,14 @@ const EXPOSED = [
   "www-authenticate",
   "retry-after",
   "mcp-session-id",
+  "x-request-id",
 ];
+
+/**
+ * Headers of a JSON answer that sends newlines until its result is there. A compressor holds such short writes back.
+ * Cloudflare leaves a body alone by `no-transform`, Miniflare only by a content encoding of its own.
+ */
+export const UNCOMPRESSED = { "cache-control": "no-cache, no-transform", "content-encoding": "identity" };
 
 /**
  * CORS. The API is called with keys in headers and never with cookies, so any site may by default; `settings` narrow
@@ -60,6 +68,17 @@ function allowedOrigin(origin: string, configured: string): string | null {
   const origins = configured.split(",").map((one) => one.trim().replace(/\/$/, ""));
   return origins.includes(origin) ? origin : null;
 }
+
+/**
+ * `x-request-id` of every answer: the caller's own when it has up to 200 letters, digits and `._:/+=-`, else a new one. Log
+ * lines of the request have it as `request_id`.
+ */
+export const identified: MiddlewareHandler<Environment> = async (c, next) => {
+  const given = c.req.header("x-request-id") ?? "";
+  const id = /^[\w.:/+=-]{1,200}$/.test(given) ? given : crypto.randomUUID();
+  if (c.req.header("upgrade") === undefined) c.res.headers.set("x-request-id", id);
+  return requestId.run(id, next);
+};
 
 export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
   if (c.req.header("upgrade") !== undefined) return next();

@@ -46,7 +46,7 @@ export function problemResponse({ status, detail, more }: Problem): Response {
   const body = { type: "about:blank", title: TITLES[status] ?? "Error", status, detail, errors: more.errors };
   return new Response(JSON.stringify(body), {
     status,
-    headers: { "content-type": "application/problem+json", ...more.headers },
+    headers: { ...more.headers, "content-type": "application/problem+json" },
   });
 }
 

@@ -2,8 +2,9 @@
 import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
-import { decodeJson, NESTING, nestsDeeper } from "./json.ts";
+import { decodeJson, isObject, NESTING, nestsDeeper } from "./json.ts";
 import { type Fault, Problem } from "./problem.ts";
+import { meantBy } from "./spelling.ts";
 
 type Schema = v.GenericSchema<unknown, unknown>;
 type Validated<T extends keyof ValidationTargets, S extends Schema> = MiddlewareHandler<
@@ -76,22 +77,46 @@ export async function readJson(request: Request, limit = BODY_LIMIT): Promise<un
   return value;
 }
 
-/** Validates the JSON body; read it with `c.req.valid("json")`. */
-export function body<S extends Schema>(schema: S, options: { limit?: number } = {}): Validated<"json", S> {
+/**
+ * Validates the JSON body; read it with `c.req.valid("json")`. Unknown members are ignored, as newer clients send them.
+ * With `members`, an unknown one that resembles one of these names is a 422 that says which one is meant.
+ */
+export function body<S extends Schema>(
+  schema: S,
+  { limit, members }: { limit?: number; members?: readonly string[] } = {},
+): Validated<"json", S> {
   const middleware: Validated<"json", S> = async (c, next) => {
-    const value = parse(schema, await readJson(c.req.raw, options.limit), "body");
+    const given = await readJson(c.req.raw, limit);
+    if (members) checkSpelling(given, members);
+    const value = parse(schema, given, "body");
     c.req.addValidatedData("json", value as object);
     await next();
   };
   return Object.assign(middleware, { [uniqueSymbol]: { target: "json", ...resolver(schema) } });
 }
 
-/** Validates the query string; read it with `c.req.valid("query")`. Repeated names arrive as arrays. */
+function checkSpelling(given: unknown, members: readonly string[]): void {
+  for (const item of Array.isArray(given) ? given : [given]) {
+    for (const path of isObject(item) ? Object.keys(item) : []) {
+      const meant = meantBy(path, members);
+      if (meant === undefined) continue;
+      const message = `is not known; use ${meant}`;
+      throw new Problem(422, `Invalid body.${path}: ${message}`, { errors: [{ path, message }] });
+    }
+  }
+}
+
+/**
+ * Validates the query string; read it with `c.req.valid("query")`. Repeated names arrive as arrays. A parameter with an
+ * empty value is absent: the Python SDK sends `?stream_mode=` for an argument that its caller leaves out.
+ */
 export function query<S extends Schema>(schema: S): Validated<"query", S> {
   const middleware: Validated<"query", S> = async (c, next) => {
-    const raw = Object.fromEntries(
-      Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-    );
+    const raw: Record<string, string | string[]> = {};
+    for (const [name, given] of Object.entries(c.req.queries())) {
+      const [first, ...others] = given.filter((value) => value !== "");
+      if (first !== undefined) raw[name] = others.length > 0 ? [first, ...others] : first;
+    }
     c.req.addValidatedData("query", parse(schema, raw, "query") as object);
     await next();
   };

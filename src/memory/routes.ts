@@ -7,14 +7,14 @@ import { body, parse, query } from "../http/validate.ts";
 import { mayReplace, narrowed } from "./allowed.ts";
 import { embeddingsOf } from "./embeddings.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
-import { DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
+import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, putItems } from "./store.ts";
 
 const doc = documented("Store");
 
 export const memory = new Hono<App>()
-  .put("/items", doc("Write an item"), body(PutItemBody), async (c) => {
+  .put("/items", doc("Write an item"), body(AskedItem), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");

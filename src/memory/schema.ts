@@ -16,7 +16,11 @@ export const Namespace = v.pipe(v.array(label), v.maxLength(20));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
 /** An item's name and value. One D1 row holds them together with the searched text (`TEXT_BYTES` in store.ts). */
-const item = { namespace: Namespace, key, value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)) };
+const item = {
+  namespace: v.pipe(Namespace, v.minLength(1, "must have at least one label")),
+  key,
+  value: v.pipe(JsonObject, maxBytes(PAYLOAD_BYTES)),
+};
 export const StoredItem = v.object(item);
 
 export const PutItemBody = v.object({
@@ -25,13 +29,13 @@ export const PutItemBody = v.object({
   ttl: optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(60 * 24 * 366 * 10))),
 });
 
+/** What a request says of an item. An auth handler may put the first label before an empty namespace. */
+export const AskedItem = v.object({ ...PutItemBody.entries, namespace: Namespace });
+
 /** The parameter repeated, or a JSON array: labels as they are. Else labels joined with dots, as the SDK sends them. */
 const namespaceQuery = v.pipe(
   v.union([v.string(), v.array(v.string())]),
-  v.transform((given) => {
-    if (Array.isArray(given)) return given;
-    return jsonList(given) ?? (given === "" ? [] : given.split("."));
-  }),
+  v.transform((given) => (Array.isArray(given) ? given : (jsonList(given) ?? given.split(".")))),
   Namespace,
 );
 export const GetItemQuery = v.object({

@@ -74,8 +74,34 @@ export class MessageBlocks {
     const key = `${part.type}:${typeof part.index === "number" ? part.index : i}`;
     if (part.type === "text") return this.#append(key, "text", text(part.text));
     if (part.type === "reasoning") return this.#append(key, "reasoning", text(part.reasoning));
-    if (this.#open.has(key)) return [];
-    return [this.#opened(key, { ...part })];
+    return this.#other(part);
+  }
+
+  /**
+   * A block of another type, such as audio. As LangChain adds chunks up, one with the index or the id of an earlier block
+   * belongs to it, and one with neither is a block of its own.
+   */
+  #other(part: Block): MessageEvent[] {
+    const type = part.type.replace(/_delta$/, "");
+    const name = part.index ?? part.id;
+    const key = name === undefined ? `${type}+${this.#open.size}` : `${type}:${JSON.stringify(name)}`;
+    const open = this.#open.get(key);
+    if (!open) return [this.#opened(key, { ...part })];
+    const { data, type: _type, index: _index, ...members } = part;
+    const { index, block } = open;
+    const events: MessageEvent[] = [];
+    if (Object.keys(members).length > 0) {
+      Object.assign(block, merged(block, members));
+      const { data: _data, index: _own, ...fields } = block;
+      // The clients replace members by those of a block-delta: they are whole, and only `data` is an increment.
+      events.push(this.#event("content-block-delta", { index, delta: { type: "block-delta", fields } }));
+    }
+    if (typeof data === "string" && data !== "") {
+      block.data = text(block.data) + data;
+      const delta = { type: "data-delta", data, encoding: "base64" };
+      events.push(this.#event("content-block-delta", { index, delta }));
+    }
+    return events;
   }
 
   #opened(key: string, block: Block): MessageEvent {
@@ -113,6 +139,24 @@ export class MessageBlocks {
     return { event, ...fields, run_id: this.runId };
   }
 }
+
+/** Members whose text names something: a later chunk repeats it. Of other members it continues the text. */
+const NAMES = new Set(["id", "name", "mimeType", "mime_type", "media_type", "source_type", "fileId", "url"]);
+
+/** The members of a block and those of its next chunk, added up. */
+function merged(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
+  const result = { ...before };
+  for (const [name, value] of Object.entries(more)) {
+    const known = before[name];
+    if (value === undefined || value === null) continue;
+    if (typeof known === "string" && typeof value === "string" && !NAMES.has(name)) result[name] = known + value;
+    else result[name] = isObject(known) && isObject(value) ? merged(known, value) : value;
+  }
+  return result;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 

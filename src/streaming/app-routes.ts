@@ -10,6 +10,7 @@ import { body, param, query } from "../http/validate.ts";
 import { assistantOf, threadOf } from "../threads/access.ts";
 import { forEach } from "../threads/fan-out.ts";
 import { titleIn } from "../threads/naming.ts";
+import { removeThread } from "../threads/remove.ts";
 import { checkpointAddress } from "../threads/request.ts";
 import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
@@ -48,7 +49,7 @@ export const application = new Hono<App>()
   })
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
     // Whether there was one or not, there is none now.
-    await threadOf(c, c.req.valid("param").thread_id).remove();
+    await removeThread(c.env, c.get("principal").workspaceId, c.req.valid("param").thread_id);
     return c.body(null, 204);
   })
   .get(

@@ -1,4 +1,5 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
+import { isObject } from "../http/json.ts";
 import type { EventMethod, EventText, Json } from "../threads/rpc.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
@@ -86,7 +87,7 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
   messages: as,
   checkpoints: as,
   tasks: as,
-  "input.requested": as,
+  "input.requested": requested,
   "input.answered": as,
   lifecycle: (event) => lifecycle(json(event) as Json),
   values,
@@ -94,6 +95,12 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
   custom: (event) => custom(json(event)),
   tools: (event) => tool(json(event) as Json),
 };
+
+/** The JavaScript clients read what is asked as `payload`, the Python ones as `value`. */
+function requested(event: EventText): Shown {
+  const data = json(event) as Json;
+  return { data: JSON.stringify({ ...data, value: data.payload }) };
+}
 
 /** A run that a crash made start again has begun only once, for those who watch it. */
 function lifecycle({ attempt = 1, ...shown }: Json & { attempt?: number }): Shown | undefined {
@@ -119,9 +126,9 @@ function updates(data: unknown): Shown | undefined {
 }
 
 function custom(data: unknown): Shown {
-  const named = typeof data === "object" && data !== null && "payload" in data ? (data as Json).name : undefined;
-  if (typeof named === "string") return { data: JSON.stringify(data), name: named };
-  return { data: JSON.stringify({ payload: data }) };
+  if (!isObject(data) || typeof data.name !== "string") return { data: JSON.stringify({ payload: data }) };
+  // The Python clients read a named event's members beside its name, the JavaScript ones its payload.
+  return { data: JSON.stringify("payload" in data ? data : { ...data, payload: data }), name: data.name };
 }
 
 function tool(given: Json): Shown | undefined {

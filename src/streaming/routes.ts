@@ -12,6 +12,8 @@ import { configurableOf } from "../threads/request.ts";
 import { threadObject } from "../threads/rpc.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
+import { dialectOf } from "./dialect.ts";
+import { pausesLater } from "./python.ts";
 import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
@@ -79,7 +81,8 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const { user } = principal;
   // Only a user is authenticated again by what the request presented; of others the hash is enough.
   const presented = user ? presentedBy(c.req.raw) : { url: "", method: "", headers: [] };
-  const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented };
+  const dialect = dialectOf(c.req.raw.headers);
+  const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)
     throw new Problem(413, "The headers and the user of a WebSocket may have 8,000 characters together.");
   const headers = new Headers(c.req.raw.headers);
@@ -92,5 +95,8 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
 /** Streams what the filter picks. `Last-Event-ID`, `since_event_id` and `since` each say where to go on. */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
   const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
-  return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after));
+  const dialect = dialectOf(c.req.raw.headers);
+  const frames = await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect);
+  const watches = filter.channels.includes("input");
+  return sseBytes(dialect === "python" && !watches ? pausesLater(frames) : frames);
 }

@@ -3,6 +3,7 @@ import { repeated } from "../http/outage.ts";
 import { inFrames } from "../threads/frames.ts";
 import { resumed } from "../threads/resume.ts";
 import { threadObject } from "../threads/rpc.ts";
+import type { Dialect } from "./dialect.ts";
 import type { Filter } from "./schema.ts";
 
 /**
@@ -15,7 +16,8 @@ export async function streamEvents(
   threadId: string,
   filter: Filter,
   after: number,
+  dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
-  const open = async (last = after) => threadObject(env, workspaceId, threadId).streamEvents(filter, last);
+  const open = async (last = after) => threadObject(env, workspaceId, threadId).streamEvents(filter, last, dialect);
   return resumed(await repeated(() => open()), inFrames(open));
 }

@@ -14,7 +14,8 @@ import { Thread } from "../threads/thread.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { carryOut } from "./commands.ts";
 import { CommandError } from "./errors.ts";
-import { knownChannel, methodsOf, protocolEvent } from "./events.ts";
+import { type Dialect, eventsIn } from "./dialect.ts";
+import { knownChannel, methodsOf } from "./events.ts";
 import { matcher } from "./filter.ts";
 import { Command, Filter, Unsubscribe } from "./schema.ts";
 import { protocolFraming, startOf } from "./stream.ts";
@@ -28,6 +29,7 @@ export interface SocketCaller {
   configurable: Json;
   /** For the check whether its credential still holds. */
   presented: Presented;
+  dialect: Dialect;
 }
 
 interface Subscription {
@@ -72,8 +74,8 @@ export class StreamingThread extends Thread {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  async streamEvents(filter: Filter, after: number): Promise<ReadableStream<Uint8Array>> {
-    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter));
+  async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
+    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter, dialect));
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -160,13 +162,13 @@ export class StreamingThread extends Thread {
    */
   async #pump(socket: WebSocket): Promise<void> {
     void this.#stop(socket);
-    const { subscriptions } = attachment(socket);
+    const { subscriptions, dialect } = attachment(socket);
     if (subscriptions.length === 0 || !isOpen(socket)) return;
     const pump: Pump = {};
     this.#pumps.set(socket, pump);
     const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
     const after = Math.min(...subscriptions.map((one) => one.after));
-    pump.reader = this.read({ after, methods }, socketFraming(subscriptions), Infinity).getReader();
+    pump.reader = this.read({ after, methods }, socketFraming(subscriptions, dialect), Infinity).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(
@@ -209,10 +211,14 @@ export class StreamingThread extends Thread {
 }
 
 /** A line an event: its sequence number, the places of the subscriptions that want it, and the event. */
-function socketFraming(subscriptions: Subscription[]): Framing {
+function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing {
+  const show = eventsIn(
+    dialect,
+    subscriptions.flatMap(({ filter }) => filter.channels),
+  );
   const matchers = subscriptions.map(({ filter }) => matcher(filter));
   return (event) => {
-    const shown = protocolEvent(event);
+    const shown = show(event);
     const wanting = shown ? matchers.flatMap((matches, i) => (matches(shown) ? [i] : [])) : [];
     return shown && wanting.length > 0 ? `${event.seq} ${wanting.join()} ${shown.json}\n` : "";
   };

@@ -1,7 +1,8 @@
 /** The protocol over SSE: what has happened on the thread, then what happens, run after run. It never ends by itself. */
 import { sseFrame } from "../http/sse.ts";
 import type { Framing, ThreadRpc } from "../threads/rpc.ts";
-import { protocolEvent, seqOfEventId } from "./events.ts";
+import { type Dialect, eventsIn } from "./dialect.ts";
+import { seqOfEventId } from "./events.ts";
 import { matcher } from "./filter.ts";
 import type { Filter } from "./schema.ts";
 
@@ -13,10 +14,11 @@ export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: s
 }
 
 /** The framing of the protocol over SSE. */
-export function protocolFraming(filter: Filter): Framing {
+export function protocolFraming(filter: Filter, dialect: Dialect): Framing {
   const matches = matcher(filter);
+  const show = eventsIn(dialect, filter.channels);
   return (event) => {
-    const shown = protocolEvent(event);
+    const shown = show(event);
     return shown && matches(shown) ? sseFrame({ event: shown.method, data: shown.json, id: shown.id }) : "";
   };
 }

@@ -1,5 +1,7 @@
 /** Deletes threads of a workspace, found by the index. */
 import type { Principal } from "../auth/principal.ts";
+import { deleteCronsOn } from "../crons/store.ts";
+import { database } from "../db/client.ts";
 import { mayDelete } from "../users/authorize.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "./fan-out.ts";
@@ -43,6 +45,8 @@ export async function deleteThreads(
     const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : "failed"));
     for (const result of results) if (result.status === "rejected") failed.push(result.reason);
     kept += outcomes.filter((outcome) => outcome === "kept").length;
+    const removed = rows.filter((_, place) => outcomes[place] === "removed").map(({ id }) => id);
+    if (removed.length > 0) await deleteCronsOn(database(env.DB), workspaceId, removed);
     // Rows without a thread. A thread that was made in the meantime has a new row, which stays.
     await removeRows(
       env,

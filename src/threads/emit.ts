@@ -6,6 +6,7 @@ import { wireDebug } from "../runtime/debug.ts";
 import type { DriveSink } from "../runtime/drive.ts";
 import { wire, wireChunk } from "../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
+import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";
 import type { Journal, NewEvent } from "./journal.ts";
 import { withinState } from "./limits.ts";
@@ -50,7 +51,10 @@ export class Emitter implements DriveSink {
     else if (mode === "updates") this.#updates(ns, payload as Record<string, unknown>);
     else if (mode === "tasks") this.#task(ns, payload as Record<string, unknown>);
     else if (mode === "debug") this.emit("debug", ns, wireDebug(payload));
-    else this.emit(mode as EventMethod, ns, wire(payload));
+    else {
+      if (mode === "custom") checkedCustom(payload);
+      this.emit(mode as EventMethod, ns, wire(payload));
+    }
   }
 
   tuple(ns: string[], message: BaseMessage, metadata: Record<string, unknown>): void {

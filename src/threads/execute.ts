@@ -1,6 +1,7 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { graphs } from "../graphs/index.ts";
+import type { Access } from "../graphs/entry.ts";
+import { makeGraph } from "../graphs/make.ts";
 import { command, drive, type Graph } from "../runtime/drive.ts";
 import { Saver } from "../runtime/saver.ts";
 import { errorBody } from "../runtime/serde.ts";
@@ -54,11 +55,18 @@ async function ending(
   }
 }
 
-/** The compiled graph of this id for a run's config. Throws when it is not deployed. */
-export async function graphOf(graphId: string, config: Json, env: Env): Promise<Graph> {
-  const entry = Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined;
-  if (!entry) throw new Error(`Graph "${graphId}" is not deployed here.`);
-  return typeof entry === "function" ? entry(config, env) : entry;
+/** The compiled graph of this id for a config. Throws when it is not deployed. */
+export async function graphOf(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
+  const graph = await makeGraph(graphId, config, env, access);
+  if (!graph) throw new Error(`Graph "${graphId}" is not deployed here.`);
+  return graph;
+}
+
+/** What the factory of the run's graph is called with. */
+export function configOf(execution: Pick<Execution, "run" | "thread">) {
+  const { config, context } = merged(execution.run.request, execution.thread);
+  const configurable = { ...config.configurable, ...execution.run.request.configurable, ...idsOf(execution) };
+  return { ...config, configurable, context, metadata: metadataOf(execution) };
 }
 
 const idsOf = ({ thread, run: { id, request } }: Pick<Execution, "run" | "thread">) => ({
@@ -79,20 +87,14 @@ function metadataOf(execution: Pick<Execution, "run" | "thread">): Json {
 async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
   const { env, thread, run, checkpoints, emitter, store, signal } = execution;
   const { request } = run;
-  const { config, context } = merged(request, thread);
-  const ids = idsOf(execution);
-  const metadata = metadataOf(execution);
+  const config = configOf(execution);
+  const { context, metadata } = config;
   // After a crash, a run that has written a checkpoint goes on from it; one that has not begins again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
-  const configurable = {
-    ...config.configurable,
-    ...request.configurable,
-    ...ids,
-    ...(begun ? {} : request.checkpoint),
-  };
-  const graph = await graphOf(request.graph_id, { ...config, configurable, context, metadata }, env);
+  const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
+  const graph = await graphOf(request.graph_id, { ...config, configurable }, env, "threads.create_run");
   const modes = request.stream_mode ?? [];
-  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
+  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...idsOf(execution) });
   await drive(
     graph,
     begun ? null : input(request, thread),

@@ -11,6 +11,7 @@ import { body, param, query } from "../http/validate.ts";
 import { authorize } from "../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
+import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./request.ts";
 import { type Json, readStates, type ThreadState } from "./rpc.ts";
 import * as schema from "./schema.ts";
@@ -56,8 +57,9 @@ export const threads = new Hono<App>()
     body(schema.ThreadPrune),
     async (c) => {
       const { thread_ids, strategy } = c.req.valid("json");
+      const { workspaceId } = c.get("principal");
       const pruned = await forEach([...new Set(thread_ids)], (id) =>
-        strategy === "delete" ? threadOf(c, id).remove() : threadOf(c, id).keepLatest(),
+        strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
       );
       return c.json({ pruned_count: pruned.filter(Boolean).length });
     },
@@ -77,7 +79,9 @@ export const threads = new Hono<App>()
     },
   )
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(schema.ThreadParam), async (c) => {
-    if (!(await threadOf(c, c.req.valid("param").thread_id).remove())) throw new Problem(404, "Thread not found.");
+    const { workspaceId } = c.get("principal");
+    if (!(await removeThread(c.env, workspaceId, c.req.valid("param").thread_id)))
+      throw new Problem(404, "Thread not found.");
     return c.body(null, 204);
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {

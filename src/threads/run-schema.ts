@@ -1,9 +1,9 @@
-/** Shapes of requests about runs. Unknown members are let through and ignored: clients of many ages call. */
+/** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
-import { optional, pagingQuery, Uuid } from "../http/fields.ts";
+import { Flag, optional, pagingQuery, Uuid } from "../http/fields.ts";
 import { JsonObject } from "../http/json.ts";
 import { CLASSIC_MODES } from "./classic.ts";
-import { Checkpoint, Command, flag, jsonList, list } from "./schema.ts";
+import { Checkpoint, Command, jsonList, list } from "./schema.ts";
 
 export const RunParam = v.object({ thread_id: Uuid, run_id: Uuid });
 export const StatelessRunParam = v.object({ run_id: Uuid });
@@ -53,6 +53,8 @@ export const RunCreate = v.object({
   on_completion: v.nullish(v.picklist(["delete", "keep"])),
   langsmith_tracer: v.nullish(v.object({ project_name: v.nullish(v.string()), example_id: v.nullish(v.string()) })),
 });
+/** Names of a run's members. A member that resembles one of them is refused as misspelt. */
+export const RUN_MEMBERS = Object.keys(RunCreate.entries);
 export type RunCreate = v.InferOutput<typeof RunCreate>;
 
 export const RunBatch = v.pipe(v.array(RunCreate), v.minLength(1), v.maxLength(100));
@@ -63,7 +65,7 @@ export const RunsQuery = v.object({
   select: v.optional(list),
 });
 export const CancelQuery = v.object({
-  wait: v.optional(flag, "false"),
+  wait: v.optional(Flag, "false"),
   action: v.optional(v.picklist(["interrupt", "rollback"]), "interrupt"),
 });
 /** Namespaces are repeated or in a JSON array; one alone is itself, commas and all. */
@@ -75,7 +77,7 @@ export const StreamQuery = v.object({ namespace: v.optional(namespaces) });
 export const JoinQuery = v.object({
   namespace: v.optional(namespaces),
   checkpoint_id: v.optional(Uuid),
-  cancel_on_disconnect: v.optional(flag, "false"),
+  cancel_on_disconnect: v.optional(Flag, "false"),
   stream_mode: v.optional(v.pipe(list, v.array(Mode))),
 });
 export const BulkCancel = v.object({

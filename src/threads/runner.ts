@@ -302,7 +302,8 @@ export class Runner {
     const told = new Emitter(journal, values, run.id);
     if (error) told.emit("error", [], JSON.stringify(error));
     if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
-    outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, error), ...outcome.refusal });
+    const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
+    outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, pause, error), ...outcome.refusal });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const record = this.#recordAfter(run, emitter, others.length > 0, reason);
@@ -359,9 +360,10 @@ export class Runner {
   }
 }
 
-function end(status: RunStatus, graphName: string, error?: RunError): Json {
+/** `pause`: why an interrupted run stands still. Its readers go on by it: only an input can be answered. */
+function end(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };
-  if (status === "interrupted") return { event: "interrupted", ...base };
+  if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };
   return { event: "failed", ...base, error: error ? `${error.error}: ${error.message}` : status };
 }

@@ -21,6 +21,7 @@ import { ThreadParam } from "./schema.ts";
 import { waitResponse } from "./wait.ts";
 
 const doc = documented("Runs");
+const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
 type C = Context<App>;
 
 async function requestOf(
@@ -92,24 +93,18 @@ async function joinedStream(
 }
 
 export const threadRuns = new Hono<App>()
-  .post(
-    "/:thread_id/runs",
-    doc("Start a run in the background"),
-    param(ThreadParam),
-    body(schema.RunCreate),
-    async (c) => {
-      const { thread_id } = c.req.valid("param");
-      const request = await requestOf(c, thread_id, c.req.valid("json"));
-      const run = await threadOf(c, thread_id).startRun(request);
-      return created(c, run, `/threads/${thread_id}`);
-    },
-  )
+  .post("/:thread_id/runs", doc("Start a run in the background"), param(ThreadParam), runBody, async (c) => {
+    const { thread_id } = c.req.valid("param");
+    const request = await requestOf(c, thread_id, c.req.valid("json"));
+    const run = await threadOf(c, thread_id).startRun(request);
+    return created(c, run, `/threads/${thread_id}`);
+  })
   .post(
     "/:thread_id/runs/stream",
     doc("Start a run and stream its events (SSE)"),
     param(ThreadParam),
     query(schema.StreamQuery),
-    body(schema.RunCreate),
+    runBody,
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const request = await requestOf(c, thread_id, c.req.valid("json"));
@@ -120,7 +115,7 @@ export const threadRuns = new Hono<App>()
     "/:thread_id/runs/wait",
     doc("Start a run and wait for its final state"),
     param(ThreadParam),
-    body(schema.RunCreate),
+    runBody,
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const given = c.req.valid("json");
@@ -181,7 +176,7 @@ export const threadRuns = new Hono<App>()
   );
 
 export const statelessRuns = new Hono<App>()
-  .post("/", doc("Start a stateless run in the background"), body(schema.RunCreate), async (c) => {
+  .post("/", doc("Start a stateless run in the background"), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
     return created(c, await threadOf(c, request.run_id).startRun(request), "");
   })
@@ -189,22 +184,27 @@ export const statelessRuns = new Hono<App>()
     "/stream",
     doc("Start a stateless run and stream its events (SSE)"),
     query(schema.StreamQuery),
-    body(schema.RunCreate),
+    runBody,
     async (c) => {
       const request = await statelessRequest(c, c.req.valid("json"));
       return startedStream(c, request.run_id, request, c.req.valid("query").namespace, "");
     },
   )
-  .post("/wait", doc("Start a stateless run and wait for its final state"), body(schema.RunCreate), async (c) => {
+  .post("/wait", doc("Start a stateless run and wait for its final state"), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
     const { run_id, on_disconnect } = request;
     await threadOf(c, run_id).startRun(request);
     return resultOf(c, run_id, run_id, on_disconnect === "cancel");
   })
-  .post("/batch", doc("Start several stateless runs in the background"), body(schema.RunBatch), async (c) => {
-    const requests = await forEach(c.req.valid("json"), (one) => statelessRequest(c, one, uuidv7()));
-    return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
-  })
+  .post(
+    "/batch",
+    doc("Start several stateless runs in the background"),
+    body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
+    async (c) => {
+      const requests = await forEach(c.req.valid("json"), (one) => statelessRequest(c, one, uuidv7()));
+      return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
+    },
+  )
   .post(
     "/cancel",
     doc("Stop many runs, by status or by their ids on one thread"),

@@ -9,13 +9,6 @@ import { JsonFilter, JsonObject, parseJson } from "../http/json.ts";
 export const ThreadParam = v.object({ thread_id: Uuid });
 export const CheckpointParam = v.object({ thread_id: Uuid, checkpoint_id: Uuid });
 
-/** A yes or no in the query string; a name without a value is a no. */
-export const flag = v.pipe(
-  v.string(),
-  v.transform((text) => text || "false"),
-  Flag,
-);
-
 /** A list in a query string: repeated, comma-separated, or a JSON array in one. */
 export const list = v.pipe(
   v.union([v.string(), v.array(v.string())]),
@@ -132,7 +125,7 @@ const stateFields = v.pipe(
     ),
   ),
 );
-export const StateQuery = v.object({ subgraphs: v.optional(flag, "false"), select: v.optional(stateFields) });
+export const StateQuery = v.object({ subgraphs: v.optional(Flag, "false"), select: v.optional(stateFields) });
 export const StateAtCheckpoint = v.object({
   checkpoint: Checkpoint,
   subgraphs: v.nullish(v.boolean(), false),

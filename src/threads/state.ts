@@ -3,10 +3,15 @@ import { remoteProblem } from "../http/problem.ts";
 import type { Graph } from "../runtime/drive.ts";
 import { Saver } from "../runtime/saver.ts";
 import { readHistory, readState, writeState } from "../runtime/state.ts";
-import { graphOf } from "./execute.ts";
+import { isFactory } from "../graphs/make.ts";
+import { configOf, graphOf } from "./execute.ts";
 import type { ThreadParts } from "./parts.ts";
 import type { ThreadRecord } from "./record.ts";
+import { storedRun, type StoredRun } from "./runs.ts";
 import type { CheckpointAddress, HistoryQuery, Json, StateQuery, StateUpdate, ThreadState } from "./rpc.ts";
+
+/** Runs in which the last one that has begun is looked for: those that wait come first. */
+const LOOKED_AT = 20;
 
 const EMPTY: ThreadState = {
   values: {},
@@ -21,7 +26,7 @@ const EMPTY: ThreadState = {
 
 /** The state at a checkpoint; an empty one while the thread has no graph. */
 export async function stateOf(parts: ThreadParts, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
-  const graph = await graphOfThread(parts);
+  const graph = await graphOfThread(parts, "threads.read");
   if (!graph) return EMPTY;
   const checkpointId = checkpointIdOf(checkpoint);
   const ns = checkpoint?.checkpoint_ns ?? "";
@@ -34,7 +39,7 @@ export async function stateOf(parts: ThreadParts, { checkpoint, subgraphs }: Sta
 
 /** States newest first, each as JSON. */
 export async function* historyOf(parts: ThreadParts, query: HistoryQuery): AsyncGenerator<string, void, void> {
-  const graph = await graphOfThread(parts);
+  const graph = await graphOfThread(parts, "threads.read");
   if (!graph) return;
   const { limit, before, metadata, checkpoint } = query;
   const options = {
@@ -55,7 +60,7 @@ export async function applyUpdates(
   checkpoint: CheckpointAddress | undefined,
   graphId?: string,
 ): Promise<{ checkpoint: Json }> {
-  const graph = await graphOfThread(parts, graphId);
+  const graph = await graphOfThread(parts, "threads.update", graphId);
   if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
   const options = {
     threadId: parts.threadId,
@@ -108,9 +113,24 @@ function saver(parts: ThreadParts): Saver {
   return new Saver(parts.checkpoints, parts.threadId, { thread_id: parts.threadId, graph_id, assistant_id });
 }
 
-async function graphOfThread(parts: ThreadParts, graphId?: string): Promise<Graph | undefined> {
-  const id = parts.record?.metadata.graph_id ?? graphId;
-  return typeof id === "string" ? graphOf(id, { configurable: { thread_id: parts.threadId } }, parts.env) : undefined;
+async function graphOfThread(
+  parts: ThreadParts,
+  access: "threads.read" | "threads.update",
+  graphId?: string,
+): Promise<Graph | undefined> {
+  const { record, threadId, env } = parts;
+  const id = record?.metadata.graph_id ?? graphId;
+  if (typeof id !== "string") return undefined;
+  // A factory may make another graph of another config: the state is one of the graph that ran last.
+  const run = record && isFactory(id) ? lastRun(parts) : undefined;
+  const config = run ? configOf({ run, thread: record as ThreadRecord }) : { configurable: { thread_id: threadId } };
+  return graphOf(id, config, env, access);
+}
+
+/** The newest run that has begun. */
+function lastRun({ tables }: ThreadParts): StoredRun | undefined {
+  for (const row of tables.runs(LOOKED_AT, 0)) if (row.status !== "pending") return storedRun(row);
+  return undefined;
 }
 
 function checkpointIdOf(checkpoint: CheckpointAddress | undefined): string | undefined {

@@ -1,4 +1,5 @@
 /** `/wait` and `/join`: the body is newlines while the run goes on, then the JSON of its result. */
+import { UNCOMPRESSED } from "../http/headers.ts";
 import { toProblem } from "../http/problem.ts";
 import type { ThreadRpc } from "./rpc.ts";
 
@@ -41,6 +42,11 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
     },
   });
   return new Response(body, {
-    headers: { "content-type": "application/json", "content-location": path, location: `${path}/join` },
+    headers: {
+      "content-type": "application/json",
+      "content-location": path,
+      location: `${path}/join`,
+      ...UNCOMPRESSED,
+    },
   });
 }

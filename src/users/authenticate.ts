@@ -15,14 +15,15 @@ export async function userOf(request: Request): Promise<AppUser> {
   throw new Problem(401, "The request carries no credential that this deployment knows.");
 }
 
-/** What a handler of the user's answers; an exception with a status is its way to refuse. */
+/** What a handler of the user's answers. It refuses by an exception with a status, whose headers reach the client. */
 export async function asked<T>(handler: () => T): Promise<Awaited<T>> {
   try {
     return await handler();
   } catch (error) {
-    const { status, message } = error as { status?: unknown; message?: string };
+    const { status, message, headers } = error as { status?: unknown; message?: string; headers?: HeadersInit };
     if (typeof status !== "number" || status < 400 || status > 499) throw error;
-    throw new Problem(status as ContentfulStatusCode, message || "Refused.");
+    const own = Object.fromEntries(new Headers(headers ?? {}));
+    throw new Problem(status as ContentfulStatusCode, message || "Refused.", { headers: own });
   }
 }
 

@@ -1,4 +1,4 @@
-/** The user's own code beside the graphs: `auth` and `app`, exported by the registry, both optional. */
+/** The user's own code beside the graphs: `auth`, `app` and `a2a`, exported by the registry, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
 import * as registry from "../graphs/index.ts";
 
@@ -31,9 +31,14 @@ interface UserAuth {
   };
 }
 
+interface Custom {
+  auth?: UserAuth;
+  app?: Hono<HonoEnv>;
+  /** What the agent cards of graphs say, by graph id: the members of an assistant's `metadata.a2a`. */
+  a2a?: Record<string, unknown>;
+}
+
 /** What the registry exports. The application is mounted before the built-in routes, so its own come first. */
-export const custom: { auth?: UserAuth; app?: Hono<HonoEnv> } = {
-  ...(registry as { auth?: UserAuth; app?: Hono<HonoEnv> }),
-};
+export const custom: Custom = { ...(registry as Custom) };
 
 export const authHandlers = () => custom.auth?.["~handlerCache"];

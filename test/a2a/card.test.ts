@@ -156,3 +156,10 @@ it("media types that an assistant does not take or give are refused where it nam
   expect(await code({ text: "x" }, ["text/*"])).toBeUndefined();
   expect(await code({ text: "x" }, ["image/png"])).toBe(-32005);
 });
+
+it("the card of a default assistant says when it last changed", async () => {
+  const response = await send("/a2a/actor/.well-known/agent-card.json");
+  const changed = Date.parse(response.headers.get("last-modified") ?? "");
+  expect(changed).toBeGreaterThan(Date.parse("2020-01-01"));
+  expect(changed).toBeLessThanOrEqual(Date.now());
+});

@@ -183,3 +183,44 @@ describe("an envelope", () => {
     expect((await response.json<Reply>()).error?.code).toBe(-32602);
   });
 });
+
+describe("a fault in the words of 0.3", () => {
+  const old = (more: Json) => ({ jsonrpc: "2.0", id: 1, method: "message/send", params: {}, ...more });
+  const codeOf = async (body: Json) => (await (await raw(caller, body)).json<Reply>()).error?.code;
+
+  it("is the request's own, also where the id is missing or null", async () => {
+    for (const id of [undefined, null]) {
+      expect(await codeOf(old({ id, method: "no/such" }))).toBe(-32601);
+      expect(await codeOf(old({ id, method: 7 }))).toBe(-32600);
+      expect(await codeOf(old({ id, params: { message: "hi" } }))).toBe(-32602);
+      expect(await codeOf(old({ id, params: { message: message03("hi") } }))).toBe(-32600);
+    }
+  });
+
+  it("is one event of a streaming method, unless the caller takes JSON only", async () => {
+    for (const method of ["message/stream", "tasks/resubscribe"]) {
+      const response = await raw(caller, old({ method, params: { message: {} } }));
+      expect(response.headers.get("content-type")).toContain("text/event-stream");
+      const [event, ...more] = (await response.text()).split("\n\n").filter((one) => one && !one.startsWith(":"));
+      expect(more).toEqual([]);
+      expect(JSON.parse(String(event?.slice("data: ".length)))).toMatchObject({ id: 1, error: { code: -32602 } });
+      const json = await raw(caller, old({ method }), { headers: { accept: "application/json" } });
+      expect(json.headers.get("content-type")).toContain("application/json");
+    }
+    const now = await raw(caller, old({ method: "SendStreamingMessage" }));
+    expect(now.headers.get("content-type")).toContain("application/json");
+  });
+
+  it("is a part without a kind", async () => {
+    const parts = [{ text: "hi" }];
+    expect(await codeOf(old({ params: { message: { ...message03("x"), parts } } }))).toBe(-32602);
+    const now = call({ method: "SendMessage", params: { message: message1("x", { parts }) } });
+    expect((await (await raw(caller, now)).json<Reply>()).result).toBeDefined();
+  });
+
+  it("names what a task does not have", async () => {
+    const sent = await rpc(caller, "message/send", { message: message03("hi") });
+    const missing = await rpc(caller, "tasks/pushNotificationConfig/get", { id: sent.result.id });
+    expect(missing.error).toMatchObject({ code: -32001, message: expect.stringContaining("push notification") });
+  });
+});

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { Fold } from "../../src/a2a/fold.ts";
 import type { EventMethod, LogEvent } from "../../src/threads/rpc.ts";
 
-it("a message that several attempts begin is one artifact, also when an attempt dies before it says anything", () => {
+/** A fold, and what goes into it. */
+function begun() {
   const fold = new Fold({ taskId: "t", contextId: "c" });
   let seq = 0;
   const take = (method: EventMethod, ns: string[], data: object) => {
@@ -15,12 +16,15 @@ it("a message that several attempts begin is one artifact, also when an attempt 
     take("lifecycle", [], { event: "running" });
     take("metadata", [], { run_id: "r", attempt });
   };
-  const words = (...texts: string[]) => {
-    for (const text of texts) say({ event: "content-block-delta", delta: { type: "text-delta", text } });
-  };
+  const words = (...texts: string[]) =>
+    texts.flatMap((text) => say({ event: "content-block-delta", delta: { type: "text-delta", text } }));
   const message = { messageId: "q", role: "user", parts: [{ text: "count" }] };
   fold.begin({ run_id: "r", created_at: new Date(0).toISOString(), configurable: { a2a: { message } } });
+  return { fold, take, say, start, words };
+}
 
+it("a message that several attempts begin is one artifact, also when an attempt dies before it says anything", () => {
+  const { fold, take, say, start, words } = begun();
   start(1);
   say({ event: "message-start", role: "ai", id: "first" });
   words("1 ", "2 ", "3 ");
@@ -31,14 +35,54 @@ it("a message that several attempts begin is one artifact, also when an attempt 
   say({ event: "message-start", role: "ai", id: "fourth" });
   words("1 ", "2 ", "3 ", "4");
   say({ event: "message-finish" });
-  say({ event: "message-start", role: "ai", id: "another" });
-  words("done");
-  say({ event: "message-finish" });
   take("lifecycle", [], { event: "completed" });
 
   const artifacts = fold.task().artifacts.map(({ artifactId, parts }) => [artifactId, parts]);
-  expect(artifacts).toEqual([
-    ["first", [{ text: "1 2 3 4" }]],
-    ["another", [{ text: "done" }]],
+  expect(artifacts).toEqual([["first", [{ text: "1 2 3 4" }]]]);
+});
+
+it("only the last message is an artifact; what was said before is told in the status and kept in the history", () => {
+  const { fold, take, say, start, words } = begun();
+  start(1);
+  const said = (id: string, ...texts: string[]) => [
+    ...say({ event: "message-start", role: "ai", id }),
+    ...words(...texts),
+    ...say({ event: "message-finish" }),
+  ];
+  said("first", "Let me ", "look.");
+  // A message that only calls tools says nothing.
+  said("second");
+  const updates = said("third", "It is ", "42.");
+  expect(updates).toMatchObject([
+    { kind: "status", status: { state: "working", message: { role: "agent", parts: [{ text: "Let me look." }] } } },
+    {
+      kind: "artifact",
+      append: false,
+      lastChunk: false,
+      artifact: { artifactId: "first", parts: [{ text: "It is " }] },
+    },
+    { kind: "artifact", append: true, lastChunk: true, artifact: { artifactId: "first", parts: [{ text: "42." }] } },
   ]);
+  take("lifecycle", [], { event: "completed" });
+  const { artifacts, history, status } = fold.task();
+  expect(artifacts).toMatchObject([{ parts: [{ text: "It is 42." }] }]);
+  expect(history.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
+    ["user", "count"],
+    ["agent", "Let me look."],
+  ]);
+  expect(status).toMatchObject({ state: "completed" });
+});
+
+it("a task that is read while its answer is said has one artifact, and the next message still takes its place", () => {
+  const { fold, take, say, start, words } = begun();
+  start(1);
+  for (const text of ["one", "two", "three"]) {
+    say({ event: "message-start", role: "ai", id: text });
+    words(text);
+    expect(fold.task().artifacts).toMatchObject([{ artifactId: "one", parts: [{ text }] }]);
+    say({ event: "message-finish" });
+  }
+  take("lifecycle", [], { event: "completed" });
+  expect(fold.task().artifacts).toMatchObject([{ artifactId: "one", parts: [{ text: "three" }] }]);
+  expect(fold.task().history.map(({ parts }) => parts[0]?.text)).toEqual(["count", "one", "two"]);
 });

@@ -83,6 +83,7 @@ describe("a message", () => {
       context_id: task.contextId,
       metadata: { from: "test" },
       accepted_output_modes: ["text/plain"],
+      generation: "1.0",
     });
     const { values } = await (
       await caller.fetch(`/threads/${task.contextId}/state`)
@@ -284,6 +285,36 @@ describe("a stream", () => {
     }
   });
 
+  it("of a task that waits stays open in 1.0, over its next runs, until it ends", async () => {
+    const ends: [(id: string) => Promise<unknown>, first: string, last: string][] = [
+      [(id) => say("red", { taskId: id }), "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"],
+      [(id) => result(caller, "CancelTask", { id }), "TASK_STATE_CANCELED", "TASK_STATE_CANCELED"],
+    ];
+    for (const [end, first, last] of ends) {
+      const { id, status } = await say("ask");
+      expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+      const all: Json[] = [];
+      for await (const one of stream(caller, "SubscribeToTask", { id })) {
+        all.push(one);
+        if (one.task) await end(id);
+      }
+      const states = all.flatMap(({ statusUpdate }) => statusUpdate?.status.state ?? []);
+      expect([states[0], states.at(-1)]).toEqual([first, last]);
+    }
+  });
+
+  it("of a task that waits for a login stays open too", async () => {
+    const { id, status } = await say("login");
+    expect(status.state).toBe("TASK_STATE_AUTH_REQUIRED");
+    let seen = 0;
+    for await (const one of stream(caller, "SubscribeToTask", { id })) {
+      if (one.task) await say("hello", { taskId: id });
+      seen += 1;
+      if (one.statusUpdate?.status.state === "TASK_STATE_COMPLETED") break;
+    }
+    expect(seen).toBeGreaterThan(2);
+  });
+
   it("of a task that has ended is refused in 1.0, and in 0.3 is the task", async () => {
     const { id } = await say("hello");
     expect((await rpc(caller, "SubscribeToTask", { id })).error?.code).toBe(-32004);
@@ -293,6 +324,18 @@ describe("a stream", () => {
       { kind: "status-update", final: true },
     ]);
   });
+});
+
+it("the last event of a stream in 0.3 carries the answer, as the task of message/send does", async () => {
+  const sent = await result(caller, "message/send", { message: message03("hello") });
+  const streamed = await events(caller, "message/stream", { message: message03("hello") });
+  expect(streamed.at(-1)).toMatchObject({
+    kind: "status-update",
+    final: true,
+    status: { state: "completed", message: { role: "agent", parts: sent.status.message.parts } },
+  });
+  const again = await events(caller, "tasks/resubscribe", { id: sent.id });
+  expect(again.at(-1).status.message).toEqual(sent.status.message);
 });
 
 describe("a send that does not wait", () => {

@@ -113,7 +113,20 @@ export const Card1 = v.strictObject({
     streaming: v.boolean(),
     pushNotifications: v.boolean(),
     extendedAgentCard: v.boolean(),
+    extensions: v.optional(
+      list(
+        v.strictObject({
+          uri: Text,
+          description: v.optional(Text),
+          required: v.optional(v.boolean()),
+          params: v.optional(v.record(v.string(), v.unknown())),
+        }),
+      ),
+    ),
   }),
+  provider: v.optional(v.strictObject({ organization: Text, url: Text })),
+  documentationUrl: v.optional(Text),
+  iconUrl: v.optional(Text),
   defaultInputModes: list(Text),
   defaultOutputModes: list(Text),
   skills: list(v.strictObject(Skill)),

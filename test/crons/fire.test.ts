@@ -22,6 +22,7 @@ function world() {
       started.set(runId, `${cron.id} ${threadId}`);
       threads.running.add(runId);
     },
+    exists: async () => true,
     async clear(_workspaceId, { runId }) {
       return !threads.running.has(runId);
     },

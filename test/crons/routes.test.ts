@@ -5,6 +5,7 @@ import { tick, work } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
+import { threadStub } from "../../src/threads/rpc.ts";
 import worker from "../../src/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
@@ -45,6 +46,38 @@ async function clock(now: number): Promise<string[]> {
   for (const firing of [...messages, ...messages]) await work(database(env.DB), firing, threadsOf(env), now);
   return messages.map(({ cronId }) => cronId);
 }
+
+describe("the crons on a thread", () => {
+  const onThread = async () => {
+    const thread = await newThread();
+    const cron = await call(`/threads/${thread}/runs/crons`, { assistant_id: "echo", schedule: "* * * * *", input });
+    return { thread, path: `/runs/crons/${cron.cron_id}`, due: Date.parse(String(cron.next_run_date)) };
+  };
+  const statusOf = async (path: string) => (await caller.fetch(path)).status;
+
+  it("are deleted with it, on every route that deletes threads", async () => {
+    const other = await onThread();
+    const routes: ((thread: string) => Promise<Response>)[] = [
+      (thread) => caller.fetch(`/threads/${thread}`, { method: "DELETE" }),
+      (thread) => caller.fetch(`/api/threads/${thread}`, { method: "DELETE" }),
+      (thread) => caller.fetch("/threads/prune", { body: { thread_ids: [thread], strategy: "delete" } }),
+    ];
+    for (const remove of routes) {
+      const { thread, path } = await onThread();
+      expect((await remove(thread)).ok).toBe(true);
+      expect(await statusOf(path)).toBe(404);
+    }
+    expect(await statusOf(other.path)).toBe(200);
+  });
+
+  it("are deleted at their next due time when it has expired", async () => {
+    const { thread, path, due } = await onThread();
+    await threadStub(env, caller.workspaceId, thread).remove();
+    expect(await statusOf(path)).toBe(200);
+    await clock(due);
+    expect(await statusOf(path)).toBe(404);
+  });
+});
 
 describe("a cron", () => {
   it("on a thread starts its runs there, once a due time", async () => {

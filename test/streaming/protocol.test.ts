@@ -125,6 +125,10 @@ describe("an interrupt", () => {
     expect(ofRoot(events)).toEqual(["running", "interrupted"]);
     const requested = events.filter((event) => event.method === "input.requested");
     expect(requested).toHaveLength(1);
+    const { payload, value } = requested[0]?.params.data ?? {};
+    expect(payload).toMatchObject({ action_requests: expect.anything() });
+    // The JavaScript clients read `payload`, the Python ones `value`.
+    expect(value).toEqual(payload);
     const interrupt_id = String(requested[0]?.params.data.interrupt_id);
     expect(JSON.stringify(events)).not.toContain("__interrupt__");
     const response = { decisions: [{ type: "approve" }] };

@@ -75,6 +75,30 @@ const ACTS: Record<string, (config: LangGraphRunnableConfig, state: State) => Pr
     config.writer?.({ a2a: { message: { parts: [{ text: "Just this." }] } } });
     return {};
   },
+  /** Writes an event that no caller could be told. */
+  misspelt: (config) => {
+    config.writer?.({ a2a: { artifact: { name: "Report", part: [{ text: "lost" }] } } });
+    return {};
+  },
+  nothing: (config) => {
+    config.writer?.({ a2a: { artefact: {} } });
+    return {};
+  },
+  extended: (config) => {
+    const extensions = ["https://x.example/v1"];
+    config.writer?.({ a2a: { artifact: { artifactId: "e", parts: [{ text: "x" }], extensions } } });
+    config.writer?.({ a2a: { status: { state: "working", message: "Half.", metadata: { percent: 50 } } } });
+    return {};
+  },
+  extendedmessage: (config) => {
+    const message = { parts: [{ text: "x" }], extensions: ["https://x.example/v1"], referenceTaskIds: ["t"] };
+    config.writer?.({ a2a: { message } });
+    return {};
+  },
+  strict: () => {
+    z.object({ city: z.string(), days: z.array(z.number()) }).parse({ days: ["x"] });
+    return {};
+  },
   values: () => ({ done: "yes" }),
   topic: (_config, { topic }) => say(`The topic is ${topic}.`),
   ask: () => say(`You chose ${JSON.stringify(interrupt("Which one?"))}.`),

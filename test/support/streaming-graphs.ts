@@ -58,6 +58,9 @@ const progress = new StateGraph(State)
     config.writer?.({ name: "steps", payload: { step: 1 } });
     // In the log, a member of this name would refer to what is kept elsewhere; a graph's own does not.
     config.writer?.({ $b: "mine" });
+    // A name and members beside it, as LangGraph's writers in Python have them.
+    config.writer?.({ name: "flat", step: 1 });
+    config.writer?.({ name: "flat", step: 2 });
     return { messages: [new AIMessage("done")] };
   })
   .addEdge(START, "work")

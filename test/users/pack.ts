@@ -16,8 +16,10 @@ export const whoami = new StateGraph(new StateSchema({ who: z.string().optional(
 
 export const auth = new Auth()
   .authenticate((request: Request) => {
-    const name = /^Bearer user-(\w+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (!name) throw new HTTPException(401, { message: "Who are you?" });
+    const { headers } = request;
+    const presented = headers.get("authorization") ?? `Bearer ${headers.get("x-api-key") ?? ""}`;
+    const name = /^Bearer user-(\w+)$/.exec(presented)?.[1];
+    if (!name) throw new HTTPException(401, { message: "Who are you?", headers: { "www-authenticate": "Bearer" } });
     return { identity: name, permissions: name === "reader" ? [] : ["write"] };
   })
   .on("*", ({ value, user, permissions, action }) => {
@@ -35,6 +37,21 @@ export const app = new Hono()
   .use("*", async (c, next) => {
     await next();
     c.header("x-pack", "yes");
+  })
+  .use("*", async (c, next) => {
+    const reads = c.req.header("x-reads");
+    if (reads === "json") await c.req.json();
+    if (reads === "form") await c.req.parseBody();
+    if (reads === "raw") await c.req.raw.text();
+    if (reads === "replaces") {
+      const body = { ...(await c.req.json<object>()), metadata: { added: "by middleware" } };
+      c.req.raw = new Request(c.req.raw.url, {
+        method: "POST",
+        headers: c.req.raw.headers,
+        body: JSON.stringify(body),
+      });
+    }
+    await next();
   })
   .get("/hello/:name", (c) => c.json({ hello: c.req.param("name") }))
   .post("/runs/special", (c) => c.json({ special: true }));

@@ -1,26 +1,18 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Hono } from "hono";
-import { app } from "../../src/app.ts";
-import { authenticate } from "../../src/auth/authenticate.ts";
+import { app, createApp } from "../../src/app.ts";
+import { config } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { configurableOf } from "../../src/threads/request.ts";
-import { problemResponse, toProblem } from "../../src/http/problem.ts";
-import type { App } from "../../src/http/types.ts";
-import { guardUsers } from "../../src/users/guard.ts";
 import { custom } from "../../src/users/registry.ts";
 import { newCaller } from "../support/caller.ts";
 import * as pack from "./pack.ts";
 
 Object.assign(custom, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
-// As app.ts mounts it: that has happened by now, without an application of the user's.
-const own = new Hono<App>()
-  .use(authenticate, guardUsers)
-  .route("/", pack.app as unknown as Hono<App>)
-  .route("/", app);
-own.onError((error) => problemResponse(toProblem(error)));
+// `app` was made before, without an application of the user's.
+const own = createApp(config.http);
 
 const send = (
   path: string,
@@ -237,6 +229,36 @@ describe("a user of the deployment's own Auth", () => {
   });
 });
 
+describe("a credential", () => {
+  const askedWith = (headers: Record<string, string>) => send("/threads/count", { body: {}, headers });
+
+  it("of the user counts beside an X-API-Key that is not Weir's, which the handler may read itself", async () => {
+    const ada = { authorization: "Bearer user-ada" };
+    expect((await askedWith({ ...ada, "x-api-key": "left-over" })).status).toBe(200);
+    expect((await askedWith({ "x-api-key": "user-ada" })).status).toBe(200);
+    expect((await askedWith({ "x-api-key": "left-over" })).status).toBe(401);
+    const own = await send("/threads/search", { body: {}, headers: { "x-api-key": "user-ada" } });
+    const found = await own.json<{ metadata: object }[]>();
+    expect(found.every(({ metadata }) => "owner" in metadata)).toBe(true);
+  });
+
+  it("that is an API key of Weir's comes first", async () => {
+    const { key, workspaceId } = await newCaller();
+    const made = await send("/threads", {
+      body: { metadata: { mine: true } },
+      headers: { authorization: "Bearer user-ada", "x-api-key": key, "x-tenant-id": workspaceId },
+    });
+    expect(await json(made)).toMatchObject({ metadata: { mine: true } });
+    expect(await (await askedWith({ "x-api-key": key })).json()).toBe(1);
+  });
+
+  it("that the handler refuses is answered with the handler's headers", async () => {
+    const refused = await askedWith({ authorization: "Bearer nobody" });
+    expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+  });
+});
+
 describe("the user's own application", () => {
   it("answers before the built-in routes, to whoever has a credential", async () => {
     const hello = await call("ada", "/hello/there", undefined, "GET", own);
@@ -246,6 +268,19 @@ describe("the user's own application", () => {
     const headers = { "x-api-key": (await newCaller()).key };
     expect((await send("/hello/there", { headers }, own)).status).toBe(200);
     expect((await send("/threads/count", { body: {}, headers }, own)).headers.get("x-pack")).toBe("yes");
+  });
+
+  it("may read the body in middleware, and replace it", async () => {
+    const headers = { "x-api-key": (await newCaller()).key };
+    const thread = (reads: string) =>
+      send("/threads", { body: { metadata: { from: "the client" } }, headers: { ...headers, "x-reads": reads } }, own);
+    expect(await json(await thread("json"))).toMatchObject({ metadata: { from: "the client" } });
+    expect(await json(await thread("replaces"))).toMatchObject({ metadata: { added: "by middleware" } });
+    const form = { "content-type": "application/x-www-form-urlencoded", "x-reads": "form" };
+    const token = await send("/oauth/token", { body: "grant_type=password&client_id=c", headers: form }, own);
+    // The form was read: without client_id it would be an invalid_request.
+    expect(await json(token)).toMatchObject({ error: "invalid_client" });
+    expect((await thread("raw")).status).toBe(500);
   });
 });
 

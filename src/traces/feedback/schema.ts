@@ -131,19 +131,12 @@ export const Given = v.object({
 });
 export type Given = v.InferOutput<typeof Given>;
 
-/** An empty field of a form says nothing. */
-const word = v.optional(
-  v.pipe(
-    v.string(),
-    v.maxLength(10_000),
-    v.transform((text) => text || undefined),
-  ),
-);
+const word = v.optional(v.pipe(v.string(), v.maxLength(10_000)));
 const scoreText = v.optional(
   v.pipe(
     v.string(),
-    v.regex(/^(true|false|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)?$/i, "must be a number, true or false"),
-    v.transform((text) => (text === "" ? undefined : /^[tf]/i.test(text) ? /^t/i.test(text) : Number(text))),
+    v.regex(/^(true|false|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/i, "must be a number, true or false"),
+    v.transform((text) => (/^[tf]/i.test(text) ? /^t/i.test(text) : Number(text))),
   ),
 );
 export const GivenInQuery = v.object({ score: scoreText, value: word, comment: word, correction: word });

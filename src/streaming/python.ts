@@ -1,0 +1,65 @@
+/**
+ * Events as the Python SDK reads them. Its projections compare namespaces for equality, and LangGraph in Python names a
+ * message and a tool call by their graph, where LangGraph in JavaScript names them by their node. Its iterators end at a
+ * root `completed` or `failed` only.
+ */
+import type { EventText, Json } from "../threads/rpc.ts";
+import { protocolEvent, type ProtocolEvent } from "./events.ts";
+
+const CANCELLED = "The run was cancelled.";
+
+/** The framing of one connection. It remembers which graphs have begun. */
+export function pythonEvents(channels: string[]): (event: EventText) => ProtocolEvent | undefined {
+  const graphs = new Set<string>();
+  const hearsInput = channels.some((channel) => channel.startsWith("input"));
+  const lifecycle = (event: EventText): EventText | undefined => {
+    const data = JSON.parse(event.text()) as Json;
+    if (event.ns.length === 0) return withData(event, rootOf(data, hearsInput));
+    if (data.event !== "started") return graphs.has(event.ns.join("|")) ? event : undefined;
+    // A node that begins shows that the graph around it has begun. The root graph has events of its own.
+    const graph = event.ns.slice(0, -1);
+    if (graph.length === 0 || graphs.has(graph.join("|"))) return undefined;
+    graphs.add(graph.join("|"));
+    return withData({ ...event, ns: graph }, { ...data, graph_name: graph.at(-1)?.split(":")[0] });
+  };
+  return (event) => {
+    const { method, ns } = event;
+    if (method === "messages" || method === "tools") return protocolEvent({ ...event, ns: ns.slice(0, -1) });
+    const shown = method === "lifecycle" ? lifecycle(event) : event;
+    return shown && protocolEvent(shown);
+  };
+}
+
+/**
+ * A root event. The SDK waits for ever after an `interrupted` that no input follows. A stream that does not subscribe to
+ * `input` cannot see the question, so a pause ends it too.
+ */
+function rootOf(data: Json, hearsInput: boolean): Json {
+  if (data.event !== "interrupted") return data;
+  if (data.reason === "cancel") return { ...data, event: "failed", error: CANCELLED };
+  return data.reason !== "breakpoint" && hearsInput ? data : { ...data, event: "completed" };
+}
+
+function withData(event: EventText, data: Json): EventText {
+  return { ...event, text: () => JSON.stringify(data) };
+}
+
+/** Milliseconds. */
+const HEAD_START = 150;
+const PAUSE = '"reason":"input"';
+
+/**
+ * The same frames, a pause a little later. The SDK learns the question on another connection; its caller may read
+ * `thread.interrupts` as soon as an iterator ends at the pause.
+ */
+export function pausesLater(frames: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder("latin1");
+  return frames.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      async transform(chunk, controller) {
+        if (decoder.decode(chunk).includes(PAUSE)) await new Promise((resolve) => setTimeout(resolve, HEAD_START));
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+}

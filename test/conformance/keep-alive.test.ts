@@ -1,0 +1,67 @@
+/** Long answers in JSON, to a client that accepts gzip as httpx does: newlines arrive before the result. */
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Api, until } from "../support/api.ts";
+import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+
+let server: TestServer;
+let api: Api;
+beforeAll(async () => {
+  server = await startServer({}, withTestGraphs());
+  api = new Api(server.url, server.headers);
+});
+afterAll(() => server.stop());
+
+/** Sends a request, waits for the first bytes of the body, lets `then` end the run, and returns first bytes and rest. */
+async function bodyOf(method: string, path: string, body: unknown, then: () => Promise<void>) {
+  const headers = { ...server.headers, "content-type": "application/json", "accept-encoding": "gzip, deflate" };
+  const answered = Promise.withResolvers<IncomingMessage>();
+  const sent = request(server.url + path, { method, headers }, answered.resolve).on("error", answered.reject);
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  const response = await answered.promise;
+  const chunks = response.iterator({ destroyOnReturn: false });
+  const first = (await chunks.next()).value as Buffer;
+  await then();
+  const { "cache-control": cacheControl } = response.headers;
+  return { first: first.toString("latin1"), rest: await text(response), cacheControl };
+}
+
+const forever = { assistant_id: "actor", input: { messages: [{ role: "user", content: "forever" }] } };
+
+async function cancel(thread: string): Promise<void> {
+  const [run] = await api.get<{ run_id: string }[]>(`/threads/${thread}/runs`);
+  await api.send("POST", `/threads/${thread}/runs/${run?.run_id}/cancel?wait=1`);
+}
+
+it.each(["wait", "join"])("/%s", async (way) => {
+  const { thread_id: thread } = await api.post<{ thread_id: string }>("/threads", {});
+  const base = `/threads/${thread}/runs`;
+  const run = way === "join" ? await api.post<{ run_id: string }>(base, forever) : undefined;
+  const [method, path, body] = run ? ["GET", `${base}/${run.run_id}/join`] : ["POST", `${base}/wait`, forever];
+  const { first, rest, cacheControl } = await bodyOf(method, path, body, () => cancel(thread));
+  expect(first).toBe("\n");
+  expect(JSON.parse(rest)).toMatchObject({ messages: [{ content: "forever" }] });
+  expect(cacheControl).toContain("no-transform");
+});
+
+it("message/send of A2A", async () => {
+  const contextId = crypto.randomUUID();
+  const message = {
+    kind: "message",
+    role: "user",
+    messageId: "m1",
+    contextId,
+    parts: [{ kind: "text", text: "forever" }],
+  };
+  const call = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
+  const { first, rest } = await bodyOf("POST", "/a2a/actor", call, async () => {
+    const thread = await until("the thread", 10, async () => {
+      const [found] = await api.post<{ thread_id: string }[]>("/threads/search", { limit: 100 });
+      return found?.thread_id;
+    });
+    await cancel(thread);
+  });
+  expect(first).toBe("\n");
+  expect(JSON.parse(rest)).toMatchObject({ id: 1, result: { kind: "task" } });
+});

@@ -1,0 +1,117 @@
+/** Entries of the registry that are no compiled graphs: agents, and factories. */
+import "../../src/runtime/als.ts";
+import { AIMessage } from "@langchain/core/messages";
+import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Graph, ServerRuntime } from "../../src/graphs/entry.ts";
+import { graphs } from "../../src/graphs/index.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { get, newThread, say } from "../threads/client.ts";
+
+const State = new StateSchema({ messages: MessagesValue });
+
+/** A graph whose node `name` asks, and then answers. */
+const asking = (name: string) =>
+  new StateGraph(State)
+    .addNode(name, () => ({ messages: [new AIMessage(`${name} heard ${String(interrupt("Well?"))}`)] }))
+    .addEdge(START, name as "__start__")
+    .addEdge(name as "__start__", END)
+    .compile() as Graph;
+
+/** As `createAgent` makes it: an object with a few methods of its graph. */
+class Agent {
+  constructor(readonly graph: Graph) {}
+  stream = async () => Promise.reject(new Error("Not the agent's."));
+  getState = async () => Promise.reject(new Error("Not the agent's."));
+}
+
+interface Call extends Pick<ServerRuntime, "accessContext"> {
+  node: unknown;
+  context: unknown;
+  executes: boolean;
+  admin: string;
+}
+const calls: Call[] = [];
+
+Object.assign(graphs, {
+  wrapped: new Agent(asking("wrapped")),
+  chosen: async (config: { configurable?: Record<string, unknown> }, env: Env & ServerRuntime) => {
+    const { accessContext, executionRuntime, WEIR_ADMIN_KEY } = env;
+    const node = config.configurable?.node;
+    const context = executionRuntime?.context;
+    calls.push({ accessContext, node, context, executes: executionRuntime !== null, admin: WEIR_ADMIN_KEY ?? "" });
+    return new Agent(asking(typeof node === "string" ? node : "usual"));
+  },
+});
+
+let caller: Caller;
+beforeAll(async () => {
+  caller = await newCaller();
+});
+
+interface State {
+  next: string[];
+  tasks: { interrupts: unknown[] }[];
+  values: { messages: { content: string }[] };
+}
+
+async function waited(thread: string, body: object): Promise<Record<string, unknown>> {
+  return (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).json();
+}
+
+async function paused(assistant_id: string, more: object = {}): Promise<string> {
+  const thread = await newThread(caller);
+  expect(await waited(thread, { assistant_id, input: say("hi"), ...more })).toHaveProperty("__interrupt__");
+  return thread;
+}
+
+async function update(thread: string, body: object): Promise<State> {
+  const updated = await caller.fetch(`/threads/${thread}/state`, { body });
+  expect([updated.status, await updated.text()]).toEqual([200, expect.any(String)]);
+  return get<State>(caller, `/threads/${thread}/state`);
+}
+
+describe("an agent", () => {
+  it("runs, shows its state, and takes updates and answers", async () => {
+    const thread = await paused("wrapped");
+    expect(await get<State>(caller, `/threads/${thread}/state`)).toMatchObject({ next: ["wrapped"] });
+    const values = { messages: [{ type: "human", content: "more" }] };
+    expect((await update(thread, { values, as_node: "__start__" })).values.messages).toHaveLength(2);
+    const ended = await waited(thread, { assistant_id: "wrapped", command: { resume: "yes" } });
+    expect(JSON.stringify(ended)).toContain("wrapped heard");
+  });
+
+  it("is described as its graph", async () => {
+    const { nodes } = await get<{ nodes: { id: string }[] }>(caller, "/assistants/wrapped/graph");
+    expect(nodes.map(({ id }) => id)).toContain("wrapped");
+    expect(await get(caller, "/assistants/wrapped/schemas")).toHaveProperty("graph_id", "wrapped");
+  });
+});
+
+describe("a factory", () => {
+  it("gets the config of the thread's last run to read and to update the state", async () => {
+    const thread = await paused("chosen", { config: { configurable: { node: "special" } } });
+    const state = await get<State>(caller, `/threads/${thread}/state`);
+    expect(state.next).toEqual(["special"]);
+    expect(state.tasks[0]?.interrupts).toHaveLength(1);
+    const [latest] = await get<State[]>(caller, `/threads/${thread}/history`);
+    expect(latest?.next).toEqual(["special"]);
+    const after = await update(thread, { values: say("instead"), as_node: "special" });
+    expect([after.next, after.values.messages.at(-1)?.content]).toEqual([[], "instead"]);
+  });
+
+  it("is told why it is called, beside the environment", async () => {
+    calls.length = 0;
+    const context = { tone: "calm" };
+    const thread = await paused("chosen", { config: { configurable: { node: "told" } }, context });
+    await get(caller, `/threads/${thread}/state`);
+    await update(thread, { values: say("instead"), as_node: "told" });
+    await get(caller, "/assistants/chosen/graph");
+    const admin = "admin-key-of-the-tests";
+    expect(calls).toContainEqual({ accessContext: "threads.create_run", node: "told", context, executes: true, admin });
+    const reading = { context: undefined, executes: false, admin };
+    for (const accessContext of ["threads.read", "threads.update"] as const)
+      expect(calls).toContainEqual({ accessContext, node: "told", ...reading });
+    expect(calls).toContainEqual({ accessContext: "assistants.read", node: undefined, ...reading });
+  });
+});

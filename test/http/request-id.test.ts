@@ -1,0 +1,31 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { logError, requestId } from "../../src/http/log.ts";
+import { newCaller, send } from "../support/caller.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+it("every answer has an x-request-id: the caller's, or a new one", async () => {
+  const caller = await newCaller();
+  const idOf = async (path: string, given?: string) => {
+    const response = await caller.fetch(path, given === undefined ? {} : { headers: { "x-request-id": given } });
+    await response.text();
+    return response.headers.get("x-request-id");
+  };
+  expect(await idOf("/ok", "from-the-client:7")).toBe("from-the-client:7");
+  expect(await idOf("/nothing/here", "a")).toBe("a");
+  expect(await idOf("/threads/no-uuid/state", "b")).toBe("b");
+  const [first, second] = [await idOf("/info"), await idOf("/info")];
+  expect(first).toMatch(/^[\da-f-]{36}$/);
+  expect(second).not.toBe(first);
+  for (const unfit of ["with spaces", "x".repeat(201), "<script>"]) expect(await idOf("/info", unfit)).not.toBe(unfit);
+  const refused = await send("/threads", { method: "POST", headers: { "x-request-id": "c" } });
+  expect([refused.status, refused.headers.get("x-request-id")]).toEqual([401, "c"]);
+});
+
+it("log lines of a request have its id", () => {
+  const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  requestId.run("from-the-client", () => logError(new Error("It broke.")));
+  logError("It broke elsewhere.");
+  const logged = lines.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+  expect(logged.map(({ request_id }) => request_id)).toEqual(["from-the-client", undefined]);
+});

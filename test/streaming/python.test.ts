@@ -1,0 +1,99 @@
+/** What the Python SDK gets of the same log. */
+import "../support/graphs.ts";
+import "../support/streaming-graphs.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { ALL, command, type Event, human, isEnd, ofRoot, read } from "./client.ts";
+
+const python = { "user-agent": "langgraph-sdk-py/0.4.3" };
+const PROJECTIONS = { channels: ["values", "messages", "lifecycle"] };
+const WATCHER = { channels: ["lifecycle", "input"] };
+
+let caller: Caller;
+beforeAll(async () => {
+  caller = await newCaller();
+});
+
+async function ran(assistant_id: string, text: string): Promise<string> {
+  const thread = crypto.randomUUID();
+  await command(caller, thread, "run.start", { assistant_id, input: human(text) });
+  return thread;
+}
+
+const rootEnd = async (thread: string, filter: Record<string, unknown>, headers = {}) =>
+  (await read(caller, thread, filter, { headers })).at(-1)?.params.data;
+
+const namespacesOf = (events: Event[], method: string) => [
+  ...new Set(events.filter((event) => event.method === method).map(({ params }) => params.namespace.join("|"))),
+];
+
+describe("the namespace of a message and a tool call", () => {
+  it("is its graph's, and a plain node is no graph", async () => {
+    const thread = await ran("agent", "What is 17 * 23?");
+    const events = await read(caller, thread, { channels: ALL }, { headers: python });
+    expect(namespacesOf(events, "messages")).toEqual([""]);
+    expect(namespacesOf(events, "tools")).toEqual([""]);
+    expect(namespacesOf(events, "lifecycle")).toEqual([""]);
+    const exact = { channels: ["messages", "lifecycle"], namespaces: [[]], depth: 0 };
+    expect(namespacesOf(await read(caller, thread, exact, { headers: python }), "messages")).toEqual([""]);
+  });
+
+  it("is its node's for other clients, and either by a header", async () => {
+    const thread = await ran("agent", "What is 17 * 23?");
+    const dialect = (name: string) => ({ headers: { ...python, "x-weir-dialect": name } });
+    const usual = await read(caller, thread);
+    expect(namespacesOf(usual, "messages")).not.toContain("");
+    expect(await read(caller, thread, { channels: ALL }, dialect("javascript"))).toEqual(usual);
+    expect(namespacesOf(await read(caller, thread, { channels: ALL }, dialect("python")), "messages")).toEqual([""]);
+    const unknown = await caller.fetch(`/threads/${thread}/stream`, { body: { channels: ALL }, ...dialect("cobol") });
+    expect(unknown.status).toBe(422);
+  });
+
+  it("is the subagent's, which begins and ends once", async () => {
+    const thread = await ran("research", "Research rivers and lakes");
+    const events = await read(caller, thread, { channels: ALL }, { headers: python });
+    const lifecycle = events.filter(({ method, params }) => method === "lifecycle" && params.namespace.length > 0);
+    const byGraph = Map.groupBy(lifecycle, ({ params }) => params.namespace.join("|"));
+    expect(byGraph.size).toBeGreaterThan(0);
+    for (const [graph, own] of byGraph) {
+      expect(own.map(({ params }) => params.data.event)).toEqual(["started", "completed"]);
+      expect(namespacesOf(events, "values")).toContain(graph);
+    }
+    const spoken = namespacesOf(events, "messages");
+    for (const graph of spoken.filter(Boolean)) expect([...byGraph.keys()]).toContain(graph);
+  });
+});
+
+it("a named custom event has its members beside its name, and as its payload", async () => {
+  const events = await read(caller, await ran("progress", "go"), { channels: ["custom:flat", "lifecycle"] });
+  const custom = events.filter(({ method }) => method === "custom").map(({ params }) => params.data);
+  expect(custom).toEqual([1, 2].map((step) => ({ name: "flat", step, payload: { name: "flat", step } })));
+});
+
+describe("the end of a run that stands still", () => {
+  it("is a failure after a cancellation", async () => {
+    const thread = await ran("actor", "forever");
+    const [run] = await (await caller.fetch(`/threads/${thread}/runs`)).json<{ run_id: string }[]>();
+    await caller.fetch(`/threads/${thread}/runs/${run?.run_id}/cancel`, { method: "POST" });
+    const failed = { event: "failed", error: "The run was cancelled.", reason: "cancel" };
+    expect(await rootEnd(thread, WATCHER, python)).toMatchObject(failed);
+    expect(await rootEnd(thread, PROJECTIONS, python)).toMatchObject(failed);
+    expect(await rootEnd(thread, WATCHER)).toMatchObject({ event: "interrupted", reason: "cancel" });
+  });
+
+  it("is a pause where the client can answer, and an end for its projections", async () => {
+    const thread = await ran("moody", "hello");
+    expect(await rootEnd(thread, WATCHER, python)).toMatchObject({ event: "interrupted", reason: "input" });
+    expect(await rootEnd(thread, PROJECTIONS, python)).toMatchObject({ event: "completed", reason: "input" });
+    expect(ofRoot(await read(caller, thread, PROJECTIONS))).toEqual(["running", "interrupted"]);
+  });
+
+  it("is an end at a breakpoint", async () => {
+    const thread = (await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>()).thread_id;
+    const body = { assistant_id: "echo", input: human("hi"), interrupt_before: "*" };
+    await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
+    const ended = { event: "completed", reason: "breakpoint" };
+    expect(await rootEnd(thread, WATCHER, python)).toMatchObject(ended);
+    expect(isEnd((await read(caller, thread, WATCHER)).at(-1) as Event)).toBe(true);
+  });
+});
