@@ -48,6 +48,7 @@ const BY_NAME = new Map(
     [now, { generation: "1.0", handler }],
   ]),
 );
+export const A2A_METHODS = [...BY_NAME.keys()];
 
 /** Objects and arrays may nest this deep. */
 const DEPTH = 100;
