@@ -1,0 +1,54 @@
+/** The server under test: the built Worker with worker.ts, in a process group of its own. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate, quietPort, serve } from "../../scripts/local-server.ts";
+import { CrossingsWatch } from "../support/edge-limits/watch.ts";
+import { SECRETS, withMain } from "../support/server.ts";
+
+const USERS_WORKSPACE = "00000000-0000-4000-8000-00000000f022";
+
+/** Writes the Worker's configuration. Rate limits do not stop the fuzzer: they have tests of their own. */
+function configuration(): string {
+  const file = withMain("test/fuzz/worker.ts", "fuzz");
+  const text = readFileSync(file, "utf8").replaceAll(/simple = \{ limit = [\d_]+/g, "simple = { limit = 100_000_000");
+  const unlimited = file.replace("wrangler.fuzz", "wrangler.fuzz-unlimited");
+  writeFileSync(unlimited, text);
+  return unlimited;
+}
+
+export async function startFuzzed() {
+  const persistTo = mkdtempSync(join(tmpdir(), "weir-fuzz-"));
+  const envFile = join(persistTo, "secrets.env");
+  const vars = { ...SECRETS, AUTH_WORKSPACE_ID: USERS_WORKSPACE, OFFLINE_MODEL_DELAY_MS: "0" };
+  writeFileSync(
+    envFile,
+    Object.entries(vars)
+      .map(([name, value]) => `${name}="${value}"`)
+      .join("\n"),
+  );
+  const config = configuration();
+  migrate(persistTo, config);
+  const port = await quietPort();
+  const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
+  const errors: string[] = [];
+  const onOutput = (text: string) => {
+    watch.onOutput(text);
+    if (process.env.DEBUG_FUZZ) process.stderr.write(text);
+    for (const line of text.split("\n")) if (line.includes('"level":"error"')) errors.push(line.slice(0, 1_000));
+  };
+  const { url, pid, stop } = await serve({ port, persistTo, envFile, config, onOutput, group: "own" });
+  return {
+    url,
+    pid,
+    adminKey: SECRETS.WEIR_ADMIN_KEY,
+    users: USERS_WORKSPACE,
+    /** The errors that the server logged. */
+    errors,
+    crossings: () => watch.take(),
+    async stop() {
+      await stop("SIGKILL");
+      rmSync(persistTo, { recursive: true, force: true });
+    },
+  };
+}
