@@ -3,9 +3,12 @@ import { generator } from "../support/random.ts";
 
 export class Dice {
   readonly next: () => number;
+  /** How often a value of a schema is replaced by a hostile one: in half of the requests never. */
+  readonly faulty: number;
 
   constructor(seed: number) {
     this.next = generator(seed);
+    this.faulty = this.pick([0, 0, 0, 0.02, 0.02, 0.1]);
   }
 
   /** The choices of one request of a run: independent of all others. */

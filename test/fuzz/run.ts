@@ -76,7 +76,7 @@ export async function fuzz(
           path: `${request.method} ${request.path.slice(0, 100)}`,
         };
       }
-      const what = faultOf(answer, world.secrets);
+      const what = faultOf(answer, world.secrets, request.path);
       if (what) {
         report.faults.push({ index, what, request });
         progress?.(

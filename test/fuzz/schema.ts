@@ -23,12 +23,9 @@ export interface Schema {
   $ref?: string;
 }
 
-/** How often a value is replaced by a hostile one. */
-const FAULTY = 0.03;
-
 /** A value of the schema. `name` is the member's: ids and texts of some names are taken from what the server knows. */
 export function valueOf(dice: Dice, schema: Schema, known: Known, name = "", depth = 0): unknown {
-  if (dice.chance(FAULTY)) return hostileValue(dice);
+  if (dice.chance(dice.faulty)) return hostileValue(dice);
   const text = TEXTS[name];
   if (text && dice.chance(0.8)) return text(dice, known);
   if (schema.const !== undefined) return schema.const;
@@ -76,7 +73,7 @@ function objectOf(
 ): object {
   const optional = depth === 0 ? 0.3 : 0.5;
   const members = Object.entries(properties)
-    .filter(([name]) => (required.includes(name) ? !dice.chance(0.02) : dice.chance(optional)))
+    .filter(([name]) => (required.includes(name) ? !dice.chance(dice.faulty) : dice.chance(optional)))
     .map(([name, one]) => [name, valueOf(dice, one, known, name, depth + 1)] as const);
   const free = Object.keys(properties).length === 0 || dice.chance(0.05);
   const more = free && additionalProperties !== false ? hostileObject(dice) : {};
@@ -93,7 +90,7 @@ function textOf(dice: Dice, { format }: Schema, known: Known, name: string): str
 function numberOf(dice: Dice, { type, minimum = 0, maximum = 1_000 }: Schema, name: string): number {
   // A run that is to begin in a year is waited for.
   if (name === "after_seconds") return dice.pick([0, 0.01, 1]);
-  if (dice.chance(0.1)) return hostileNumber(dice);
+  if (dice.chance(3 * dice.faulty)) return hostileNumber(dice);
   const most = Math.min(maximum, minimum + dice.pick([1, 10, 1_000, 1e9]));
   return type === "integer" ? dice.int(minimum, most) : minimum + dice.next() * (most - minimum);
 }

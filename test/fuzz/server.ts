@@ -1,5 +1,5 @@
 /** The server under test: the built Worker with worker.ts, in a process group of its own. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, quietPort, serve } from "../../scripts/local-server.ts";
@@ -8,12 +8,16 @@ import { SECRETS, withMain } from "../support/server.ts";
 
 const USERS_WORKSPACE = "00000000-0000-4000-8000-00000000f022";
 
+/** Megabytes of an isolate's heap. The Worker and all its objects share one here; on Cloudflare an isolate has 128 MB. */
+const CAP = "--max-old-space-size=256";
+
 /** Writes the Worker's configuration. Rate limits do not stop the fuzzer: they have tests of their own. */
 function configuration(): string {
   const file = withMain("test/fuzz/worker.ts", "fuzz");
   const text = readFileSync(file, "utf8").replaceAll(/simple = \{ limit = [\d_]+/g, "simple = { limit = 100_000_000");
   const unlimited = file.replace("wrangler.fuzz", "wrangler.fuzz-unlimited");
-  writeFileSync(unlimited, text);
+  // A server that runs on it starts anew when it is written.
+  if (!existsSync(unlimited) || readFileSync(unlimited, "utf8") !== text) writeFileSync(unlimited, text);
   return unlimited;
 }
 
@@ -37,7 +41,7 @@ export async function startFuzzed() {
     if (process.env.DEBUG_FUZZ) process.stderr.write(text);
     for (const line of text.split("\n")) if (line.includes('"level":"error"')) errors.push(line.slice(0, 1_000));
   };
-  const { url, pid, stop } = await serve({ port, persistTo, envFile, config, onOutput, group: "own" });
+  const { url, pid, stop } = await serve({ port, persistTo, envFile, config, v8Flags: CAP, onOutput, group: "own" });
   return {
     url,
     pid,

@@ -35,10 +35,10 @@ export class Known {
   /** An id for a member or parameter of this name. */
   id(dice: Dice, name: string): string {
     const kind = dice.next();
-    if (kind < 0.35) return this.#of(this.#own, dice, name);
+    if (kind < 0.4) return this.#of(this.#own, dice, name);
     if (kind < 0.6) return this.#of(dice.pick(this.#foreign), dice, name);
-    if (kind < 0.85) return dice.pick(this.#made);
-    return kind < 0.92 ? dice.uuid() : hostileText(dice);
+    if (kind < 0.9) return dice.pick(this.#made);
+    return kind < 0.95 ? dice.uuid() : hostileText(dice);
   }
 
   /** An id that a call that makes something names. */
