@@ -1,8 +1,12 @@
 /** The resident memory of workerd, from /proc. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
-/** Megabytes of all workerd processes below `root`; 0 where there is no /proc. */
+/**
+ * Megabytes of the largest workerd process below `root`: the Worker with all its objects. The other one is wrangler's proxy. 0
+ * where there is no /proc.
+ */
 export function workerdMegabytes(root: number): number {
+  if (!existsSync("/proc/self/stat")) return 0;
   const parents = new Map<number, { parent: number; name: string; pages: number }>();
   for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
@@ -16,5 +20,5 @@ export function workerdMegabytes(root: number): number {
   }
   const below = (pid: number): boolean => pid === root || (pid > 1 && below(parents.get(pid)?.parent ?? 0));
   const own = [...parents].filter(([pid, { name }]) => name.startsWith("workerd") && below(pid));
-  return Math.round((own.reduce((sum, [, { pages }]) => sum + pages, 0) * 4096) / 1e6);
+  return Math.round((Math.max(0, ...own.map(([, { pages }]) => pages)) * 4096) / 1e6);
 }

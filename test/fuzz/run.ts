@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 
 const AT_ONCE = 12;
 /** Megabytes that workerd may use. Miniflare runs all isolates in one process. */
-export const MEMORY_MOST = 2_000;
+export const MEMORY_MOST = 1_500;
 /** No more faults than these are gathered: they are mostly of one kind. */
 const FAULTS_MOST = 200;
 

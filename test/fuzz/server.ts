@@ -38,7 +38,6 @@ export async function startFuzzed() {
   const errors: string[] = [];
   const onOutput = (text: string) => {
     watch.onOutput(text);
-    if (process.env.DEBUG_FUZZ) process.stderr.write(text);
     for (const line of text.split("\n")) if (line.includes('"level":"error"')) errors.push(line.slice(0, 1_000));
   };
   const { url, pid, stop } = await serve({ port, persistTo, envFile, config, v8Flags: CAP, onOutput, group: "own" });
