@@ -25,9 +25,8 @@ export interface Described {
 
 /** The operations that the server describes, in a fixed order. */
 export async function operationsOf(url: string): Promise<Described[]> {
-  const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, Operation>>;
-  };
+  const described = await fetch(`${url}/openapi.json`);
+  const { paths } = await described.json<{ paths: Record<string, Record<string, Operation>> }>();
   return Object.entries(paths)
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),

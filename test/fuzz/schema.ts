@@ -44,7 +44,7 @@ export function valueOf(dice: Dice, schema: Schema, known: Known, name = "", dep
     return parts.every((part) => typeof part === "object") ? Object.assign({}, ...parts) : parts[0];
   }
   const type = Array.isArray(schema.type) ? dice.pick(schema.type) : schema.type;
-  switch (type) {
+  switch (type ?? "any") {
     case "object":
       return objectOf(dice, schema, known, depth);
     case "array": {
@@ -77,7 +77,7 @@ function objectOf(
     .map(([name, one]) => [name, valueOf(dice, one, known, name, depth + 1)] as const);
   const free = Object.keys(properties).length === 0 || dice.chance(0.05);
   const more = free && additionalProperties !== false ? hostileObject(dice) : {};
-  return Object.defineProperties({ ...Object.fromEntries(members) }, Object.getOwnPropertyDescriptors(more));
+  return Object.defineProperties(Object.fromEntries(members), Object.getOwnPropertyDescriptors(more));
 }
 
 function textOf(dice: Dice, { format }: Schema, known: Known, name: string): string {

@@ -40,17 +40,17 @@ export async function startFuzzed() {
     watch.onOutput(text);
     for (const line of text.split("\n")) if (line.includes('"level":"error"')) errors.push(line.slice(0, 1_000));
   };
-  const { url, pid, stop } = await serve({ port, persistTo, envFile, config, v8Flags: CAP, onOutput, group: "own" });
+  const weir = await serve({ port, persistTo, envFile, config, v8Flags: CAP, onOutput, group: "own" });
   return {
-    url,
-    pid,
+    url: weir.url,
+    pid: weir.pid,
     adminKey: SECRETS.WEIR_ADMIN_KEY,
     users: USERS_WORKSPACE,
     /** The errors that the server logged. */
     errors,
     crossings: () => watch.take(),
     async stop() {
-      await stop("SIGKILL");
+      await weir.stop("SIGKILL");
       rmSync(persistTo, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { custom } from "../../src/users/registry.ts";
 
-custom.auth = new Auth()
+const auth = new Auth()
   .authenticate((request: Request) => {
     const name = /^Bearer user-(\w+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
     if (!name) throw new HTTPException(401, { message: "The token names no user." });
@@ -12,7 +12,8 @@ custom.auth = new Auth()
     const given = value as { metadata?: object };
     given.metadata = { ...given.metadata, owner: user.identity };
     return { owner: user.identity };
-  }) as unknown as typeof custom.auth;
+  });
+Object.assign(custom, { auth });
 
 export { default } from "../support/edge-worker.ts";
 export * from "../support/edge-worker.ts";
