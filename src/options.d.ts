@@ -28,8 +28,6 @@ interface Env {
   RUN_TIMEOUT_SECONDS?: string;
   /** How often a run whose process dies is started without finishing a task in between. 3 if left out. */
   RUN_MAX_ATTEMPTS?: string;
-  /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
-  WEBHOOK_SECRET?: string;
   /**
    * "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own
    * machine.

@@ -11,6 +11,8 @@ type AuditAction =
   | "workspace.created"
   | "api_key.created"
   | "api_key.deleted"
+  | "webhook_secret.created"
+  | "webhook_secret.deleted"
   | "client.registered"
   | "grant.created"
   | "grant.revoked"

@@ -6,6 +6,7 @@ import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteExpired } from "../memory/store.ts";
 import { forgetExpired } from "../oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
+import { deleteExpiredSecrets } from "../webhooks/store.ts";
 
 const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;
@@ -21,6 +22,7 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
   await allOf({
     "deleting Store items": () => deleteExpired(db, now),
     "deleting idempotency keys": () => deleteOldKeys(db, now),
+    "deleting webhook secrets": () => deleteExpiredSecrets(db, now),
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
     ...(hourly && {
       "deleting what OAuth leaves": () => forgetExpired(db, now),
