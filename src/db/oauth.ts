@@ -75,8 +75,14 @@ export const oauthTokens = sqliteTable(
     grantId: text("grant_id").notNull(),
     scopes: list("scopes"),
     expiresAt: integer("expires_at").notNull(),
-    /** The hash of the refresh token that replaced this one. Presenting a replaced token revokes the grant. */
+    /** The hash of the first access token that this refresh token was exchanged for. Null: it was never used. */
     successor: text("successor"),
+    /** The hash of the refresh token that was exchanged for this token. Null: an authorization code was. */
+    parent: text("parent"),
   },
-  (table) => [index("oauth_tokens_grant").on(table.grantId), index("oauth_tokens_expiry").on(table.expiresAt)],
+  (table) => [
+    index("oauth_tokens_grant").on(table.grantId),
+    index("oauth_tokens_expiry").on(table.expiresAt),
+    index("oauth_tokens_parent").on(table.parent),
+  ],
 );

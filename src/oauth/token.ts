@@ -4,17 +4,18 @@ import { audit } from "../audit/store.ts";
 import { type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import type { Database } from "../db/client.ts";
-import { oauthCodes, oauthTokens } from "../db/schema.ts";
 import { field, requiredField } from "./form.ts";
 import { OAuthError } from "./problem.ts";
 import { readResource } from "./request.ts";
 import {
   type ClientRow,
-  exchange,
+  exchangeCode,
+  exchangeRefresh,
   findClient,
   findCode,
   findToken,
   type GrantRow,
+  isSpent,
   revokeGrant,
   type TokenRow,
 } from "./store.ts";
@@ -52,8 +53,7 @@ async function redeemCode(db: Database, client: ClientRow, form: URLSearchParams
   if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
   checkResource(form, code.resource, origin);
   const { rows, answer } = newTokens(client, grant, grant.scopes as Scope[]);
-  if (!(await exchange(db, { table: oauthCodes, hash }, rows)))
-    throw await reuse(db, grant, "The code was used before.");
+  if (!(await exchangeCode(db, hash, rows))) throw await reuse(db, grant, "The code was used before.");
   return answer;
 }
 
@@ -65,11 +65,13 @@ async function refresh(db: Database, client: ClientRow, form: URLSearchParams, o
   }
   const { token, grant } = found;
   if (grant.revokedAt !== null) throw invalidGrant("The access was revoked.");
-  if (token.successor !== null) throw await reuse(db, grant, "The refresh token was used before.");
-  if (token.expiresAt <= Date.now()) throw invalidGrant("The refresh token has expired.");
+  if (token.expiresAt <= Date.now()) {
+    if (await isSpent(db, hash)) throw await reuse(db, grant, "The refresh token was used before.");
+    throw invalidGrant("The refresh token has expired.");
+  }
   checkResource(form, grant.resource, origin);
-  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant));
-  if (!(await exchange(db, { table: oauthTokens, hash }, rows))) {
+  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant), hash);
+  if (!(await exchangeRefresh(db, hash, rows))) {
     throw await reuse(db, grant, "The refresh token was used before.");
   }
   return answer;
@@ -95,7 +97,8 @@ function checkResource(form: URLSearchParams, granted: string | null, origin: st
   throw new OAuthError("invalid_target", "resource is not that of the authorization request.");
 }
 
-function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
+/** `parent`: the hash of the refresh token that is exchanged. */
+function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[], parent: string | null = null) {
   const now = Date.now();
   const row = (kind: TokenRow["kind"], secret: string, seconds: number, of: string[]): TokenRow => ({
     hash: sha256(secret),
@@ -104,6 +107,7 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
     scopes: of,
     expiresAt: now + seconds * 1000,
     successor: null,
+    parent,
   });
   const access = newSecret("weir_at_");
   const rows: [TokenRow, ...TokenRow[]] = [row("access", access, ACCESS_SECONDS, scopes)];
@@ -123,7 +127,7 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
   return { rows, answer };
 }
 
-/** A code or refresh token came twice: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
+/** A code, or a refresh token that was replaced, came again: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
 async function reuse(db: Database, grant: GrantRow, description: string): Promise<OAuthError> {
   if (await revokeGrant(db, grant.id, Date.now())) {
     await audit(db, {
