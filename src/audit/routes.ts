@@ -14,13 +14,15 @@ const AuditLogQuery = v.object({
   action: v.optional(v.pipe(v.string(), v.maxLength(100))),
 });
 
-const shown = ({ id, at, actorKind, actorId, action, targetId, detail }: AuditRow) => ({
+const shown = ({ id, at, actorKind, actorId, action, targetId, detail, address, userAgent }: AuditRow) => ({
   id,
   at: new Date(at).toISOString(),
   actor: { kind: actorKind, id: actorId },
   action,
   target_id: targetId,
   detail,
+  address,
+  user_agent: userAgent,
 });
 
 export const auditTrail = new Hono<App>().get(

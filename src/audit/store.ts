@@ -1,5 +1,4 @@
 import { and, desc, eq, isNull, lt, or, sql } from "drizzle-orm";
-import type { Principal } from "../auth/principal.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { auditLog } from "../db/schema.ts";
@@ -7,44 +6,35 @@ import { auditLog } from "../db/schema.ts";
 export type AuditRow = typeof auditLog.$inferSelect;
 
 /** What is recorded. A new kind of change adds its name here, so that the list of them stays readable in one place. */
-type AuditAction =
+export type AuditAction =
+  | "sign_in.succeeded"
+  | "sign_in.failed"
+  | "credential.refused"
+  | "admin_key.used"
   | "workspace.created"
   | "api_key.created"
+  | "api_key.updated"
+  | "api_key.rolled"
   | "api_key.deleted"
   | "webhook_secret.created"
   | "webhook_secret.deleted"
   | "client.registered"
   | "grant.created"
+  | "grant.denied"
+  | "grant.refused"
   | "grant.revoked"
   | "grant.reuse_detected"
   | "destination.created"
   | "destination.updated"
-  | "destination.deleted";
+  | "destination.deleted"
+  | "export.created"
+  | "export.cancelled";
 
-export interface AuditEntry {
-  /** Null when the change belongs to the deployment and no workspace. */
-  workspaceId: string | null;
-  /** A Principal, or who acted in its place. */
-  actor: Pick<Principal, "credentialId"> & { kind: string };
-  action: AuditAction;
-  /** The id of what changed. */
-  targetId: string;
-  /** Names and hosts that help a reader. Never a secret. */
-  detail?: Record<string, unknown>;
-}
-
-/** Appends one entry to the audit trail (`GET /api/v1/audit-log`). */
-export async function audit(db: Database, entry: AuditEntry): Promise<void> {
-  await db.insert(auditLog).values({
-    id: crypto.randomUUID(),
-    workspaceId: entry.workspaceId,
-    at: Date.now(),
-    actorKind: entry.actor.kind,
-    actorId: entry.actor.credentialId,
-    action: entry.action,
-    targetId: entry.targetId,
-    detail: entry.detail ?? {},
-  });
+export async function insertAudit(
+  db: Database,
+  row: Omit<AuditRow, "action"> & { action: AuditAction },
+): Promise<void> {
+  await db.insert(auditLog).values(row);
 }
 
 /** The newest entries of a workspace first; with `deployment`, also those that belong to no workspace. */

@@ -1,6 +1,7 @@
 /** From a request's headers to a Principal that may make this call, or the answer that says what is missing. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import { endedUnless, isEventStream } from "../http/sse.ts";
@@ -26,6 +27,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
     checkAdminKey(c);
+    noteAdminKey(c, null);
     return next();
   }
   const principal = await principalOf(c, rule);
@@ -43,6 +45,7 @@ function checkAdminKey(c: Context<App>): void {
   const key = c.req.header("x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
   if (!isAdminKey(sha256(key), c.env)) {
+    noteRefusal(c);
     throw new Problem(403, "This call needs the deployment's admin key.");
   }
 }
@@ -78,6 +81,7 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
   if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule, hash);
   const credential = await keyCredential(c.env, hash);
   if (!credential) {
+    noteRefusal(c);
     throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
   }
   return inWorkspace(c, credential.principal, rule);
@@ -100,7 +104,10 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
   if (!token) throw refused("Authorization must be: Bearer and an access token.");
   const hash = sha256(token);
   const credential = await tokenCredential(c.env, hash);
-  if (!credential) throw refused("The access token is not known. It may have been revoked.");
+  if (!credential) {
+    noteRefusal(c);
+    throw refused("The access token is not known. It may have been revoked.");
+  }
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
   if (resource !== null && c.req.path !== resource && !c.req.path.startsWith(`${resource}/`)) {
@@ -162,5 +169,6 @@ async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: str
     return { ...everything, workspaceId: "" };
   }
   if (!(await findWorkspace(database(c.env.DB), tenant))) throw new Problem(403, "X-Tenant-Id names no workspace.");
+  noteAdminKey(c, tenant);
   return { ...everything, workspaceId: tenant };
 }

@@ -1,6 +1,6 @@
 /** Workspaces and API keys: `/api/v1/workspaces`, `/api/v1/api-keys`. */
 import { Hono } from "hono";
-import { audit } from "../audit/store.ts";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
@@ -45,7 +45,7 @@ export const auth = new Hono<App>()
     const row = await insertWorkspace(db, { id, name, settings: {}, createdAt: Date.now() });
     if (!row) throw new Problem(409, "A workspace with this id exists.");
     const actor = { kind: "admin", credentialId: "admin" };
-    await audit(db, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
+    await audit(c, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
     return c.json(shownWorkspace(row), 201);
   })
   .get("/workspaces", doc("List the workspaces that the credential may act in"), async (c) => {
@@ -76,13 +76,7 @@ export const auth = new Hono<App>()
       };
       const db = database(c.env.DB);
       await insertKey(db, row);
-      await audit(db, {
-        workspaceId,
-        actor: principal,
-        action: "api_key.created",
-        targetId: row.id,
-        detail: { name, scopes },
-      });
+      await audit(c, { action: "api_key.created", targetId: row.id, detail: { name, scopes } });
       return c.json({ ...shown(row), key }, 201, { "cache-control": "no-store" });
     },
   )
@@ -90,15 +84,14 @@ export const auth = new Hono<App>()
     c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
   )
   .delete("/api-keys/:id", doc("Delete an API key"), async (c) => {
-    const actor = c.get("principal");
-    const { workspaceId } = actor;
+    const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const gone = await deleteKey(db, workspaceId, c.req.param("id"));
     if (!gone) throw new Problem(404, "API key not found.");
-    await audit(db, { workspaceId, actor, action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
+    await audit(c, { action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
     // What somebody allowed with this key ends with it.
     for (const grant of await revokeGrantsOf(db, workspaceId, gone.id, Date.now())) {
-      await audit(db, { workspaceId, actor, action: "grant.revoked", targetId: grant.id });
+      await audit(c, { action: "grant.revoked", targetId: grant.id });
     }
     return c.body(null, 204);
   });

@@ -1,8 +1,8 @@
 /** `/oauth/authorize`: check the request, have a person sign in, ask, and send the answer back. */
 import type { Context } from "hono";
-import { audit } from "../audit/store.ts";
+import { audit, auditFailure } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
-import { limitAddress } from "../auth/limits.ts";
+import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { findKeyByHash, findWorkspace } from "../auth/store.ts";
@@ -88,12 +88,30 @@ function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: strin
 async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key: string): Promise<Response> {
   await limitAddress(c, "sign-in");
   const row = await findKeyByHash(database(c.env.DB), sha256(key.trim()));
-  if (!row) return askSignIn(c, request, "This is not an API key of a workspace on this server.");
+  if (!row) return refuseSignIn(c, request, "This is not an API key of a workspace on this server.");
   // What such a key allowed would outlive the grant that the key ends with.
-  if (row.grantId !== null)
-    return askSignIn(c, request, "An application made this API key. Sign in with one of your own.");
+  if (row.grantId !== null) {
+    return refuseSignIn(c, request, "An application made this API key. Sign in with one of your own.", row);
+  }
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
   return continueToConsent(c, request);
+}
+
+/** Notes the failed attempt, and answers after a second, so that guessing is slow. */
+async function refuseSignIn(
+  c: Context<App>,
+  request: AuthorizationRequest,
+  fault: string,
+  key?: { id: string; workspaceId: string },
+): Promise<Response> {
+  await auditFailure(c, {
+    workspaceId: key?.workspaceId ?? null,
+    action: "sign_in.failed",
+    targetId: key?.id ?? "",
+    detail: { client_id: request.client.id, reason: fault },
+  });
+  await slowDown();
+  return askSignIn(c, request, fault);
 }
 
 async function signInOpenly(c: Context<App>, request: AuthorizationRequest): Promise<Response> {
@@ -122,9 +140,13 @@ function grantable(request: AuthorizationRequest, person: SignInRow): Scope[] {
 }
 
 async function decide(c: Context<App>, request: AuthorizationRequest, form: URLSearchParams): Promise<Response> {
+  await limitAddress(c, "consent");
   const signIn = await currentSignIn(c);
   if (!signIn) return askSignIn(c, request, "Your sign-in has expired. Sign in again.");
   if (!sameSecret(form.get("proof") ?? "", proofOf(signIn.secret, request.parameters))) {
+    const { workspaceId } = signIn.person;
+    await auditFailure(c, { workspaceId, action: "grant.refused", targetId: request.client.id });
+    await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
   const ticked = form.getAll("grant");
@@ -133,6 +155,9 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
   const origin = originOf(c);
   if (form.get("step") === "deny" || scopes.length === 0) {
+    const { workspaceId, credentialId } = person;
+    const actor = { kind: "person", credentialId };
+    await audit(c, { workspaceId, actor, action: "grant.denied", targetId: request.client.id });
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
   }
@@ -162,7 +187,7 @@ async function grant(c: Context<App>, request: AuthorizationRequest, person: Sig
       successor: null,
     },
   );
-  await audit(db, {
+  await audit(c, {
     workspaceId,
     actor: { kind: "person", credentialId },
     action: "grant.created",

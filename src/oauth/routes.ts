@@ -1,7 +1,7 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
 import { Hono } from "hono";
 import { limitAddress } from "../auth/limits.ts";
-import { audit } from "../audit/store.ts";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
@@ -35,7 +35,7 @@ export const oauth = new Hono<App>()
     const client = newClient(await readRegistration(c.req.raw), Date.now());
     const db = database(c.env.DB);
     await insertClient(db, client);
-    await audit(db, {
+    await audit(c, {
       workspaceId: null,
       actor: { kind: "anonymous", credentialId: "" },
       action: "client.registered",
@@ -51,11 +51,11 @@ export const oauth = new Hono<App>()
   .post("/oauth/token", doc("Exchange a code or refresh token"), async (c) => {
     await limitAddress(c, "token");
     const form = await readForm(c.req.raw);
-    return c.json(await issueTokens(database(c.env.DB), form, originOf(c)), 200, NO_STORE);
+    return c.json(await issueTokens(c, form), 200, NO_STORE);
   })
   .post("/oauth/revoke", doc("Revoke a token (RFC 7009)"), async (c) => {
     await limitAddress(c, "revoke");
-    await revokeToken(database(c.env.DB), await readForm(c.req.raw));
+    await revokeToken(c, await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);
   })
   .all("/oauth/:endpoint{register|token|revoke}", () => {

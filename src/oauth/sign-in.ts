@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
+import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { originOf } from "../http/origin.ts";
@@ -19,6 +20,9 @@ export async function startSignIn(c: Context<App>, person: Person): Promise<void
   const secret = newSecret("");
   const expiresAt = Date.now() + MINUTES * 60_000;
   await insertSignIn(database(c.env.DB), { ...person, hash: sha256(secret), expiresAt });
+  const { workspaceId, credentialId } = person;
+  const actor = { kind: "person", credentialId };
+  await audit(c, { workspaceId, actor, action: "sign_in.succeeded", targetId: credentialId });
   setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
 }
 

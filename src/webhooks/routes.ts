@@ -1,7 +1,7 @@
 /** The secrets that sign webhooks: `/api/v1/webhook-secrets`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/store.ts";
+import { audit } from "../audit/record.ts";
 import { seal } from "../auth/seal.ts";
 import { newSecret } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
@@ -39,8 +39,7 @@ export const webhooks = new Hono<App>()
     doc("Create or rotate the secret that signs webhooks; the answer is the only place that shows it"),
     body(RotateSecret),
     async (c) => {
-      const actor = c.get("principal");
-      const { workspaceId } = actor;
+      const { workspaceId } = c.get("principal");
       const db = database(c.env.DB);
       const now = Date.now();
       const until = now + c.req.valid("json").overlap_seconds * 1000;
@@ -52,7 +51,7 @@ export const webhooks = new Hono<App>()
       const sealed = await seal(c.env, secret, purposeOf(id));
       const row = { id, workspaceId, sealed, hint: secret.slice(0, 15), createdAt: now, expiresAt: null };
       await rotateSecret(db, row, until);
-      await audit(db, { workspaceId, actor, action: "webhook_secret.created", targetId: id });
+      await audit(c, { action: "webhook_secret.created", targetId: id });
       return c.json({ ...shown(row), secret }, 201, { "cache-control": "no-store" });
     },
   )
@@ -60,11 +59,10 @@ export const webhooks = new Hono<App>()
     c.json((await listSecrets(database(c.env.DB), c.get("principal").workspaceId, Date.now())).map(shown)),
   )
   .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on"), async (c) => {
-    const actor = c.get("principal");
-    const { workspaceId } = actor;
+    const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const gone = await deleteSecret(db, workspaceId, c.req.param("id"));
     if (!gone) throw new Problem(404, "Webhook secret not found.");
-    await audit(db, { workspaceId, actor, action: "webhook_secret.deleted", targetId: gone.id });
+    await audit(c, { action: "webhook_secret.deleted", targetId: gone.id });
     return c.body(null, 204);
   });

@@ -17,7 +17,7 @@ async function refreshed({ refresh_token }: Tokens): Promise<Tokens> {
   expect(response.status).toBe(200);
   return response.json<Tokens>();
 }
-const refused = async ({ refresh_token }: Tokens) =>
+const expectRefused = async ({ refresh_token }: Tokens) =>
   expect(await errorOf(await refresh(client, refresh_token))).toEqual([400, "invalid_grant"]);
 const works = async ({ access_token }: Tokens) =>
   (await withToken("/assistants/search", access_token, undefined, "POST")).status === 200;
@@ -29,9 +29,9 @@ describe("a refresh token", () => {
     expect(second.refresh_token).not.toBe(lost.refresh_token);
     const third = await refreshed(second);
     expect(await works(third)).toBe(true);
-    await refused(first);
+    await expectRefused(first);
     expect([await works(second), await works(third)]).toEqual([false, false]);
-    await refused(third);
+    await expectRefused(third);
   });
 
   it("can lose its answer at every step", async () => {
@@ -47,22 +47,22 @@ describe("a refresh token", () => {
     const thief = await refreshed(first);
     const owner = await refreshed(first);
     const stolen = await refreshed(thief);
-    await refused(owner);
+    await expectRefused(owner);
     expect([await works(stolen), await works(owner)]).toEqual([false, false]);
-    await refused(stolen);
+    await expectRefused(stolen);
   });
 
   it("used many times at once gives siblings, and the family goes on with one of them", async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => refreshed(first)));
     const next = await refreshed(all[3] as Tokens);
     await refreshed(next);
-    await refused(all[0] as Tokens);
+    await expectRefused(all[0] as Tokens);
   });
 
   it("that an earlier version exchanged is spent", async () => {
     await refreshed(first);
     await env.DB.prepare("update oauth_tokens set parent = null").run();
-    await refused(first);
+    await expectRefused(first);
   });
 
   it("that an earlier version issued is good", async () => {
