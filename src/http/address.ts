@@ -43,7 +43,7 @@ export function webhookFault(text: string, allowPrivate: boolean): string | unde
 }
 
 /** Whether a URL's host is, as it is written, public. Names are not resolved: a Worker cannot. */
-function isPublicHost(hostname: string): boolean {
+export function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
   if (ipaddr.isValid(host)) return isPublicAddress(ipaddr.parse(host));
   return host.includes(".") && !INTERNAL_NAMES.test(host);

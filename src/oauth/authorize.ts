@@ -7,8 +7,8 @@ import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { findKeyByHash, findWorkspace } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
@@ -49,7 +49,7 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
 
 /** Another site's form carries its own Origin; every browser sends one with a POST. */
 function isOwnForm(c: Context<App>): boolean {
-  return c.req.header("origin") === originOf(c);
+  return c.req.header("origin") === issuerOf(c);
 }
 
 /** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
@@ -58,7 +58,7 @@ export async function withRequest(
   parameters: URLSearchParams,
   next: (request: AuthorizationRequest) => Answer,
 ): Promise<Response> {
-  const origin = originOf(c);
+  const origin = issuerOf(c);
   try {
     return await next(await readRequest(database(c.env.DB), parameters, origin));
   } catch (error) {
@@ -153,7 +153,7 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
-  const origin = originOf(c);
+  const origin = issuerOf(c);
   if (form.get("step") === "deny" || scopes.length === 0) {
     const { workspaceId, credentialId } = person;
     const actor = { kind: "person", credentialId };

@@ -11,8 +11,8 @@ import { auditFailure } from "../audit/record.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { SCOPES } from "../auth/principal.ts";
 import { logError } from "../http/log.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { redirect, withRequest } from "./authorize.ts";
 import { errorPage } from "./pages.ts";
 import { type Parameters, PARAMETERS } from "./request.ts";
@@ -162,4 +162,4 @@ function readJourney(cookie: string | undefined) {
   }
 }
 
-const callback = (c: Context<App>) => `${originOf(c)}/oauth/openid/callback`;
+const callback = (c: Context<App>) => `${issuerOf(c)}/oauth/openid/callback`;

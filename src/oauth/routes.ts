@@ -5,9 +5,9 @@ import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
+import { issuerOf } from "./issuer.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./form.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
@@ -23,11 +23,11 @@ const RESOURCE = "/.well-known/oauth-protected-resource";
 export const oauth = new Hono<App>()
   .onError(answerError)
   .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), (c) =>
-    c.json(serverMetadata(originOf(c)), 200, { "cache-control": "max-age=300" }),
+    c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" }),
   )
   .get(`${RESOURCE}/:path{.*}?`, doc("Protected resource metadata (RFC 9728)"), (c) => {
     const { pathname } = new URL(c.req.url);
-    const metadata = resourceMetadata(originOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+    const metadata = resourceMetadata(issuerOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
   })
   .post("/oauth/register", doc("Register a public client (RFC 7591)"), async (c) => {

@@ -5,8 +5,8 @@ import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
 import type { Parameters } from "./request.ts";
 
@@ -45,7 +45,7 @@ export function proofOf(secret: string, parameters: Parameters): string {
   return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
 }
 
-const isHttps = (c: Context<App>) => originOf(c).startsWith("https:");
+const isHttps = (c: Context<App>) => issuerOf(c).startsWith("https:");
 // A __Host- cookie must be Secure, which plain http on one's own machine cannot give in every browser.
 export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
 export const cookieAttributes = (c: Context<App>) =>

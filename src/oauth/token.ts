@@ -5,8 +5,8 @@ import { audit } from "../audit/record.ts";
 import { type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { field, requiredField } from "./form.ts";
 import { OAuthError } from "./problem.ts";
 import { readResource } from "./request.ts";
@@ -55,7 +55,7 @@ async function redeemCode(c: Context<App>, client: ClientRow, form: URLSearchPar
   if (code.expiresAt <= Date.now() || grant.revokedAt !== null) throw invalidGrant("The code has expired.");
   if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
   if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
-  checkResource(form, code.resource, originOf(c));
+  checkResource(form, code.resource, issuerOf(c));
   const { rows, answer } = newTokens(client, grant, grant.scopes as Scope[]);
   if (!(await exchangeCode(db, hash, rows))) throw await reuse(c, grant, "The code was used before.");
   return answer;
@@ -74,7 +74,7 @@ async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams
     if (await isSpent(db, hash)) throw await reuse(c, grant, "The refresh token was used before.");
     throw invalidGrant("The refresh token has expired.");
   }
-  checkResource(form, grant.resource, originOf(c));
+  checkResource(form, grant.resource, issuerOf(c));
   const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant), hash);
   if (!(await exchangeRefresh(db, hash, rows))) {
     throw await reuse(c, grant, "The refresh token was used before.");

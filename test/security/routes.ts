@@ -117,6 +117,8 @@ export const ROUTES: Record<string, Access | "public"> = {
   "DELETE /datasets/:dataset_id": "write",
   "GET /datasets/:dataset_id": "read",
   "GET /docs": "public",
+  "GET /docs/script.js": "public",
+  "GET /docs/style.css": "public",
   "GET /feedback": "read",
   "POST /feedback": "write",
   "DELETE /feedback/:feedback_id": "write",
