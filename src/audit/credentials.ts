@@ -21,9 +21,13 @@ export function noteAdminKey(c: Context<App>, workspaceId: string | null): void 
   later(c, audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: requested(c) }));
 }
 
-/** Notes a key or token that is not known. */
-export function noteRefusal(c: Context<App>): void {
-  later(c, auditFailure(c, { action: "credential.refused", targetId: "", detail: requested(c) }));
+/** Notes a key or token that is not known, or a key (`of`) that does not work from the caller's address. */
+export function noteRefusal(c: Context<App>, of?: { workspaceId: string; credentialId: string }): void {
+  const { workspaceId = null, credentialId = "" } = of ?? {};
+  later(
+    c,
+    auditFailure(c, { workspaceId, action: "credential.refused", targetId: credentialId, detail: requested(c) }),
+  );
 }
 
 function requested(c: Context<App>) {

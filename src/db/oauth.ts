@@ -51,6 +51,8 @@ export const oauthGrants = sqliteTable(
     resource: text("resource"),
     createdAt: integer("created_at").notNull(),
     revokedAt: integer("revoked_at"),
+    /** When the API key of the person who allowed it expires: the grant ends with it. Null: never. */
+    expiresAt: integer("expires_at"),
   },
   (table) => [index("oauth_grants_workspace").on(table.workspaceId), index("oauth_grants_client").on(table.clientId)],
 );

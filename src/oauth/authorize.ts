@@ -5,7 +5,8 @@ import { isOpen } from "../auth/authenticate.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
-import { findKeyByHash, findWorkspace } from "../auth/store.ts";
+import { addressOf, isWithin } from "../auth/network.ts";
+import { type ApiKeyRow, findKey, findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { issuerOf } from "./issuer.ts";
@@ -88,10 +89,13 @@ function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: strin
 async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key: string): Promise<Response> {
   await limitAddress(c, "sign-in");
   const row = await findKeyByHash(database(c.env.DB), sha256(key.trim()));
-  if (!row) return refuseSignIn(c, request, "This is not an API key of a workspace on this server.");
+  if (!row || hasExpired(row)) return refuseSignIn(c, request, "This is not an API key of a workspace on this server.");
   // What such a key allowed would outlive the grant that the key ends with.
   if (row.grantId !== null) {
     return refuseSignIn(c, request, "An application made this API key. Sign in with one of your own.", row);
+  }
+  if (row.allowedIps && !isWithin(addressOf(c), row.allowedIps)) {
+    return refuseSignIn(c, request, "This API key does not work from this address.", row);
   }
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
   return continueToConsent(c, request);
@@ -149,6 +153,8 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
+  const key = await keyOf(c, signIn.person);
+  if (key === "ended") return askSignIn(c, request, "The API key that you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
   const person = await endSignIn(c, signIn.secret);
@@ -161,12 +167,28 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
   }
-  const code = await grant(c, request, person, scopes);
+  const code = await grant(c, request, person, scopes, key?.expiresAt ?? null);
   return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
 }
 
-/** Records the grant and returns its authorization code. */
-async function grant(c: Context<App>, request: AuthorizationRequest, person: SignInRow, scopes: Scope[]) {
+/** The API key with which a person signed in; undefined for one who signed in without. */
+async function keyOf(
+  c: Context<App>,
+  { workspaceId, credentialId }: SignInRow,
+): Promise<ApiKeyRow | "ended" | undefined> {
+  if (credentialId === "open" || credentialId.startsWith("openid:")) return undefined;
+  const key = await findKey(database(c.env.DB), workspaceId, credentialId);
+  return key && !hasExpired(key) ? key : "ended";
+}
+
+/** Records the grant, which ends at `expiresAt`, and returns its authorization code. */
+async function grant(
+  c: Context<App>,
+  request: AuthorizationRequest,
+  person: SignInRow,
+  scopes: Scope[],
+  expiresAt: number | null,
+) {
   const { client, redirectUri, challenge, resource } = request;
   const { workspaceId, credentialId } = person;
   const db = database(c.env.DB);
@@ -175,7 +197,17 @@ async function grant(c: Context<App>, request: AuthorizationRequest, person: Sig
   const id = crypto.randomUUID();
   await insertGrant(
     db,
-    { id, clientId: client.id, workspaceId, credentialId, scopes, resource, createdAt: now, revokedAt: null },
+    {
+      id,
+      clientId: client.id,
+      workspaceId,
+      credentialId,
+      scopes,
+      resource,
+      createdAt: now,
+      revokedAt: null,
+      expiresAt,
+    },
     {
       hash: sha256(code),
       grantId: id,

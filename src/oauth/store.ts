@@ -203,7 +203,13 @@ export async function listGrants(db: Database, workspaceId: string, limit: numbe
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(and(eq(oauthGrants.workspaceId, workspaceId), isNull(oauthGrants.revokedAt)))
+    .where(
+      and(
+        eq(oauthGrants.workspaceId, workspaceId),
+        isNull(oauthGrants.revokedAt),
+        or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now())),
+      ),
+    )
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)

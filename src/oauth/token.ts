@@ -52,7 +52,7 @@ async function redeemCode(c: Context<App>, client: ClientRow, form: URLSearchPar
   if (!found || found.code.clientId !== client.id) throw invalidGrant("The code is not known.");
   const { code, grant } = found;
   if (code.successor !== null) throw await reuse(c, grant, "The code was used before.");
-  if (code.expiresAt <= Date.now() || grant.revokedAt !== null) throw invalidGrant("The code has expired.");
+  if (code.expiresAt <= Date.now() || hasEnded(grant)) throw invalidGrant("The code has expired.");
   if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
   if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
   checkResource(form, code.resource, issuerOf(c));
@@ -69,7 +69,7 @@ async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams
     throw invalidGrant("The refresh token is not known.");
   }
   const { token, grant } = found;
-  if (grant.revokedAt !== null) throw invalidGrant("The access was revoked.");
+  if (hasEnded(grant)) throw invalidGrant("The access was revoked.");
   if (token.expiresAt <= Date.now()) {
     if (await isSpent(db, hash)) throw await reuse(c, grant, "The refresh token was used before.");
     throw invalidGrant("The refresh token has expired.");
@@ -80,6 +80,10 @@ async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams
     throw await reuse(c, grant, "The refresh token was used before.");
   }
   return answer;
+}
+
+function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
+  return revokedAt !== null || (expiresAt !== null && expiresAt <= Date.now());
 }
 
 /** RFC 6749 section 6: a refresh may ask for less than was granted, never for more. */

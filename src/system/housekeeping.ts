@@ -1,5 +1,6 @@
 /** Deletes expired rows. */
 import { forgetAnonymous } from "../audit/store.ts";
+import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { allOf } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
@@ -10,6 +11,8 @@ import { deleteExpiredSecrets } from "../webhooks/store.ts";
 
 const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;
+/** Expired keys are listed for so long, so that people see why a program of theirs stopped. */
+const EXPIRED_KEY_DAYS = 90;
 
 /**
  * Runs every minute. `now` is the minute's time, milliseconds since 1970. OAuth and audit rows are deleted once an hour. One
@@ -26,6 +29,7 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
     ...(hourly && {
       "deleting what OAuth leaves": () => forgetExpired(db, now),
+      "deleting API keys": () => deleteExpiredKeys(db, now - EXPIRED_KEY_DAYS * 24 * 60 * MINUTE_MS),
       "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
     }),
   });

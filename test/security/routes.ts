@@ -38,6 +38,8 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /api/v1/api-keys": "admin",
   "POST /api/v1/api-keys": "admin",
   "DELETE /api/v1/api-keys/:id": "admin",
+  "PATCH /api/v1/api-keys/:id": "admin",
+  "POST /api/v1/api-keys/:id/roll": "admin",
   "GET /api/v1/audit-log": "admin",
   "GET /api/v1/bulk-exports": "exports",
   "POST /api/v1/bulk-exports": "exports",
