@@ -35,11 +35,16 @@ beforeAll(async () => {
   const key = async (body: Json) => askOf(owner)("POST", "/api/v1/api-keys", body);
   const deleted = await key({});
   await askOf(owner)("DELETE", `/api/v1/api-keys/${String(deleted.id)}`);
+  const expiredKey = await key({});
+  await env.DB.prepare("update api_keys set expires_at = 1 where id = ?").bind(String(expiredKey.id)).run();
+  const distant = await key({ allowed_ips: ["192.0.2.0/24"] });
   const reader = await key({ scopes: ["read"] });
   Object.assign(refused, {
     "no key": { headers: {}, status: 401 },
     "wrong key": { headers: { "x-api-key": "weir_wrong" }, status: 401 },
     "deleted key": { headers: { "x-api-key": String(deleted.key) }, status: 401 },
+    "expired key": { headers: { "x-api-key": String(expiredKey.key) }, status: 401 },
+    "key of another network": { headers: { "x-api-key": String(distant.key) }, status: 403 },
     "expired token": { headers: bearer(expired.access_token), status: 401 },
     "revoked token": { headers: bearer(revoked.access_token), status: 401 },
     "key without the scope": { headers: { "x-api-key": String(reader.key) }, status: 403 },

@@ -38,6 +38,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 
   "POST /api-keys": () => ({ name: "another" }),
+  "PATCH /api-keys/:id": () => ({ name: "renamed" }),
   "POST /bulk-exports": ({ destination_id, project_id }) => ({
     bulk_export_destination_id: destination_id,
     session_id: project_id,
@@ -142,6 +143,7 @@ function idIn(pattern: string, things: Things): string {
   if (pattern.includes("/destinations/")) return things.destination_id;
   if (pattern.includes("/api-keys/")) return things.key_id;
   if (pattern.includes("/grants/")) return things.grant_id;
+  if (pattern.includes("/webhook-secrets/")) return things.webhook_secret_id;
   return pattern === "/api/v1/bulk-exports/:id" ? things.schedule_id : things.export_id;
 }
 

@@ -29,6 +29,8 @@ let expired: string;
 let token: string;
 let revoked: string;
 let deleted: string;
+let expiredKey: string;
+let distantKey: string;
 /** A key with every scope but one. */
 const lacking: Partial<Record<Scope, string>> = {};
 
@@ -47,6 +49,13 @@ beforeAll(async () => {
   // Used once, so that it is remembered.
   await send("/api/v1/workspaces", { headers: { "x-api-key": deleted } });
   await caller.fetch(`/api/v1/api-keys/${ended.id}`, { method: "DELETE" });
+  const keyOf = async (body: object) =>
+    (await (await caller.fetch("/api/v1/api-keys", { body })).json<{ key: string }>()).key;
+  expiredKey = await keyOf({});
+  await env.DB.prepare("update api_keys set expires_at = ? where hash = ?")
+    .bind(Date.now() - 1, sha256(expiredKey))
+    .run();
+  distantKey = await keyOf({ allowed_ips: ["192.0.2.0/24"] });
   for (const scope of SCOPES) {
     const body = { name: "lacking", scopes: SCOPES.filter((one) => one !== scope) };
     const made = await caller.fetch("/api/v1/api-keys", { body });
@@ -67,6 +76,8 @@ function expectations(access: Access | "public"): Verdicts {
     nobody: 401,
     "wrong key": 401,
     "deleted key": 401,
+    "expired key": 401,
+    "key of another network": 403,
     "expired token": 401,
     "revoked token": 401,
     "missing scope": 403,
@@ -86,6 +97,10 @@ function headersOf(who: string, access: Access | "public"): Record<string, strin
       return { "x-api-key": "weir_wrong", ...tenant };
     case "deleted key":
       return { "x-api-key": deleted, ...tenant };
+    case "expired key":
+      return { "x-api-key": expiredKey, ...tenant };
+    case "key of another network":
+      return { "x-api-key": distantKey, ...tenant };
     case "revoked token":
       return { authorization: `Bearer ${revoked}`, ...tenant };
     case "expired token":

@@ -27,6 +27,7 @@ export interface Things {
   key_id: string;
   /** A grant that somebody allowed; the caller makes it. */
   grant_id: string;
+  webhook_secret_id: string;
   destination_id: string;
   export_id: string;
   schedule_id: string;
@@ -89,6 +90,7 @@ export async function makeThings(ask: Ask, marker: string, grant_id = "none"): P
   await ask("POST", "/feedback/tokens", { run_id: trace_run_id, feedback_key: marker });
 
   const key_id = await post("/api/v1/api-keys", { name: `${marker}-key` }, "id");
+  const webhook_secret_id = await post("/api/v1/webhook-secrets", {}, "id");
   const destination = { destination_type: "r2", display_name: `${marker}-destination`, config: { prefix: marker } };
   const destination_id = await post("/api/v1/bulk-exports/destinations", destination, "id");
   const job = { bulk_export_destination_id: destination_id, session_id: project_id };
@@ -121,6 +123,7 @@ export async function makeThings(ask: Ask, marker: string, grant_id = "none"): P
     feedback_id,
     key_id,
     grant_id,
+    webhook_secret_id,
     destination_id,
     export_id,
     schedule_id,
