@@ -36,7 +36,7 @@ export default defineConfig(async () => {
     },
   });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{conformance,crash,browser,bench,upgrade,smoke}/**", "node_modules/**"];
+  const nowhere = ["test/{conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
   return {
     test: {
       projects: [

@@ -29,6 +29,7 @@ import { rootTraces, traces } from "./traces/routes.ts";
 import { bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
+import { webhooks } from "./webhooks/routes.ts";
 
 /** The app, without what the deployment has switched off. */
 export function createApp(http: Config["http"]): Hono<App> {
@@ -46,6 +47,7 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.route("/", oauth);
   app.route("/api/v1", auth);
   app.route("/api/v1", auditTrail);
+  app.route("/api/v1", webhooks);
   app.route("/api/v1/bulk-exports", bulkExports);
   if (!http.disable_assistants) app.route("/assistants", assistants);
   if (!http.disable_threads) app.route("/threads", streaming);

@@ -28,8 +28,6 @@ interface Env {
   RUN_TIMEOUT_SECONDS?: string;
   /** How often a run whose process dies is started without finishing a task in between. 3 if left out. */
   RUN_MAX_ATTEMPTS?: string;
-  /** Signs webhooks (HMAC-SHA-256). ENCRYPTION_KEY if left out. */
-  WEBHOOK_SECRET?: string;
   /**
    * "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own
    * machine.
@@ -47,7 +45,10 @@ interface Env {
   OBJECT_LOCATION?: DurableObjectLocationHint;
   /** Keeps all Durable Objects within a jurisdiction, "eu" or "fedramp". Set it before the first deploy. */
   OBJECT_JURISDICTION?: DurableObjectJurisdiction;
-  /** The deployment's address as its callers have it, where that is not the request's own: `https://agents.example`. */
+  /**
+   * The deployment's addresses as its callers have them, separated by commas, the main one first: `https://agents.example`.
+   * OAuth on a public name other than one of workers.dev needs it.
+   */
   PUBLIC_URL?: string;
   /** Signs agent cards: a private key as a JWK (EC P-256, Ed25519 or RSA), best with a `kid`. */
   A2A_SIGNING_KEY?: string;

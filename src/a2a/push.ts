@@ -1,6 +1,6 @@
 /** Push notifications: their configuration, and their delivery out of the thread's outbox. */
 import { database } from "../db/client.ts";
-import { isPrivateAddress } from "../http/address.ts";
+import { addressFault, webhookFault } from "../http/address.ts";
 import { handleTasks, type TaskEffect } from "../threads/outbox.ts";
 import { type Json, type TaskView, threadStub } from "../threads/rpc.ts";
 import { type Call, contextOf, params, project } from "./call.ts";
@@ -22,13 +22,10 @@ interface Hook {
   config: PushConfig & { id: string };
 }
 
-const isRefused = (env: Env, url: string) => env.ALLOW_PRIVATE_ADDRESSES !== "true" && isPrivateAddress(url);
-
 /** The configuration as the thread keeps it. Without an id of its own it gets one. */
 export function hookOf({ c, generation }: Call, push: PushConfig): { id: string; hook: Json } {
-  if (isRefused(c.env, push.url)) {
-    throw invalidParams("The push notification's url must be an https URL of a public address.");
-  }
+  const fault = webhookFault(push.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+  if (fault) throw invalidParams(`The push notification's url ${fault}.`);
   const id = push.id ?? crypto.randomUUID();
   const hook: Hook = { generation, config: { ...push, id } };
   return { id, hook: { ...hook } };
@@ -103,7 +100,7 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
 async function notify(env: Env, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;
   // It was set when the deployment allowed it. Another attempt would change nothing.
-  if (isRefused(env, url)) return;
+  if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const body = wrappedTask(task, generation);
   const { scheme, credentials } = authentication ?? {};
   const headers = {

@@ -56,6 +56,7 @@ const BY_NAME = new Map(
     [now, { generation: "1.0", handler, schema }],
   ]),
 );
+export const A2A_METHODS = [...BY_NAME.keys()];
 const streams = (method: Method | undefined) => method?.handler === stream || method?.handler === subscribe;
 
 /** Objects and arrays may nest this deep. */

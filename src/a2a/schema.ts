@@ -1,7 +1,7 @@
 /** What callers send, in both generations: read leniently, into the nouns of types.ts. */
 import * as v from "valibot";
 import { optional } from "../http/fields.ts";
-import { isObject, JsonObject } from "../http/json.ts";
+import { isObject, JsonMembers } from "../http/json.ts";
 import { type Message, type Part, STATES } from "./types.ts";
 
 export const CONTEXT_LENGTH = 1_000;
@@ -42,7 +42,7 @@ const AnyPart = v.pipe(
     file: optional(File),
     filename: text(1_000),
     mediaType: text(200),
-    metadata: optional(JsonObject),
+    metadata: optional(JsonMembers),
   }),
   // Null is data by itself, and beside a text or file what a caller leaves out.
   v.transform(({ data, ...part }) => {
@@ -83,7 +83,7 @@ const AnyMessage = v.pipe(
     taskId: text(CONTEXT_LENGTH),
     referenceTaskIds: Strings,
     extensions: Strings,
-    metadata: optional(JsonObject),
+    metadata: optional(JsonMembers),
   }),
   v.transform(({ contextId, taskId, ...message }): Message => {
     const all = { ...message, role: "user" as const, contextId: contextId || undefined, taskId: taskId || undefined };
@@ -139,7 +139,7 @@ const ConfigurationOf = v.pipe(
 export const Send = object({
   message: AnyMessage,
   configuration: v.nullish(ConfigurationOf, {}),
-  metadata: optional(JsonObject),
+  metadata: optional(JsonMembers),
 });
 export type Send = v.InferOutput<typeof Send>;
 

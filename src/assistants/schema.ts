@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES, PAYLOAD_BYTES, byteLength } from "../http/bytes.ts";
-import { JsonFilter, JsonObject } from "../http/json.ts";
+import { JsonFilter, JsonMembers } from "../http/json.ts";
 import { Flag, optional, paging, Uuid } from "../http/fields.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -11,15 +11,15 @@ const Config = v.pipe(
   v.looseObject({
     tags: optional(v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"))),
     recursion_limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-    configurable: optional(JsonObject),
+    configurable: optional(JsonMembers),
   }),
   v.metadata({ description: "LangGraph run configuration" }),
 );
 
 const configuration = {
   config: optional(Config),
-  context: optional(JsonObject),
-  metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
+  context: optional(JsonMembers),
+  metadata: optional(v.pipe(JsonMembers, maxBytes(METADATA_BYTES))),
 };
 
 /** One D1 row holds both, together with the metadata. */

@@ -1,43 +1,77 @@
 /** The audit trail: `GET /api/v1/audit-log`. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { database } from "../db/client.ts";
+import { type Database, database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
-import { type AuditRow, listAudit } from "./store.ts";
+import { audit } from "./record.ts";
+import { type AuditFilter, type AuditRow, listAudit, nextAudit, type Position } from "./store.ts";
+
+const Time = v.pipe(
+  v.string(),
+  v.isoTimestamp("must be a time such as 2027-01-31T00:00:00Z"),
+  v.transform((text) => Date.parse(text)),
+);
 
 const AuditLogQuery = v.object({
   ...pagingQuery(1000),
   action: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  after: v.optional(Time),
+  before: v.optional(Time),
+  /** `ndjson`: all entries, one a line, without paging. */
+  format: v.optional(v.picklist(["json", "ndjson"]), "json"),
 });
 
-const shown = ({ id, at, actorKind, actorId, action, targetId, detail }: AuditRow) => ({
+const shown = ({ id, at, actorKind, actorId, action, targetId, detail, address, userAgent }: AuditRow) => ({
   id,
   at: new Date(at).toISOString(),
   actor: { kind: actorKind, id: actorId },
   action,
   target_id: targetId,
   detail,
+  address,
+  user_agent: userAgent,
 });
 
 export const auditTrail = new Hono<App>().get(
   "/audit-log",
-  documented("Workspaces and keys")("Changes of keys, clients, grants and destinations, newest first"),
+  documented("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line"),
   query(AuditLogQuery),
   async (c) => {
-    const { limit, offset, action } = c.req.valid("query");
+    const { limit, offset, action, after, before, format } = c.req.valid("query");
     const { workspaceId, kind } = c.get("principal");
-    const rows = await listAudit(database(c.env.DB), {
-      workspaceId,
-      deployment: kind === "admin",
-      action,
-      limit: limit + 1,
-      offset,
-    });
+    const filter = { workspaceId, deployment: kind === "admin", action, after, before };
+    const db = database(c.env.DB);
+    if (format === "ndjson") {
+      await audit(c, { action: "audit_log.exported", targetId: workspaceId });
+      return new Response(lines(db, filter), {
+        headers: {
+          "content-type": "application/x-ndjson",
+          "content-disposition": 'attachment; filename="audit-log.ndjson"',
+          "cache-control": "no-store",
+        },
+      });
+    }
+    const rows = await listAudit(db, filter, { limit: limit + 1, offset });
     const { items, headers } = page(rows, limit, offset);
     return c.json(items.map(shown), 200, headers);
   },
 );
+
+const LINES_AT_ONCE = 500;
+
+/** All entries as JSON lines. A page is read when the reader has taken the one before. */
+function lines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
+  let position: Position | undefined;
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);
+    position = rows.at(-1);
+    const text = rows.map((row) => `${JSON.stringify(shown(row))}\n`).join("");
+    if (text) controller.enqueue(new TextEncoder().encode(text));
+    if (rows.length < LINES_AT_ONCE) controller.close();
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
+}

@@ -1,5 +1,4 @@
-import { and, desc, eq, isNull, lt, or, sql } from "drizzle-orm";
-import type { Principal } from "../auth/principal.ts";
+import { and, desc, eq, getTableColumns, gte, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { auditLog } from "../db/schema.ts";
@@ -7,71 +6,104 @@ import { auditLog } from "../db/schema.ts";
 export type AuditRow = typeof auditLog.$inferSelect;
 
 /** What is recorded. A new kind of change adds its name here, so that the list of them stays readable in one place. */
-type AuditAction =
+export type AuditAction =
+  | "sign_in.succeeded"
+  | "sign_in.failed"
+  | "credential.refused"
+  | "admin_key.used"
+  | "audit_log.exported"
   | "workspace.created"
   | "api_key.created"
+  | "api_key.updated"
+  | "api_key.rolled"
   | "api_key.deleted"
+  | "webhook_secret.created"
+  | "webhook_secret.deleted"
   | "client.registered"
   | "grant.created"
+  | "grant.denied"
+  | "grant.refused"
   | "grant.revoked"
   | "grant.reuse_detected"
   | "destination.created"
   | "destination.updated"
-  | "destination.deleted";
+  | "destination.deleted"
+  | "export.created"
+  | "export.cancelled";
 
-export interface AuditEntry {
-  /** Null when the change belongs to the deployment and no workspace. */
-  workspaceId: string | null;
-  /** A Principal, or who acted in its place. */
-  actor: Pick<Principal, "credentialId"> & { kind: string };
-  action: AuditAction;
-  /** The id of what changed. */
-  targetId: string;
-  /** Names and hosts that help a reader. Never a secret. */
-  detail?: Record<string, unknown>;
+export async function insertAudit(
+  db: Database,
+  row: Omit<AuditRow, "action"> & { action: AuditAction },
+): Promise<void> {
+  await db.insert(auditLog).values(row);
 }
 
-/** Appends one entry to the audit trail (`GET /api/v1/audit-log`). */
-export async function audit(db: Database, entry: AuditEntry): Promise<void> {
-  await db.insert(auditLog).values({
-    id: crypto.randomUUID(),
-    workspaceId: entry.workspaceId,
-    at: Date.now(),
-    actorKind: entry.actor.kind,
-    actorId: entry.actor.credentialId,
-    action: entry.action,
-    targetId: entry.targetId,
-    detail: entry.detail ?? {},
-  });
+/** Which entries to list: of a workspace; with `deployment`, also those that belong to no workspace. */
+export interface AuditFilter {
+  workspaceId: string;
+  deployment: boolean;
+  action?: string;
+  /** Milliseconds since 1970: entries from `after` on, and before `before`. */
+  after?: number;
+  before?: number;
 }
 
-/** The newest entries of a workspace first; with `deployment`, also those that belong to no workspace. */
+/** Entries, newest first. */
 export async function listAudit(
   db: Database,
-  { workspaceId, deployment, action, limit, offset }: AuditQuery,
+  filter: AuditFilter,
+  { limit, offset }: { limit: number; offset: number },
 ): Promise<AuditRow[]> {
-  const visible = eq(auditLog.workspaceId, workspaceId);
-  return db
-    .select()
-    .from(auditLog)
-    .where(
-      and(
-        deployment ? or(visible, isNull(auditLog.workspaceId)) : visible,
-        action === undefined ? undefined : eq(auditLog.action, action),
-      ),
-    )
-    .orderBy(desc(auditLog.at), desc(sql`rowid`))
+  return select(db)
+    .where(matching(filter))
+    .orderBy(...NEWEST_FIRST)
     .limit(limit)
     .offset(offset)
     .all();
 }
 
-interface AuditQuery {
-  workspaceId: string;
-  deployment: boolean;
-  action?: string;
-  limit: number;
-  offset: number;
+/** The position of an entry among all. */
+export interface Position {
+  at: number;
+  rowid: number;
+}
+
+/** The entries after `position`, newest first. Unlike an offset, a position does not move when entries are added. */
+export async function nextAudit(
+  db: Database,
+  filter: AuditFilter,
+  limit: number,
+  position?: Position,
+): Promise<(AuditRow & Position)[]> {
+  const { at, rowid } = position ?? {};
+  const further =
+    at === undefined || rowid === undefined
+      ? undefined
+      : or(lt(auditLog.at, at), and(eq(auditLog.at, at), lt(sql`rowid`, rowid)));
+  return select(db)
+    .where(and(matching(filter), further))
+    .orderBy(...NEWEST_FIRST)
+    .limit(limit)
+    .all();
+}
+
+const NEWEST_FIRST = [desc(auditLog.at), desc(sql`rowid`)];
+
+function select(db: Database) {
+  return db
+    .select({ ...getTableColumns(auditLog), rowid: sql<number>`rowid` })
+    .from(auditLog)
+    .$dynamic();
+}
+
+function matching({ workspaceId, deployment, action, after, before }: AuditFilter) {
+  const visible = eq(auditLog.workspaceId, workspaceId);
+  return and(
+    deployment ? or(visible, isNull(auditLog.workspaceId)) : visible,
+    action === undefined ? undefined : eq(auditLog.action, action),
+    after === undefined ? undefined : gte(auditLog.at, after),
+    before === undefined ? undefined : lt(auditLog.at, before),
+  );
 }
 
 /** Removes entries of no workspace (anonymous registrations) older than `before`, milliseconds since 1970. */

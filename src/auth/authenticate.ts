@@ -1,20 +1,25 @@
 /** From a request's headers to a Principal that may make this call, or the answer that says what is missing. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
 import { database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
 import { endedUnless, isEventStream } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
+import { isApiKeyShaped } from "./api-key.ts";
 import { challenge } from "./challenge.ts";
 import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
+import type { Credential } from "./known.ts";
 import { limitKey } from "./limits.ts";
+import { addressOf, isWithin } from "./network.ts";
 import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "./principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, type Rule, ruleFor } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
-import { findWorkspace } from "./store.ts";
+import { findWorkspace, noteKeyUse } from "./store.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
@@ -26,6 +31,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
     checkAdminKey(c);
+    noteAdminKey(c, null);
     return next();
   }
   const principal = await principalOf(c, rule);
@@ -43,6 +49,7 @@ function checkAdminKey(c: Context<App>): void {
   const key = c.req.header("x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
   if (!isAdminKey(sha256(key), c.env)) {
+    noteRefusal(c);
     throw new Problem(403, "This call needs the deployment's admin key.");
   }
 }
@@ -82,11 +89,30 @@ async function isKnownKey(env: Env, key: string): Promise<boolean> {
 async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
   const hash = sha256(key);
   if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule, hash);
-  const credential = await keyCredential(c.env, hash);
+  const credential = isApiKeyShaped(key) ? await keyCredential(c.env, hash) : undefined;
   if (!credential) {
+    noteRefusal(c);
     throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
   }
-  return inWorkspace(c, credential.principal, rule);
+  const { principal, expiresAt } = credential;
+  if (expiresAt <= Date.now()) throw new Problem(401, "The API key has expired.", { headers: challenge(c) });
+  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+    noteRefusal(c, credential.principal);
+    throw new Problem(403, "This API key does not work from this address.");
+  }
+  noteUse(c, credential);
+  return inWorkspace(c, principal, rule);
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Notes the use of a key, at most once an hour. The request does not wait for it. */
+function noteUse(c: Context<App>, credential: Credential): void {
+  const now = Date.now();
+  if (now - (credential.lastUsedAt ?? 0) < HOUR_MS) return;
+  credential.lastUsedAt = now;
+  const noted = noteKeyUse(database(c.env.DB), credential.principal.credentialId, now, now - HOUR_MS);
+  c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting the use of a key" })));
 }
 
 async function principalOfUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
@@ -106,7 +132,10 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
   if (!token) throw refused("Authorization must be: Bearer and an access token.");
   const hash = sha256(token);
   const credential = await tokenCredential(c.env, hash);
-  if (!credential) throw refused("The access token is not known. It may have been revoked.");
+  if (!credential) {
+    noteRefusal(c);
+    throw refused("The access token is not known. It may have been revoked.");
+  }
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
   if (resource !== null && c.req.path !== resource && !c.req.path.startsWith(`${resource}/`)) {
@@ -168,5 +197,6 @@ async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: str
     return { ...everything, workspaceId: "" };
   }
   if (!(await findWorkspace(database(c.env.DB), tenant))) throw new Problem(403, "X-Tenant-Id names no workspace.");
+  noteAdminKey(c, tenant);
   return { ...everything, workspaceId: tenant };
 }

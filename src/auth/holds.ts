@@ -4,6 +4,7 @@ import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { userOf } from "../users/authenticate.ts";
 import { type Credential, credentialOf } from "./known.ts";
+import { isWithin } from "./network.ts";
 import type { Principal, Scope } from "./principal.ts";
 import { equalHashes, sha256 } from "./secret.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
@@ -13,7 +14,7 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
   return credentialOf(`key ${hash}`, async () => {
     const row = await findKeyByHash(database(env.DB), hash);
     if (!row) return undefined;
-    const { workspaceId, id, grantId } = row;
+    const { workspaceId, id, grantId, expiresAt, allowedIps, lastUsedAt } = row;
     const scopes = row.scopes as Scope[];
     const principal: Principal = {
       workspaceId,
@@ -22,8 +23,10 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
       credentialId: id,
       hash,
       grantId: grantId ?? undefined,
+      expiresAt: expiresAt ?? undefined,
+      allowedIps: allowedIps ?? undefined,
     };
-    return { principal, resource: null, expiresAt: Infinity };
+    return { principal, resource: null, expiresAt: expiresAt ?? Infinity, lastUsedAt: lastUsedAt ?? 0 };
   });
 }
 
@@ -32,7 +35,8 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
   return credentialOf(`token ${hash}`, async () => {
     const row = await findAccess(database(env.DB), hash);
     if (!row || row.revokedAt !== null) return undefined;
-    const { workspaceId, grantId, resource, expiresAt } = row;
+    const { workspaceId, grantId, resource } = row;
+    const expiresAt = Math.min(row.expiresAt, row.grantExpiresAt ?? Infinity);
     const scopes = row.scopes as Scope[];
     const principal: Principal = { workspaceId, scopes, kind: "token", credentialId: grantId, hash, grantId };
     return { principal, resource, expiresAt };
@@ -77,11 +81,18 @@ export async function stillHolds(env: Env, principal: Principal, presented: Pres
 
 async function holds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
   const { kind, hash = "" } = principal;
-  if (kind === "key") return (await keyCredential(env, hash)) !== undefined;
+  if (kind === "key") return keyHolds(await keyCredential(env, hash), presented);
   if (kind === "token") return ((await tokenCredential(env, hash))?.expiresAt ?? 0) > Date.now();
   if (kind === "admin") return isAdminKey(hash, env);
   if (kind === "user") return userHolds(principal, presented);
   return true;
+}
+
+function keyHolds(credential: Credential | undefined, { headers }: Presented): boolean {
+  if (!credential || credential.expiresAt <= Date.now()) return false;
+  const { allowedIps } = credential.principal;
+  const [, address] = headers.find(([name]) => name === "cf-connecting-ip") ?? [];
+  return !allowedIps || isWithin(address, allowedIps);
 }
 
 /** The deployment's `authenticate` is asked at most every five seconds for one set of headers. */

@@ -7,8 +7,10 @@ export interface Credential {
   principal: Principal;
   /** RFC 8707: the path under which a token works; null is the whole server. */
   resource: string | null;
-  /** Milliseconds since 1970; a key does not expire. */
+  /** Milliseconds since 1970; Infinity for a key that does not expire. */
   expiresAt: number;
+  /** Of a key: when its last use was noted, milliseconds since 1970. */
+  lastUsedAt?: number;
 }
 
 const known = new Known<Credential>(({ expiresAt }) => expiresAt);

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
+import { addressOf, networkOf } from "./network.ts";
 import type { Principal } from "./principal.ts";
 
 /** The limiter says yes or no and not until when, so the answer names its whole period. */
@@ -25,11 +26,21 @@ export async function limitKey(env: Env, { credentialId, workspaceId }: Principa
   if (caller.refused) throw tooMany("This credential has sent too many requests.");
 }
 
-/** Counts a call that needs no credential, per network address and `purpose`; throws 429 past the limit. */
+/** Counts a call that needs no credential, per network, in total, and by `purpose`. @throws Problem 429 past a limit. */
 export async function limitAddress(c: Context<App>, purpose: string): Promise<void> {
-  const address = c.req.header("cf-connecting-ip") ?? "unknown";
-  const { success } = await c.env.ADDRESS_LIMIT.limit({ key: `${purpose} ${address}` });
+  const network = networkOf(addressOf(c) ?? "unknown");
+  const { success } = await c.env.ADDRESS_LIMIT.limit({ key: `${purpose} ${network}` });
   if (!success) throw tooMany("Too many of these calls came from this address.");
+  // Last, so that one network that is refused takes no room from the others.
+  const { success: room } = await c.env.TOTAL_LIMIT.limit({ key: purpose });
+  if (!room) throw tooMany("The server received too many of these calls.");
+}
+
+/** A failed attempt to sign in or to consent takes this long, milliseconds. */
+const SLOW_MS = 1_000;
+
+export async function slowDown(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
 }
 
 function tooMany(what: string): Problem {

@@ -19,6 +19,10 @@ export interface Principal {
   grantId?: string;
   /** SHA-256 of the key or token that was sent. */
   hash?: string;
+  /** When the API key stops working, milliseconds since 1970. */
+  expiresAt?: number;
+  /** The networks (CIDR) from which the API key works. */
+  allowedIps?: string[];
   /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */
   user?: AppUser;
 }

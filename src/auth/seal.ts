@@ -1,42 +1,47 @@
 /**
- * What must be read again but not lie about in the clear: AES-256-GCM under the deployment's ENCRYPTION_KEY. Each
- * ciphertext names its key, so that a new key can take over while ENCRYPTION_KEYS_OLD still opens what was sealed before.
+ * Encrypts what must be read again: AES-256-GCM under keys that HKDF-SHA-256 derives from the deployment's ENCRYPTION_KEY,
+ * one for each purpose. A ciphertext names the ENCRYPTION_KEY that it needs, so that a new key can take over while
+ * ENCRYPTION_KEYS_OLD still opens older texts.
  */
 
 export type SealKeys = Pick<Env, "ENCRYPTION_KEY" | "ENCRYPTION_KEYS_OLD">;
 
 interface SealKey {
   id: string;
-  key: CryptoKey;
+  raw: Uint8Array<ArrayBuffer>;
 }
 
+/** Begins a ciphertext under a derived key. One without it is under ENCRYPTION_KEY itself, as earlier versions wrote it. */
+const DERIVED = "v2.";
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 
-/** `<key id>.<base64 of a random IV and the ciphertext with its tag>`. `purpose` must be the same to open it. */
+/** `v2.<key id>.<base64 of a random IV and the ciphertext with its tag>`. `purpose` must be the same to open it. */
 export async function seal(keys: SealKeys, text: string, purpose: string): Promise<string> {
-  const { id, key } = await sealKey(keys.ENCRYPTION_KEY);
+  const { id, raw } = await sealKey(keys.ENCRYPTION_KEY);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const data = new TextEncoder().encode(text);
-  const sealed = await crypto.subtle.encrypt(parameters(iv, purpose), key, data);
-  return `${id}.${Buffer.concat([iv, new Uint8Array(sealed)]).toString("base64")}`;
+  const sealed = await crypto.subtle.encrypt(parameters(iv, purpose), await derivedKey(raw, purpose), data);
+  return `${DERIVED}${id}.${Buffer.concat([iv, new Uint8Array(sealed)]).toString("base64")}`;
 }
 
 /** Throws when no key of the deployment fits, or the text was sealed for another purpose. */
 export async function unseal(keys: SealKeys, sealed: string, purpose: string): Promise<string> {
-  const [id, data = ""] = sealed.split(".");
+  const derived = sealed.startsWith(DERIVED);
+  const [id, data = ""] = sealed.slice(derived ? DERIVED.length : 0).split(".");
   const ring = await Promise.all([keys.ENCRYPTION_KEY, ...olderKeys(keys)].map(sealKey));
-  const key = ring.find((candidate) => candidate.id === id)?.key;
-  if (!key) throw new Error("no ENCRYPTION_KEY of this deployment opens the text");
+  const raw = ring.find((candidate) => candidate.id === id)?.raw;
+  if (!raw) throw new Error("no ENCRYPTION_KEY of this deployment opens the text");
+  const key = derived ? await derivedKey(raw, purpose) : await cipherKey(raw);
   const bytes = Uint8Array.from(Buffer.from(data, "base64"));
   const iv = bytes.subarray(0, IV_BYTES);
   const open = await crypto.subtle.decrypt(parameters(iv, purpose), key, bytes.subarray(IV_BYTES));
   return new TextDecoder().decode(open);
 }
 
-/** Whether the text was sealed with an older key and should be sealed anew. */
+/** Whether the text was sealed with an older key, or with no derived one, and should be sealed again. */
 export async function isStale(keys: SealKeys, sealed: string): Promise<boolean> {
-  return sealed.split(".")[0] !== (await sealKey(keys.ENCRYPTION_KEY)).id;
+  return !sealed.startsWith(`${DERIVED}${(await sealKey(keys.ENCRYPTION_KEY)).id}.`);
 }
 
 function olderKeys({ ENCRYPTION_KEYS_OLD }: SealKeys): string[] {
@@ -48,8 +53,19 @@ async function sealKey(text: string): Promise<SealKey> {
   const raw = Uint8Array.from(Buffer.from(text, "base64"));
   if (raw.length !== KEY_BYTES) throw new Error("ENCRYPTION_KEY must be 32 bytes in base64");
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
-  const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
-  return { id: Buffer.from(hash.subarray(0, 6)).toString("hex"), key };
+  return { id: Buffer.from(hash.subarray(0, 6)).toString("hex"), raw };
+}
+
+async function cipherKey(raw: Uint8Array<ArrayBuffer> | ArrayBuffer): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+/** RFC 5869 without a salt: the input is uniformly random already. */
+async function derivedKey(raw: Uint8Array<ArrayBuffer>, purpose: string): Promise<CryptoKey> {
+  const input = await crypto.subtle.importKey("raw", raw, "HKDF", false, ["deriveBits"]);
+  const info = new TextEncoder().encode(`weir/seal/${purpose}`);
+  const parameters = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  return cipherKey(await crypto.subtle.deriveBits(parameters, input, KEY_BYTES * 8));
 }
 
 function parameters(iv: Uint8Array, purpose: string): SubtleCryptoEncryptAlgorithm {

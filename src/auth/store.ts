@@ -1,4 +1,5 @@
-import { and, asc, desc, eq, exists, isNull, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, exists, gt, isNull, lt, or, type SQL } from "drizzle-orm";
+import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./known.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
@@ -6,9 +7,14 @@ import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
+export function hasExpired({ expiresAt }: Pick<ApiKeyRow, "expiresAt">): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
 /** A condition: no OAuth grant made the key, or one that has not ended. */
 function grantLives(db: Database): SQL | undefined {
-  const lives = and(eq(oauthGrants.id, apiKeys.grantId), isNull(oauthGrants.revokedAt));
+  const unexpired = or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now()));
+  const lives = and(eq(oauthGrants.id, apiKeys.grantId), isNull(oauthGrants.revokedAt), unexpired);
   return or(isNull(apiKeys.grantId), exists(db.select({ id: oauthGrants.id }).from(oauthGrants).where(lives)));
 }
 
@@ -31,6 +37,7 @@ export async function findAccess(db: Database, hash: string) {
       revokedAt: oauthGrants.revokedAt,
       scopes: oauthTokens.scopes,
       expiresAt: oauthTokens.expiresAt,
+      grantExpiresAt: oauthGrants.expiresAt,
     })
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
@@ -68,6 +75,67 @@ export async function listKeys(db: Database, workspaceId: string): Promise<ApiKe
     .where(and(eq(apiKeys.workspaceId, workspaceId), grantLives(db)))
     .orderBy(desc(apiKeys.createdAt))
     .all();
+}
+
+export async function findKey(db: Database, workspaceId: string, id: string): Promise<ApiKeyRow | undefined> {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id), grantLives(db)))
+    .get();
+}
+
+type KeyChange = Partial<Pick<ApiKeyRow, "name" | "scopes" | "expiresAt" | "allowedIps">>;
+
+/** Changes a key. The grants that somebody made with it end when it does. Undefined when there is no such key. */
+export async function updateKey(
+  db: Database,
+  { workspaceId, id }: Pick<ApiKeyRow, "workspaceId" | "id">,
+  change: KeyChange,
+): Promise<ApiKeyRow | undefined> {
+  const mine = and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id));
+  const { expiresAt = null } = change;
+  const [changed] = await db.batch([
+    db.update(apiKeys).set(change).where(mine).returning(),
+    ...("expiresAt" in change ? [db.update(oauthGrants).set({ expiresAt }).where(madeWith(workspaceId, id))] : []),
+  ]);
+  forgetCredentials();
+  return changed[0];
+}
+
+/** Inserts the successor of a key, which ends at `until`. The grants that somebody made with it go to the successor. */
+export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow, until: number): Promise<void> {
+  const { workspaceId, id } = old;
+  const expiresAt = Math.min(until, old.expiresAt ?? Infinity);
+  await db.batch([
+    db.insert(apiKeys).values(successor),
+    db
+      .update(apiKeys)
+      .set({ expiresAt })
+      .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id))),
+    db
+      .update(oauthGrants)
+      .set({ credentialId: successor.id, expiresAt: successor.expiresAt })
+      .where(madeWith(workspaceId, id)),
+  ]);
+  forgetCredentials();
+}
+
+function madeWith(workspaceId: string, credentialId: string): SQL | undefined {
+  return and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.credentialId, credentialId));
+}
+
+/** Notes the use of a key, unless a use since `before` is noted. Milliseconds since 1970. */
+export async function noteKeyUse(db: Database, id: string, now: number, before: number): Promise<void> {
+  await db
+    .update(apiKeys)
+    .set({ lastUsedAt: now })
+    .where(and(eq(apiKeys.id, id), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, before))));
+}
+
+/** Deletes keys that expired before this time, milliseconds since 1970. */
+export async function deleteExpiredKeys(db: Database, before: number): Promise<void> {
+  await deleteOverdue(db, apiKeys, lt(apiKeys.expiresAt, before));
 }
 
 /** The deleted key; undefined when this workspace has none with the id. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../http/bytes.ts";
 import { optional, paging, Uuid } from "../http/fields.ts";
-import { JsonFilter, JsonObject } from "../http/json.ts";
+import { JsonFilter, JsonMembers } from "../http/json.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { nextDue } from "./schedule.ts";
 
@@ -42,7 +42,7 @@ const run = v.pick(RunCreate, [
 
 const own = {
   timezone: optional(zone),
-  metadata: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
+  metadata: optional(v.pipe(JsonMembers, maxBytes(METADATA_BYTES))),
   enabled: optional(v.boolean()),
   on_run_completed: optional(v.picklist(["delete", "keep"])),
 };

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Who changed keys, clients, grants and destinations, and when. Append-only; never holds a secret. */
+/** Sign-ins, and changes of keys, clients, grants, destinations and exports: who, when and from where. Append-only, no secrets. */
 export const auditLog = sqliteTable(
   "audit_log",
   {
@@ -13,6 +13,9 @@ export const auditLog = sqliteTable(
     action: text("action").notNull(),
     targetId: text("target_id").notNull(),
     detail: text("detail", { mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    /** Where the request came from; null in entries of earlier versions. */
+    address: text("address"),
+    userAgent: text("user_agent"),
   },
   (table) => [index("audit_log_workspace").on(table.workspaceId, table.at)],
 );

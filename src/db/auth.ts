@@ -30,6 +30,12 @@ export const apiKeys = sqliteTable(
     /** The OAuth grant whose token made the key: the key ends with it. Null: made with a key of a person. */
     grantId: text("grant_id"),
     createdAt: integer("created_at").notNull(),
+    /** When the key stops working, milliseconds since 1970. Null: never. */
+    expiresAt: integer("expires_at"),
+    /** When the key was last used, with an hour's precision. Null: never, or before this column was there. */
+    lastUsedAt: integer("last_used_at"),
+    /** The networks (CIDR) from which the key works. Null: any. */
+    allowedIps: text("allowed_ips", { mode: "json" }).$type<string[]>(),
   },
   (table) => [index("api_keys_workspace").on(table.workspaceId)],
 );

@@ -51,6 +51,8 @@ export const oauthGrants = sqliteTable(
     resource: text("resource"),
     createdAt: integer("created_at").notNull(),
     revokedAt: integer("revoked_at"),
+    /** When the API key of the person who allowed it expires: the grant ends with it. Null: never. */
+    expiresAt: integer("expires_at"),
   },
   (table) => [index("oauth_grants_workspace").on(table.workspaceId), index("oauth_grants_client").on(table.clientId)],
 );
@@ -75,8 +77,14 @@ export const oauthTokens = sqliteTable(
     grantId: text("grant_id").notNull(),
     scopes: list("scopes"),
     expiresAt: integer("expires_at").notNull(),
-    /** The hash of the refresh token that replaced this one. Presenting a replaced token revokes the grant. */
+    /** The hash of the first access token that this refresh token was exchanged for. Null: it was never used. */
     successor: text("successor"),
+    /** The hash of the refresh token that was exchanged for this token. Null: an authorization code was. */
+    parent: text("parent"),
   },
-  (table) => [index("oauth_tokens_grant").on(table.grantId), index("oauth_tokens_expiry").on(table.expiresAt)],
+  (table) => [
+    index("oauth_tokens_grant").on(table.grantId),
+    index("oauth_tokens_expiry").on(table.expiresAt),
+    index("oauth_tokens_parent").on(table.parent),
+  ],
 );

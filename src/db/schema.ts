@@ -10,3 +10,4 @@ export * from "./threads.ts";
 export * from "./crons.ts";
 export * from "./exports.ts";
 export * from "./a2a.ts";
+export * from "./webhooks.ts";

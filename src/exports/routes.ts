@@ -1,5 +1,6 @@
 /** Export jobs and their runs: `/api/v1/bulk-exports`. */
 import { Hono } from "hono";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { page } from "../http/paging.ts";
@@ -49,6 +50,8 @@ export const bulkExports = new Hono<App>()
     body(CreateExport),
     async (c) => {
       const row = await createExport(depsOf(c.env), c.get("principal").workspaceId, c.req.valid("json"));
+      const detail = { destination_id: row.destinationId };
+      await audit(c, { action: "export.created", targetId: row.id, detail });
       return c.json(await shownWithProgress(c.env, row));
     },
   )
@@ -90,6 +93,7 @@ export const bulkExports = new Hono<App>()
       if (!cancelled && after.status !== "CANCELLED") {
         throw new Problem(409, `The export has ended as ${after.status} and cannot be cancelled.`);
       }
+      if (cancelled) await audit(c, { action: "export.cancelled", targetId: row.id });
       await startNext(deps, row.workspaceId);
       return c.json(await shownWithProgress(c.env, after));
     },

@@ -1,6 +1,7 @@
 /** JSON: what is an object, what a text says, and the free objects and filters of requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "./bytes.ts";
+import { refuseManyValues } from "./json-values.ts";
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -15,8 +16,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The value of JSON in UTF-8, or undefined when the bytes are none. */
+/**
+ * The value of a request's JSON in UTF-8, or undefined when the bytes are none.
+ * @throws Problem 413 when it holds more than `JSON_VALUES` values.
+ */
 export function decodeJson(bytes: Uint8Array): unknown {
+  refuseManyValues(bytes);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
@@ -29,6 +34,27 @@ export const JsonObject = v.pipe(
   v.custom<Record<string, unknown>>(isObject, "expected a JSON object"),
   v.metadata({ type: "object" }),
 );
+
+/** The most values of a request's metadata, `config` or `context`, including nested values. They are copied and compared often. */
+const MEMBERS = 10_000;
+
+/** A `JsonObject` with a limit on its values: metadata, `config` and `context`. */
+export const JsonMembers = v.pipe(
+  JsonObject,
+  v.check((members) => !holdsMore(members, MEMBERS), `must hold at most ${MEMBERS} values`),
+);
+
+function holdsMore(value: object, most: number): boolean {
+  const waiting: unknown[] = [value];
+  let count = 0;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const members = typeof next === "object" && next !== null ? Object.values(next) : [];
+    count += members.length;
+    if (count > most) return true;
+    waiting.push(...members);
+  }
+  return false;
+}
 
 /** SQLite reads JSON of up to 1,000 levels, and what is written must be read again. */
 export const NESTING = 500;

@@ -1,9 +1,33 @@
 import type { Context } from "hono";
+import { isPublicHost } from "./address.ts";
 import type { App } from "./types.ts";
 
-/** The server's address as callers have it: PUBLIC_URL, else the request's own, with https where a proxy says so. */
+/**
+ * The server's address as callers have it: the request's own if PUBLIC_URL lists it, else the first that PUBLIC_URL lists.
+ * Without PUBLIC_URL the request's own.
+ */
 export function originOf(c: Context<App>): string {
-  if (c.env.PUBLIC_URL) return c.env.PUBLIC_URL.replace(/\/+$/, "");
+  const own = ownOrigin(c);
+  const listed = listedOrigins(c.env);
+  return listed.includes(own) ? own : (listed[0] ?? own);
+}
+
+/**
+ * Whether `originOf` can be trusted as an identity, such as the issuer of tokens. A caller chooses the Host header, so a
+ * public name is known from PUBLIC_URL only. Names of private networks lead nowhere else, and Cloudflare itself routes
+ * workers.dev.
+ */
+export function isKnownOrigin(c: Context<App>): boolean {
+  const { hostname } = new URL(c.req.url);
+  return listedOrigins(c.env).length > 0 || !isPublicHost(hostname) || hostname.endsWith(".workers.dev");
+}
+
+function listedOrigins({ PUBLIC_URL = "" }: Env): string[] {
+  return PUBLIC_URL.split(",").flatMap((one) => one.trim().replace(/\/+$/, "") || []);
+}
+
+/** The address that the request was sent to, with https where a proxy says so. */
+function ownOrigin(c: Context<App>): string {
   const url = new URL(c.req.url);
   // A proxy's X-Forwarded-Host is not believed: anybody can send one, and our links would lead elsewhere.
   if (c.req.header("x-forwarded-proto") === "https") url.protocol = "https:";

@@ -7,9 +7,17 @@ export interface SseFrame {
   id?: string;
 }
 
-/** One frame. `event` and `id` must hold no line break; JSON data never does. */
+/** Line breaks of Unicode that JSON leaves as they are. SSE has no such line breaks, but Python's `splitlines()` has. */
+const SEPARATORS = /[\u0085\u2028\u2029]/g;
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/**
+ * One frame. `event` and `id` must hold no line break. In `data` the Unicode line breaks are escaped: a client that reads
+ * lines as Python does would take the text after one for a field of the frame, which a message's author could choose.
+ */
 export function sseFrame({ event, data, id }: SseFrame): string {
-  return `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n${id === undefined ? "" : `id: ${id}\n`}\n`;
+  const line = data.replace(SEPARATORS, escaped);
+  return `${event === undefined ? "" : `event: ${event}\n`}data: ${line}\n${id === undefined ? "" : `id: ${id}\n`}\n`;
 }
 
 /** Milliseconds between heartbeat comments. Clients arm a watchdog on them, so it must stay under 10 s. */

@@ -1,14 +1,15 @@
 /** `/oauth/authorize`: check the request, have a person sign in, ask, and send the answer back. */
 import type { Context } from "hono";
-import { audit } from "../audit/store.ts";
+import { audit, auditFailure } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
-import { limitAddress } from "../auth/limits.ts";
+import { limitAddress, slowDown } from "../auth/limits.ts";
 import { LOCAL_WORKSPACE_ID, type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
-import { findKeyByHash, findWorkspace } from "../auth/store.ts";
+import { addressOf, isWithin } from "../auth/network.ts";
+import { type ApiKeyRow, findKey, findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
@@ -49,7 +50,7 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
 
 /** Another site's form carries its own Origin; every browser sends one with a POST. */
 function isOwnForm(c: Context<App>): boolean {
-  return c.req.header("origin") === originOf(c);
+  return c.req.header("origin") === issuerOf(c);
 }
 
 /** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
@@ -58,7 +59,7 @@ export async function withRequest(
   parameters: URLSearchParams,
   next: (request: AuthorizationRequest) => Answer,
 ): Promise<Response> {
-  const origin = originOf(c);
+  const origin = issuerOf(c);
   try {
     return await next(await readRequest(database(c.env.DB), parameters, origin));
   } catch (error) {
@@ -88,12 +89,33 @@ function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: strin
 async function signInWithKey(c: Context<App>, request: AuthorizationRequest, key: string): Promise<Response> {
   await limitAddress(c, "sign-in");
   const row = await findKeyByHash(database(c.env.DB), sha256(key.trim()));
-  if (!row) return askSignIn(c, request, "This is not an API key of a workspace on this server.");
+  if (!row || hasExpired(row)) return refuseSignIn(c, request, "This is not an API key of a workspace on this server.");
   // What such a key allowed would outlive the grant that the key ends with.
-  if (row.grantId !== null)
-    return askSignIn(c, request, "An application made this API key. Sign in with one of your own.");
+  if (row.grantId !== null) {
+    return refuseSignIn(c, request, "An application made this API key. Sign in with one of your own.", row);
+  }
+  if (row.allowedIps && !isWithin(addressOf(c), row.allowedIps)) {
+    return refuseSignIn(c, request, "This API key does not work from this address.", row);
+  }
   await startSignIn(c, { workspaceId: row.workspaceId, credentialId: row.id, scopes: row.scopes });
   return continueToConsent(c, request);
+}
+
+/** Notes the failed attempt, and answers after a second, so that guessing is slow. */
+async function refuseSignIn(
+  c: Context<App>,
+  request: AuthorizationRequest,
+  fault: string,
+  key?: { id: string; workspaceId: string },
+): Promise<Response> {
+  await auditFailure(c, {
+    workspaceId: key?.workspaceId ?? null,
+    action: "sign_in.failed",
+    targetId: key?.id ?? "",
+    detail: { client_id: request.client.id, reason: fault },
+  });
+  await slowDown();
+  return askSignIn(c, request, fault);
 }
 
 async function signInOpenly(c: Context<App>, request: AuthorizationRequest): Promise<Response> {
@@ -122,26 +144,51 @@ function grantable(request: AuthorizationRequest, person: SignInRow): Scope[] {
 }
 
 async function decide(c: Context<App>, request: AuthorizationRequest, form: URLSearchParams): Promise<Response> {
+  await limitAddress(c, "consent");
   const signIn = await currentSignIn(c);
   if (!signIn) return askSignIn(c, request, "Your sign-in has expired. Sign in again.");
   if (!sameSecret(form.get("proof") ?? "", proofOf(signIn.secret, request.parameters))) {
+    const { workspaceId } = signIn.person;
+    await auditFailure(c, { workspaceId, action: "grant.refused", targetId: request.client.id });
+    await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
+  const key = await keyOf(c, signIn.person);
+  if (key === "ended") return askSignIn(c, request, "The API key that you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
   const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
-  const origin = originOf(c);
+  const origin = issuerOf(c);
   if (form.get("step") === "deny" || scopes.length === 0) {
+    const { workspaceId, credentialId } = person;
+    const actor = { kind: "person", credentialId };
+    await audit(c, { workspaceId, actor, action: "grant.denied", targetId: request.client.id });
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
   }
-  const code = await grant(c, request, person, scopes);
+  const code = await grant(c, request, person, scopes, key?.expiresAt ?? null);
   return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
 }
 
-/** Records the grant and returns its authorization code. */
-async function grant(c: Context<App>, request: AuthorizationRequest, person: SignInRow, scopes: Scope[]) {
+/** The API key with which a person signed in; undefined for one who signed in without. */
+async function keyOf(
+  c: Context<App>,
+  { workspaceId, credentialId }: SignInRow,
+): Promise<ApiKeyRow | "ended" | undefined> {
+  if (credentialId === "open" || credentialId.startsWith("openid:")) return undefined;
+  const key = await findKey(database(c.env.DB), workspaceId, credentialId);
+  return key && !hasExpired(key) ? key : "ended";
+}
+
+/** Records the grant, which ends at `expiresAt`, and returns its authorization code. */
+async function grant(
+  c: Context<App>,
+  request: AuthorizationRequest,
+  person: SignInRow,
+  scopes: Scope[],
+  expiresAt: number | null,
+) {
   const { client, redirectUri, challenge, resource } = request;
   const { workspaceId, credentialId } = person;
   const db = database(c.env.DB);
@@ -150,7 +197,17 @@ async function grant(c: Context<App>, request: AuthorizationRequest, person: Sig
   const id = crypto.randomUUID();
   await insertGrant(
     db,
-    { id, clientId: client.id, workspaceId, credentialId, scopes, resource, createdAt: now, revokedAt: null },
+    {
+      id,
+      clientId: client.id,
+      workspaceId,
+      credentialId,
+      scopes,
+      resource,
+      createdAt: now,
+      revokedAt: null,
+      expiresAt,
+    },
     {
       hash: sha256(code),
       grantId: id,
@@ -162,7 +219,7 @@ async function grant(c: Context<App>, request: AuthorizationRequest, person: Sig
       successor: null,
     },
   );
-  await audit(db, {
+  await audit(c, {
     workspaceId,
     actor: { kind: "person", credentialId },
     action: "grant.created",

@@ -1,7 +1,7 @@
 /** What people allowed: `/api/v1/grants`, to see and take back. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { audit } from "../audit/store.ts";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { pagingQuery } from "../http/fields.ts";
@@ -35,10 +35,10 @@ export const grants = new Hono<App>()
     },
   )
   .delete("/grants/:id", doc("Take access back: every token of the grant ends at once"), async (c) => {
-    const actor = c.get("principal");
+    const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const grant = await findGrant(db, actor.workspaceId, c.req.param("id"));
+    const grant = await findGrant(db, workspaceId, c.req.param("id"));
     if (!grant || !(await revokeGrant(db, grant.id, Date.now()))) throw new Problem(404, "Grant not found.");
-    await audit(db, { workspaceId: actor.workspaceId, actor, action: "grant.revoked", targetId: grant.id });
+    await audit(c, { action: "grant.revoked", targetId: grant.id });
     return c.body(null, 204);
   });

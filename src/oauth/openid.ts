@@ -7,11 +7,12 @@ import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import * as openid from "oauth4webapi";
 import * as v from "valibot";
-import { limitAddress } from "../auth/limits.ts";
+import { auditFailure } from "../audit/record.ts";
+import { limitAddress, slowDown } from "../auth/limits.ts";
 import { SCOPES } from "../auth/principal.ts";
 import { logError } from "../http/log.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { redirect, withRequest } from "./authorize.ts";
 import { errorPage } from "./pages.ts";
 import { type Parameters, PARAMETERS } from "./request.ts";
@@ -79,15 +80,26 @@ export async function finishOpenId(c: Context<App>): Promise<Response> {
   if (!journey || !provider) return errorPage("This sign-in has expired. Go back to the application and start again.");
   setCookie(c, cookieName(c, COOKIE), "", { ...cookieAttributes(c), maxAge: 0 });
   const person = await whoCame(c, provider, journey).catch(refusal);
-  if (typeof person === "string") return errorPage(person);
+  if (typeof person === "string") return refuse(c, person);
   const member = person && memberOf(c.env, person.email);
-  if (!member) return errorPage("You are signed in, but you are not a member of a workspace on this server.");
+  if (!member)
+    return refuse(
+      c,
+      "You are signed in, but you are not a member of a workspace on this server.",
+      person && `openid:${person.sub}`,
+    );
   await startSignIn(c, {
     workspaceId: member.workspace,
     credentialId: `openid:${person.sub}`,
     scopes: member.scopes,
   });
   return redirect(c, `/oauth/authorize?${new URLSearchParams(journey.parameters as Parameters).toString()}`);
+}
+
+async function refuse(c: Context<App>, reason: string, subject = ""): Promise<Response> {
+  await auditFailure(c, { action: "sign_in.failed", targetId: subject, detail: { reason } });
+  await slowDown();
+  return errorPage(reason);
 }
 
 type Provider = NonNullable<Awaited<ReturnType<typeof discover>>>;
@@ -150,4 +162,4 @@ function readJourney(cookie: string | undefined) {
   }
 }
 
-const callback = (c: Context<App>) => `${originOf(c)}/oauth/openid/callback`;
+const callback = (c: Context<App>) => `${issuerOf(c)}/oauth/openid/callback`;

@@ -2,6 +2,7 @@
 import { html } from "hono/html";
 import type { Scope } from "../auth/principal.ts";
 import { type Html, htmlPage } from "../http/page.ts";
+import { isVisibleName } from "./name.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";
 
 const MEANING: Record<Scope, string> = {
@@ -125,7 +126,8 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
 }
 
 function nameOf({ client }: AuthorizationRequest): string {
-  return client.name ?? "an unnamed application";
+  // Earlier versions took names of characters that show nothing.
+  return client.name !== null && isVisibleName(client.name) ? client.name : "an unnamed application";
 }
 
 /** Where a redirect URI leads, in words a person can check. */

@@ -18,7 +18,7 @@ export type OAuthErrorCode =
   | "unsupported_response_type"
   | "unsupported_token_type";
 
-type Status = 400 | 401 | 405 | 413 | 429 | 500;
+type Status = 400 | 401 | 405 | 413 | 421 | 429 | 500;
 
 /** `description` is shown to the caller: printable ASCII without quotes or backslash, and none of the input. */
 export class OAuthError extends Error {

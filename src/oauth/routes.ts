@@ -1,13 +1,13 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
 import { Hono } from "hono";
 import { limitAddress } from "../auth/limits.ts";
-import { audit } from "../audit/store.ts";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { decodeJson } from "../http/json.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { readBody } from "../http/validate.ts";
+import { issuerOf } from "./issuer.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./form.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
@@ -23,11 +23,11 @@ const RESOURCE = "/.well-known/oauth-protected-resource";
 export const oauth = new Hono<App>()
   .onError(answerError)
   .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), (c) =>
-    c.json(serverMetadata(originOf(c)), 200, { "cache-control": "max-age=300" }),
+    c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" }),
   )
   .get(`${RESOURCE}/:path{.*}?`, doc("Protected resource metadata (RFC 9728)"), (c) => {
     const { pathname } = new URL(c.req.url);
-    const metadata = resourceMetadata(originOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
+    const metadata = resourceMetadata(issuerOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
   })
   .post("/oauth/register", doc("Register a public client (RFC 7591)"), async (c) => {
@@ -35,7 +35,7 @@ export const oauth = new Hono<App>()
     const client = newClient(await readRegistration(c.req.raw), Date.now());
     const db = database(c.env.DB);
     await insertClient(db, client);
-    await audit(db, {
+    await audit(c, {
       workspaceId: null,
       actor: { kind: "anonymous", credentialId: "" },
       action: "client.registered",
@@ -51,11 +51,11 @@ export const oauth = new Hono<App>()
   .post("/oauth/token", doc("Exchange a code or refresh token"), async (c) => {
     await limitAddress(c, "token");
     const form = await readForm(c.req.raw);
-    return c.json(await issueTokens(database(c.env.DB), form, originOf(c)), 200, NO_STORE);
+    return c.json(await issueTokens(c, form), 200, NO_STORE);
   })
   .post("/oauth/revoke", doc("Revoke a token (RFC 7009)"), async (c) => {
     await limitAddress(c, "revoke");
-    await revokeToken(database(c.env.DB), await readForm(c.req.raw));
+    await revokeToken(c, await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);
   })
   .all("/oauth/:endpoint{register|token|revoke}", () => {

@@ -1,14 +1,12 @@
 /** Shapes of OAuth requests. Unknown members are ignored, as RFC 7591 section 2 asks. */
 import * as v from "valibot";
-
-/** No control, bidirectional or invisible characters: they disguise a name on the consent page. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+import { isVisibleName } from "./name.ts";
 
 const name = v.pipe(
   v.string(),
   v.trim(),
   v.maxLength(200),
-  v.check((text) => !UNSEEN.test(text)),
+  v.check((text) => text === "" || isVisibleName(text)),
 );
 
 const webAddress = v.pipe(

@@ -2,10 +2,11 @@
 import { createHmac } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
+import { audit } from "../audit/record.ts";
 import { newSecret, sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { originOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { findSignIn, insertSignIn, type SignInRow, takeSignIn } from "./store.ts";
 import type { Parameters } from "./request.ts";
 
@@ -19,6 +20,9 @@ export async function startSignIn(c: Context<App>, person: Person): Promise<void
   const secret = newSecret("");
   const expiresAt = Date.now() + MINUTES * 60_000;
   await insertSignIn(database(c.env.DB), { ...person, hash: sha256(secret), expiresAt });
+  const { workspaceId, credentialId } = person;
+  const actor = { kind: "person", credentialId };
+  await audit(c, { workspaceId, actor, action: "sign_in.succeeded", targetId: credentialId });
   setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
 }
 
@@ -41,7 +45,7 @@ export function proofOf(secret: string, parameters: Parameters): string {
   return createHmac("sha256", secret).update(JSON.stringify(parameters)).digest("hex");
 }
 
-const isHttps = (c: Context<App>) => originOf(c).startsWith("https:");
+const isHttps = (c: Context<App>) => issuerOf(c).startsWith("https:");
 // A __Host- cookie must be Secure, which plain http on one's own machine cannot give in every browser.
 export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
 export const cookieAttributes = (c: Context<App>) =>

@@ -1,4 +1,5 @@
-import { and, desc, eq, exists, gt, isNull, lt, notExists, sql } from "drizzle-orm";
+import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, or, type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { forgetCredentials } from "../auth/known.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
@@ -70,35 +71,87 @@ export async function findToken(db: Database, hash: string): Promise<{ token: To
 }
 
 /**
- * Exchanges a code or a refresh token for new tokens in one transaction: marks the old one with its successor and
- * inserts the new ones only if this call did so. False when somebody exchanged it before.
+ * Exchanges a code for tokens in one transaction: marks it with its successor and inserts the tokens. False when it was
+ * exchanged before.
  */
-export async function exchange(
-  db: Database,
-  old: { table: typeof oauthCodes | typeof oauthTokens; hash: string },
-  tokens: [TokenRow, ...TokenRow[]],
-): Promise<boolean> {
-  const { table, hash } = old;
+export async function exchangeCode(db: Database, hash: string, tokens: NewTokens): Promise<boolean> {
   const successor = tokens[0].hash;
+  const unused = and(eq(oauthCodes.hash, hash), isNull(oauthCodes.successor));
   const mine = db
     .select({ one: sql`1` })
-    .from(table)
-    .where(and(eq(table.hash, hash), eq(table.successor, successor)));
+    .from(oauthCodes)
+    .where(and(eq(oauthCodes.hash, hash), eq(oauthCodes.successor, successor)));
   const [claimed] = await db.batch([
-    db
-      .update(table)
-      .set({ successor })
-      .where(and(eq(table.hash, hash), isNull(table.successor)))
-      .returning({ hash: table.hash }),
-    ...tokens.map((row) =>
-      db
-        .insert(oauthTokens)
-        .select(
-          sql`select ${row.hash}, ${row.kind}, ${row.grantId}, ${JSON.stringify(row.scopes)}, ${row.expiresAt}, null where ${exists(mine)}`,
-        ),
-    ),
+    db.update(oauthCodes).set({ successor }).where(unused).returning({ hash: oauthCodes.hash }),
+    ...tokens.map((row) => insertTokenIf(db, row, exists(mine))),
   ]);
   return claimed.length > 0;
+}
+
+/**
+ * Exchanges a refresh token for new tokens in one transaction. False when the token is spent (`isSpent`).
+ */
+export async function exchangeRefresh(db: Database, hash: string, tokens: NewTokens): Promise<boolean> {
+  const good = notExists(spent(db, hash));
+  const [first, ...rest] = tokens;
+  // Before it is marked as used, so that a used token always has children.
+  const [inserted] = await db.batch([
+    insertTokenIf(db, first, good),
+    ...rest.map((row) => insertTokenIf(db, row, good)),
+    db
+      .update(oauthTokens)
+      .set({ successor: first.hash })
+      .where(and(eq(oauthTokens.hash, hash), isNull(oauthTokens.successor), good)),
+  ]);
+  return inserted.length > 0;
+}
+
+/**
+ * Whether a refresh token must not be used again. An answer may get lost, so a token is good until a refresh token that came
+ * from it is used; and of several tokens that came from one, the first that is used is good.
+ */
+export async function isSpent(db: Database, hash: string): Promise<boolean> {
+  return (await spent(db, hash).get()) !== undefined;
+}
+
+/** The token with this hash if it is spent. */
+function spent(db: Database, hash: string) {
+  const token = alias(oauthTokens, "token");
+  const other = alias(oauthTokens, "other");
+  const others = (...where: SQL[]) =>
+    exists(
+      db
+        .select({ one: sql`1` })
+        .from(other)
+        .where(and(...where)),
+    );
+  const used = [eq(other.kind, "refresh"), isNotNull(other.successor)];
+  return db
+    .select({ one: sql`1` })
+    .from(token)
+    .where(
+      and(
+        eq(token.hash, hash),
+        or(
+          others(...used, eq(other.parent, token.hash)),
+          others(...used, eq(other.parent, token.parent), ne(other.hash, token.hash)),
+          // Earlier versions noted no parents: what they exchanged is spent.
+          and(isNotNull(token.successor), not(others(eq(other.parent, token.hash)))),
+        ),
+      ),
+    );
+}
+
+type NewTokens = [TokenRow, ...TokenRow[]];
+
+function insertTokenIf(db: Database, row: TokenRow, condition: SQL) {
+  const { hash, kind, grantId, scopes, expiresAt, successor, parent } = row;
+  return db
+    .insert(oauthTokens)
+    .select(
+      sql`select ${hash}, ${kind}, ${grantId}, ${JSON.stringify(scopes)}, ${expiresAt}, ${successor}, ${parent} where ${condition}`,
+    )
+    .returning({ hash: oauthTokens.hash });
 }
 
 /** Ends a grant and with it every token of its family. Undefined when there is none or it had ended. */
@@ -150,7 +203,13 @@ export async function listGrants(db: Database, workspaceId: string, limit: numbe
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(and(eq(oauthGrants.workspaceId, workspaceId), isNull(oauthGrants.revokedAt)))
+    .where(
+      and(
+        eq(oauthGrants.workspaceId, workspaceId),
+        isNull(oauthGrants.revokedAt),
+        or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now())),
+      ),
+    )
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)

@@ -1,20 +1,24 @@
 /** `/oauth/token` and `/oauth/revoke`: codes and refresh tokens become tokens; tokens end. */
 import { createHash } from "node:crypto";
-import { audit } from "../audit/store.ts";
+import type { Context } from "hono";
+import { audit } from "../audit/record.ts";
 import { type Scope, SCOPES } from "../auth/principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
-import type { Database } from "../db/client.ts";
-import { oauthCodes, oauthTokens } from "../db/schema.ts";
+import { database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
+import { issuerOf } from "./issuer.ts";
 import { field, requiredField } from "./form.ts";
 import { OAuthError } from "./problem.ts";
 import { readResource } from "./request.ts";
 import {
   type ClientRow,
-  exchange,
+  exchangeCode,
+  exchangeRefresh,
   findClient,
   findCode,
   findToken,
   type GrantRow,
+  isSpent,
   revokeGrant,
   type TokenRow,
 } from "./store.ts";
@@ -24,55 +28,62 @@ const ACCESS_SECONDS = 3600;
 /** Seconds that a refresh token may lie unused. */
 const REFRESH_SECONDS = 30 * 24 * 3600;
 
-/** Answers a token request (RFC 6749 sections 4.1.3 and 6). `origin` is this server's own. */
-export async function issueTokens(db: Database, form: URLSearchParams, origin: string) {
+/** Answers a token request (RFC 6749 sections 4.1.3 and 6). */
+export async function issueTokens(c: Context<App>, form: URLSearchParams) {
   const grantType = requiredField(form, "grant_type");
-  const client = await findClient(db, requiredField(form, "client_id"));
+  const client = await findClient(database(c.env.DB), requiredField(form, "client_id"));
   if (!client) throw new OAuthError("invalid_client", "The client is not registered here.", 401);
   switch (grantType) {
     case "authorization_code":
-      return redeemCode(db, client, form, origin);
+      return redeemCode(c, client, form);
     case "refresh_token":
-      return refresh(db, client, form, origin);
+      return refresh(c, client, form);
     default:
       throw new OAuthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
   }
 }
 
-async function redeemCode(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
+async function redeemCode(c: Context<App>, client: ClientRow, form: URLSearchParams) {
+  const db = database(c.env.DB);
   const hash = sha256(requiredField(form, "code"));
   const verifier = requiredField(form, "code_verifier");
   const redirectUri = requiredField(form, "redirect_uri");
   const found = await findCode(db, hash);
   if (!found || found.code.clientId !== client.id) throw invalidGrant("The code is not known.");
   const { code, grant } = found;
-  if (code.successor !== null) throw await reuse(db, grant, "The code was used before.");
-  if (code.expiresAt <= Date.now() || grant.revokedAt !== null) throw invalidGrant("The code has expired.");
+  if (code.successor !== null) throw await reuse(c, grant, "The code was used before.");
+  if (code.expiresAt <= Date.now() || hasEnded(grant)) throw invalidGrant("The code has expired.");
   if (code.redirectUri !== redirectUri) throw invalidGrant("redirect_uri is not that of the authorization request.");
   if (!isVerified(verifier, code.challenge)) throw invalidGrant("code_verifier does not match the challenge.");
-  checkResource(form, code.resource, origin);
+  checkResource(form, code.resource, issuerOf(c));
   const { rows, answer } = newTokens(client, grant, grant.scopes as Scope[]);
-  if (!(await exchange(db, { table: oauthCodes, hash }, rows)))
-    throw await reuse(db, grant, "The code was used before.");
+  if (!(await exchangeCode(db, hash, rows))) throw await reuse(c, grant, "The code was used before.");
   return answer;
 }
 
-async function refresh(db: Database, client: ClientRow, form: URLSearchParams, origin: string) {
+async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams) {
+  const db = database(c.env.DB);
   const hash = sha256(requiredField(form, "refresh_token"));
   const found = await findToken(db, hash);
   if (!found || found.token.kind !== "refresh" || found.grant.clientId !== client.id) {
     throw invalidGrant("The refresh token is not known.");
   }
   const { token, grant } = found;
-  if (grant.revokedAt !== null) throw invalidGrant("The access was revoked.");
-  if (token.successor !== null) throw await reuse(db, grant, "The refresh token was used before.");
-  if (token.expiresAt <= Date.now()) throw invalidGrant("The refresh token has expired.");
-  checkResource(form, grant.resource, origin);
-  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant));
-  if (!(await exchange(db, { table: oauthTokens, hash }, rows))) {
-    throw await reuse(db, grant, "The refresh token was used before.");
+  if (hasEnded(grant)) throw invalidGrant("The access was revoked.");
+  if (token.expiresAt <= Date.now()) {
+    if (await isSpent(db, hash)) throw await reuse(c, grant, "The refresh token was used before.");
+    throw invalidGrant("The refresh token has expired.");
+  }
+  checkResource(form, grant.resource, issuerOf(c));
+  const { rows, answer } = newTokens(client, grant, narrowed(field(form, "scope"), grant), hash);
+  if (!(await exchangeRefresh(db, hash, rows))) {
+    throw await reuse(c, grant, "The refresh token was used before.");
   }
   return answer;
+}
+
+function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
+  return revokedAt !== null || (expiresAt !== null && expiresAt <= Date.now());
 }
 
 /** RFC 6749 section 6: a refresh may ask for less than was granted, never for more. */
@@ -95,7 +106,8 @@ function checkResource(form: URLSearchParams, granted: string | null, origin: st
   throw new OAuthError("invalid_target", "resource is not that of the authorization request.");
 }
 
-function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
+/** `parent`: the hash of the refresh token that is exchanged. */
+function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[], parent: string | null = null) {
   const now = Date.now();
   const row = (kind: TokenRow["kind"], secret: string, seconds: number, of: string[]): TokenRow => ({
     hash: sha256(secret),
@@ -104,6 +116,7 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
     scopes: of,
     expiresAt: now + seconds * 1000,
     successor: null,
+    parent,
   });
   const access = newSecret("weir_at_");
   const rows: [TokenRow, ...TokenRow[]] = [row("access", access, ACCESS_SECONDS, scopes)];
@@ -123,10 +136,10 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[]) {
   return { rows, answer };
 }
 
-/** A code or refresh token came twice: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
-async function reuse(db: Database, grant: GrantRow, description: string): Promise<OAuthError> {
-  if (await revokeGrant(db, grant.id, Date.now())) {
-    await audit(db, {
+/** A code, or a refresh token that was replaced, came again: one of the two holders is a thief, so the whole family ends (RFC 9700, 4.14.2). */
+async function reuse(c: Context<App>, grant: GrantRow, description: string): Promise<OAuthError> {
+  if (await revokeGrant(database(c.env.DB), grant.id, Date.now())) {
+    await audit(c, {
       workspaceId: grant.workspaceId,
       actor: { kind: "client", credentialId: grant.clientId },
       action: "grant.reuse_detected",
@@ -137,13 +150,14 @@ async function reuse(db: Database, grant: GrantRow, description: string): Promis
 }
 
 /** RFC 7009: ends the grant of a token that this client holds. Says nothing about tokens that it does not hold. */
-export async function revokeToken(db: Database, form: URLSearchParams): Promise<void> {
+export async function revokeToken(c: Context<App>, form: URLSearchParams): Promise<void> {
+  const db = database(c.env.DB);
   const token = requiredField(form, "token");
   const clientId = requiredField(form, "client_id");
   const found = await findToken(db, sha256(token));
   if (!found || found.grant.clientId !== clientId) return;
   if (!(await revokeGrant(db, found.grant.id, Date.now()))) return;
-  await audit(db, {
+  await audit(c, {
     workspaceId: found.grant.workspaceId,
     actor: { kind: "client", credentialId: clientId },
     action: "grant.revoked",

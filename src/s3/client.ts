@@ -189,7 +189,7 @@ export class S3Store implements ObjectStore {
       method,
       headers: signed.headers,
       body: body as Uint8Array<ArrayBuffer> | undefined,
-      // A redirect could lead where endpointFault would not let us go.
+      // A redirect could lead where addressFault would not let us go.
       redirect: "manual",
       signal,
     });

@@ -30,6 +30,7 @@ const COMMANDS: Record<string, Handler> = {
     "Subscribe again, with `since` or `since_event_id`: what was missed is replayed.",
   ),
 };
+export const COMMAND_NAMES = Object.keys(COMMANDS);
 
 /** Carries a command out. Never throws: what goes wrong is the answer. */
 export async function carryOut(by: Commander, command: Command, more: Record<string, Handler> = {}): Promise<Response> {

@@ -1,7 +1,7 @@
 /** Shapes of the streaming protocol. Members that are not known are let through: clients of many ages call. */
 import * as v from "valibot";
 import { pagingQuery, Uuid } from "../http/fields.ts";
-import { JsonObject } from "../http/json.ts";
+import { JsonMembers, JsonObject } from "../http/json.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
 const Namespace = v.pipe(v.array(v.pipe(v.string(), v.maxLength(500))), v.maxLength(50));
@@ -29,15 +29,15 @@ export type Filter = v.InferOutput<typeof Filter>;
 
 /** What starts a run, besides what it is given. Everything else of a run's body is checked by the threads' own schema. */
 const runOptions = {
-  config: v.nullish(JsonObject),
-  metadata: v.nullish(JsonObject),
+  config: v.nullish(JsonMembers),
+  metadata: v.nullish(JsonMembers),
 };
 
 export const RunStart = v.object({
   ...runOptions,
   assistant_id: name,
   input: v.optional(v.unknown()),
-  context: v.nullish(JsonObject),
+  context: v.nullish(JsonMembers),
   multitask_strategy: v.nullish(v.string()),
   multitaskStrategy: v.nullish(v.string()),
   langsmith_tracer: v.nullish(JsonObject),

@@ -8,6 +8,7 @@ import { limitKey } from "../auth/limits.ts";
 import type { Principal } from "../auth/principal.ts";
 import { toProblem } from "../http/problem.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
+import { countValues, JSON_VALUES } from "../http/json-values.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import { type Framing, idsIn, type Json, textLines } from "../threads/rpc.ts";
 import { Thread } from "../threads/thread.ts";
@@ -233,6 +234,8 @@ function framed(line: string): [seq: number, wanting: number[], event: string] {
 function commandIn(message: string | ArrayBuffer): Command | string {
   if (typeof message !== "string") return "Send text frames, each with one command as JSON.";
   if (message.length > BODY_LIMIT) return `A command is larger than ${BODY_LIMIT} characters.`;
+  if (countValues(Buffer.from(message), JSON_VALUES) > JSON_VALUES)
+    return `A command holds more than ${JSON_VALUES} values.`;
   const value = parseJson(message);
   if (value === undefined) return "The frame is not valid JSON.";
   if (nestsDeeper(value)) return `The command nests deeper than ${NESTING} levels.`;

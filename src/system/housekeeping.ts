@@ -1,14 +1,18 @@
 /** Deletes expired rows. */
 import { forgetAnonymous } from "../audit/store.ts";
+import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import { allOf } from "../http/parallel.ts";
 import { deleteOldKeys } from "../idempotency/store.ts";
 import { deleteExpired } from "../memory/store.ts";
 import { forgetExpired } from "../oauth/store.ts";
 import { deleteExpiredTokens } from "../traces/feedback/token-store.ts";
+import { deleteExpiredSecrets } from "../webhooks/store.ts";
 
 const MINUTE_MS = 60_000;
 const ANONYMOUS_DAYS = 30;
+/** Expired keys are listed for so long, so that people see why a program of theirs stopped. */
+const EXPIRED_KEY_DAYS = 90;
 
 /**
  * Runs every minute. `now` is the minute's time, milliseconds since 1970. OAuth and audit rows are deleted once an hour. One
@@ -21,9 +25,11 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
   await allOf({
     "deleting Store items": () => deleteExpired(db, now),
     "deleting idempotency keys": () => deleteOldKeys(db, now),
+    "deleting webhook secrets": () => deleteExpiredSecrets(db, now),
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
     ...(hourly && {
       "deleting what OAuth leaves": () => forgetExpired(db, now),
+      "deleting API keys": () => deleteExpiredKeys(db, now - EXPIRED_KEY_DAYS * 24 * 60 * MINUTE_MS),
       "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),
     }),
   });

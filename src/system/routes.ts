@@ -8,7 +8,7 @@ import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
 import { embeddingsOf } from "../memory/embeddings.ts";
-import { docsPage } from "./docs.ts";
+import { docs } from "./docs.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
@@ -48,4 +48,4 @@ export const system = new Hono<App>()
       return c.json({ ok: true });
     },
   )
-  .get("/docs", doc("This reference, as a page"), (c) => c.html(docsPage));
+  .route("/", docs);

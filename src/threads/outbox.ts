@@ -1,4 +1,5 @@
 /** Side effects of a run's end, carried out at least once: they are queued in the transaction that ends the run. */
+import { addressFault } from "../http/address.ts";
 import { logError } from "../http/log.ts";
 import type { Json } from "./rpc.ts";
 import { shownRun, type StoredRun } from "./runs.ts";
@@ -6,6 +7,7 @@ import type { ThreadParts } from "./parts.ts";
 import type { OutboxRow } from "./outbox-store.ts";
 import type { RunFacts, Tracer } from "../runtime/tracer.ts";
 import { ownProject, storeOwnRuns } from "../traces/self.ts";
+import { signedHeaders } from "../webhooks/sign.ts";
 import { queueTaskEffects } from "./tasks.ts";
 
 /** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
@@ -22,7 +24,8 @@ const TRACE_ROW = 400_000;
 export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
   if (tracer) queueTrace(parts, run, tracer);
-  if (webhook) parts.tables.outbox.add("webhook", JSON.stringify({ run_id: run.id, url: webhook }));
+  if (webhook)
+    parts.tables.outbox.add("webhook", JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }));
   queueTaskEffects(parts, run);
 }
 
@@ -125,7 +128,7 @@ async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
 }
 
 async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<void> {
-  if (kind === "webhook") return webhook(parts, JSON.parse(body) as { run_id: string; url: string });
+  if (kind === "webhook") return deliverWebhook(parts, JSON.parse(body) as Delivery);
   const { workspaceId, threadId } = parts;
   if (kind === "trace") return storeOwnRuns(parts.env, workspaceId, JSON.parse(body) as unknown[]);
   await onTask(parts.env, {
@@ -143,31 +146,34 @@ function postpone(parts: ThreadParts, row: OutboxRow, reason: string): void {
   else parts.tables.outbox.retry(row, Date.now() + seconds * 1000);
 }
 
-async function webhook(parts: ThreadParts, { run_id, url }: { run_id: string; url: string }): Promise<void> {
+interface Delivery {
+  run_id: string;
+  url: string;
+  /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
+  delivery?: string;
+}
+
+async function deliverWebhook(parts: ThreadParts, { run_id, url, delivery = run_id }: Delivery): Promise<void> {
   const row = parts.run(run_id);
   if (!row) return;
+  // It was set when the deployment allowed it. Another attempt would change nothing.
+  if (addressFault(url, parts.env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const { outcome } = row;
   const values = outcome.values ? (JSON.parse(parts.values.flatAll(outcome.values)) as Json) : {};
   const body = JSON.stringify({
     ...shownRun(row, parts.threadId),
+    workspace_id: parts.workspaceId,
+    delivery_id: delivery,
     run_started_at: new Date(row.due).toISOString(),
     run_ended_at: new Date(outcome.updated).toISOString(),
     webhook_sent_at: new Date().toISOString(),
     values,
     ...(outcome.error && { error: outcome.error }),
   });
-  const headers = { "content-type": "application/json", "x-weir-signature": await signature(parts.env, body) };
+  const signed = await signedHeaders(parts.env, parts.workspaceId, { delivery, body });
+  const headers = { "content-type": "application/json", ...signed };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
-}
-
-/** `sha256=<hex>`: HMAC-SHA-256 of the body, with the deployment's secret, by which a receiver knows who sent it. */
-async function signature(env: Env, body: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const secret = encoder.encode(env.WEBHOOK_SECRET || env.ENCRYPTION_KEY);
-  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(body));
-  return `sha256=${Buffer.from(mac).toString("hex")}`;
 }

@@ -1,7 +1,7 @@
 /** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
 import { Flag, optional, pagingQuery, Uuid } from "../http/fields.ts";
-import { JsonObject } from "../http/json.ts";
+import { JsonMembers } from "../http/json.ts";
 import { CLASSIC_MODES } from "./classic.ts";
 import { Checkpoint, Command, jsonList, list } from "./schema.ts";
 
@@ -22,7 +22,7 @@ const Tags = v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"
 const Config = v.object({
   tags: v.nullish(Tags),
   recursion_limit: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
-  configurable: v.nullish(JsonObject),
+  configurable: v.nullish(JsonMembers),
 });
 
 const FeedbackKey = v.pipe(v.string(), v.minLength(1), v.maxLength(180));
@@ -31,9 +31,9 @@ export const RunCreate = v.object({
   assistant_id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   input: v.optional(v.unknown()),
   command: v.nullish(Command),
-  metadata: v.nullish(JsonObject),
+  metadata: v.nullish(JsonMembers),
   config: v.nullish(Config),
-  context: v.nullish(JsonObject),
+  context: v.nullish(JsonMembers),
   checkpoint: v.nullish(Checkpoint),
   checkpoint_id: v.nullish(Uuid),
   webhook: v.nullish(v.pipe(v.string(), v.maxLength(2_000), v.check(isWebhook, "must be an http(s) URL or a path"))),

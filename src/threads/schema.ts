@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { Flag, optional, paging, Uuid, whole } from "../http/fields.ts";
-import { JsonFilter, JsonObject, parseJson } from "../http/json.ts";
+import { JsonFilter, JsonMembers, JsonObject, parseJson } from "../http/json.ts";
 
 export const ThreadParam = v.object({ thread_id: Uuid });
 export const CheckpointParam = v.object({ thread_id: Uuid, checkpoint_id: Uuid });
@@ -59,13 +59,13 @@ const Update = v.object({
 
 export const ThreadCreate = v.object({
   thread_id: optional(Uuid),
-  metadata: optional(JsonObject),
+  metadata: optional(JsonMembers),
   if_exists: optional(v.picklist(["raise", "do_nothing"])),
   ttl: optional(Ttl),
   supersteps: optional(v.array(v.object({ updates: v.array(v.object({ ...Update.entries, as_node: v.string() })) }))),
 });
 
-export const ThreadPatch = v.object({ metadata: optional(JsonObject), ttl: optional(Ttl) });
+export const ThreadPatch = v.object({ metadata: optional(JsonMembers), ttl: optional(Ttl) });
 
 const filter = {
   ids: optional(v.pipe(v.array(Uuid), v.maxLength(1_000))),
@@ -137,7 +137,7 @@ export const StateUpdate = v.object({
   checkpoint_id: optional(Uuid),
 });
 
-export const StatePatch = v.object({ metadata: JsonObject });
+export const StatePatch = v.object({ metadata: JsonMembers });
 
 const before = optional(
   v.pipe(
@@ -150,7 +150,7 @@ const before = optional(
 export const HistoryBody = v.object({
   limit: paging.limit,
   before,
-  metadata: optional(JsonObject),
+  metadata: optional(JsonMembers),
   checkpoint: optional(Checkpoint),
   select: optional(stateFields),
 });

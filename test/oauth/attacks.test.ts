@@ -100,9 +100,10 @@ describe("what was used before and has expired since", () => {
   it("still gives a replayed refresh token away", async () => {
     const first = await newTokens(await newCaller());
     const second = await (await refresh(first.client, first.refresh_token)).json<Tokens>();
+    const third = await (await refresh(first.client, second.refresh_token)).json<Tokens>();
     await expire("oauth_tokens");
     await refresh(first.client, first.refresh_token);
-    expect(await works(second.access_token)).toBe(false);
+    expect(await works(third.access_token)).toBe(false);
   });
 
   it("and what has expired unused is refused", async () => {
@@ -225,10 +226,13 @@ describe("refresh tokens", () => {
     expect(await errorOf(await refresh(first.client, third.refresh_token))).toEqual([400, "invalid_grant"]);
   });
 
-  it("used by twenty at once make one successor at most", async () => {
+  it("used by twenty at once give successors of which one can be used", async () => {
     const { client, refresh_token } = await newTokens(await newCaller());
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async () => (await refresh(client, refresh_token)).json<Tokens>()),
+    );
     const statuses = await Promise.all(
-      Array.from({ length: 20 }, async () => (await refresh(client, refresh_token)).status),
+      answers.map(async (tokens) => (await refresh(client, tokens.refresh_token)).status),
     );
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import { app } from "../../src/app.ts";
 import { type Scope, SCOPES } from "../../src/auth/principal.ts";
 import type { Access } from "../../src/auth/scopes.ts";
 import { sha256 } from "../../src/auth/secret.ts";
-import { newTokens } from "../oauth/person.ts";
+import { newTokens, post } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -27,6 +27,10 @@ let caller: Caller;
 let other: Caller;
 let expired: string;
 let token: string;
+let revoked: string;
+let deleted: string;
+let expiredKey: string;
+let distantKey: string;
 /** A key with every scope but one. */
 const lacking: Partial<Record<Scope, string>> = {};
 
@@ -37,6 +41,21 @@ beforeAll(async () => {
   await env.DB.prepare("update oauth_tokens set expires_at = ? where hash = ?")
     .bind(Date.now() - 1, sha256(expired))
     .run();
+  const { access_token, client } = await newTokens(caller, { scope: SCOPES.join(" ") });
+  revoked = access_token;
+  await post("/oauth/revoke", { client_id: client, token: revoked });
+  const ended = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ id: string; key: string }>();
+  deleted = ended.key;
+  // Used once, so that it is remembered.
+  await send("/api/v1/workspaces", { headers: { "x-api-key": deleted } });
+  await caller.fetch(`/api/v1/api-keys/${ended.id}`, { method: "DELETE" });
+  const keyOf = async (body: object) =>
+    (await (await caller.fetch("/api/v1/api-keys", { body })).json<{ key: string }>()).key;
+  expiredKey = await keyOf({});
+  await env.DB.prepare("update api_keys set expires_at = ? where hash = ?")
+    .bind(Date.now() - 1, sha256(expiredKey))
+    .run();
+  distantKey = await keyOf({ allowed_ips: ["192.0.2.0/24"] });
   for (const scope of SCOPES) {
     const body = { name: "lacking", scopes: SCOPES.filter((one) => one !== scope) };
     const made = await caller.fetch("/api/v1/api-keys", { body });
@@ -51,12 +70,16 @@ type Verdicts = Record<string, number | typeof FREE>;
 function expectations(access: Access | "public"): Verdicts {
   if (access === "public") return { nobody: FREE, "wrong key": FREE, "expired token": FREE, key: FREE };
   if (access === "deployment") {
-    return { nobody: 401, "wrong key": 403, "expired token": 401, "other workspace": 403, key: 403, admin: FREE };
+    return { nobody: 401, "wrong key": 403, "deleted key": 403, "expired token": 401, key: 403, admin: FREE };
   }
   return {
     nobody: 401,
     "wrong key": 401,
+    "deleted key": 401,
+    "expired key": 401,
+    "key of another network": 403,
     "expired token": 401,
+    "revoked token": 401,
     "missing scope": 403,
     "other workspace": 403,
     "token for other workspace": 403,
@@ -72,6 +95,14 @@ function headersOf(who: string, access: Access | "public"): Record<string, strin
       return {};
     case "wrong key":
       return { "x-api-key": "weir_wrong", ...tenant };
+    case "deleted key":
+      return { "x-api-key": deleted, ...tenant };
+    case "expired key":
+      return { "x-api-key": expiredKey, ...tenant };
+    case "key of another network":
+      return { "x-api-key": distantKey, ...tenant };
+    case "revoked token":
+      return { authorization: `Bearer ${revoked}`, ...tenant };
     case "expired token":
       return { authorization: `Bearer ${expired}`, ...tenant };
     case "missing scope":

@@ -1,5 +1,6 @@
 /**
- * Every route of the server, with who may call it. A new route adds its line: the test beside this file fails without.
+ * Every route of the server, with who may call it. A new route adds its line: routes.test.ts fails without. If the route needs
+ * a body or ids, it adds them in route-calls.ts, for the tests that call each route about things that exist.
  *
  * - "public": no credential needed
  * - "deployment": only the deployment's admin key
@@ -38,6 +39,8 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /api/v1/api-keys": "admin",
   "POST /api/v1/api-keys": "admin",
   "DELETE /api/v1/api-keys/:id": "admin",
+  "PATCH /api/v1/api-keys/:id": "admin",
+  "POST /api/v1/api-keys/:id/roll": "admin",
   "GET /api/v1/audit-log": "admin",
   "GET /api/v1/bulk-exports": "exports",
   "POST /api/v1/bulk-exports": "exports",
@@ -89,6 +92,9 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /api/v1/sessions/:session_id": "read",
   "PATCH /api/v1/sessions/:session_id": "write",
   "GET /api/v1/trace-attachments/:token": "public",
+  "GET /api/v1/webhook-secrets": "admin",
+  "POST /api/v1/webhook-secrets": "admin",
+  "DELETE /api/v1/webhook-secrets/:id": "admin",
   "GET /api/v1/workspaces": "read",
   "POST /api/v1/workspaces": "deployment",
   "GET /api/v2/runs/:run_id": "read",
@@ -114,6 +120,8 @@ export const ROUTES: Record<string, Access | "public"> = {
   "DELETE /datasets/:dataset_id": "write",
   "GET /datasets/:dataset_id": "read",
   "GET /docs": "public",
+  "GET /docs/script.js": "public",
+  "GET /docs/style.css": "public",
   "GET /feedback": "read",
   "POST /feedback": "write",
   "DELETE /feedback/:feedback_id": "write",

@@ -2,6 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { forgetCredentials } from "../../src/auth/known.ts";
 import { app } from "../../src/app.ts";
 import { ruleFor } from "../../src/auth/scopes.ts";
 import { newTokens } from "../oauth/person.ts";
@@ -168,6 +169,11 @@ describe("a credential", () => {
       await sendWith({ DB }, `https://weir.test${path}`, headers);
       return reads;
     };
+    // The first use in an hour is written down.
+    await caller.fetch("/nothing");
+    const noted = env.DB.prepare("select last_used_at from api_keys where workspace_id = ?").bind(caller.workspaceId);
+    await expect.poll(() => noted.first("last_used_at")).not.toBeNull();
+    forgetCredentials();
     for (const reads of [1, 0, 0]) {
       expect(await count("/nothing", { "x-api-key": caller.key })).toBe(reads);
       expect(await count("/nothing", { authorization: `Bearer ${access_token}` })).toBe(reads);

@@ -1,7 +1,6 @@
 /** Messages to and from a partition stay below the platform's 32 MiB, whatever the rows hold. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { TracePartition } from "../../src/traces/partition.ts";
 import { inGroups } from "../../src/traces/partition/write.ts";
 import { type RunPosition, type RunWrite, tracePartition } from "../../src/traces/rpc.ts";
 import { dayBounds } from "../../src/traces/time.ts";

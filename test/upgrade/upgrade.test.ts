@@ -71,7 +71,7 @@ describe.each(all)("state of $name", (manifest) => {
   it.each(threads.queued)("runs queued runs in order: thread $thread", (one) => expectInOrder(api, one));
   it("writes one trace for each of these runs", () => expectTraced(api, threads.traced));
   it("ends the stateless run and deletes its thread", () => expectStateless(api, threads));
-  it("delivers the outbox", () => expectDelivered(threads, a2a.waiting, manifest.secrets.ENCRYPTION_KEY, receiver));
+  it("delivers the outbox", () => expectDelivered(threads, a2a.waiting, receiver));
   it("continues A2A tasks", () => expectTasks(api, a2a));
 
   it.each(threads.rest)("keeps the thread and takes another turn: $what", (thread) => expectAtRest(api, thread));

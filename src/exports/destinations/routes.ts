@@ -1,6 +1,6 @@
 /** Destinations: `/api/v1/bulk-exports/destinations`. */
 import { Hono } from "hono";
-import { audit } from "../../audit/store.ts";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { DestinationConfig } from "../../db/exports.ts";
 import { endpointFault } from "../../http/address.ts";
@@ -71,9 +71,7 @@ export const destinations = new Hono<App>()
       };
       const db = database(c.env.DB);
       await insertDestination(db, row);
-      await audit(db, {
-        workspaceId: principal.workspaceId,
-        actor: principal,
+      await audit(c, {
         action: "destination.created",
         targetId: id,
         detail: { type, bucket: config.bucket_name },
@@ -109,9 +107,7 @@ export const destinations = new Hono<App>()
         updatedAt: Date.now(),
       });
       if (!updated) throw notFound();
-      await audit(db, {
-        workspaceId: principal.workspaceId,
-        actor: principal,
+      await audit(c, {
         action: "destination.updated",
         targetId: row.id,
       });
@@ -130,9 +126,7 @@ export const destinations = new Hono<App>()
       if (!(await deleteUnusedDestination(db, row.id))) {
         throw new Problem(409, "An unfinished export or an active schedule uses this destination. Cancel it first.");
       }
-      await audit(db, {
-        workspaceId: principal.workspaceId,
-        actor: principal,
+      await audit(c, {
         action: "destination.deleted",
         targetId: row.id,
       });

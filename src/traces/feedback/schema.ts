@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Flag, many, pagingQuery } from "../../http/fields.ts";
+import { JsonMembers } from "../../http/json.ts";
 import { Time, Uuid } from "../query/schema.ts";
 
 const scalar = v.union([v.number(), v.boolean()]);
@@ -12,7 +13,7 @@ const value = v.union([
 const time = v.union([v.number(), v.string()]);
 const source = v.looseObject({
   type: v.optional(v.pipe(v.string(), v.maxLength(60)), "api"),
-  metadata: v.nullish(v.record(v.string(), v.unknown())),
+  metadata: v.nullish(JsonMembers),
   user_id: v.nullish(v.string()),
 });
 
@@ -127,7 +128,7 @@ export const Given = v.object({
   value: body.value,
   comment: body.comment,
   correction: body.correction,
-  metadata: v.nullish(v.record(v.string(), v.unknown())),
+  metadata: v.nullish(JsonMembers),
 });
 export type Given = v.InferOutput<typeof Given>;
 

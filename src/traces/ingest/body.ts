@@ -20,6 +20,13 @@ const ingestBudget = new Budget(16 * 1024 * 1024);
 
 const CHUNK = 128 * 1024;
 
+/**
+ * A decoded body of more than `FREE_BYTES` may be `RATIO` times as large as it was sent. Runs that repeat long prompts
+ * compress to one hundredth; gzip reaches a thousandth with a body made for it.
+ */
+const RATIO = 200;
+const FREE_BYTES = 4 * 1024 * 1024;
+
 /** Runs `work` with a claim on the memory budget of ingest. */
 export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Promise<T>): Promise<T> {
   const claim = ingestBudget.claim();
@@ -30,13 +37,15 @@ export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Prom
 }
 
 /**
- * The body's decoded chunks. 413 past `limit` decoded bytes, 415 for an unknown encoding, 400 for a damaged one.
+ * The body's decoded chunks. 413 past `limit` decoded bytes or past `RATIO`, 415 for an unknown encoding, 400 for a damaged one.
  */
 export async function* decodedBody(request: Request, limit = BODY_BYTES): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (!request.body) return;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   let size = 0;
-  const chunks = decode(request.body, encoding)[Symbol.asyncIterator]();
+  let sent = 0;
+  const counted = counting(request.body, encoding, (bytes) => (sent += bytes));
+  const chunks = decode(counted, encoding)[Symbol.asyncIterator]();
   try {
     for (;;) {
       const chunk = await nextChunk(chunks, encoding);
@@ -45,11 +54,31 @@ export async function* decodedBody(request: Request, limit = BODY_BYTES): AsyncG
       if (size > limit) {
         throw new Problem(413, `The decoded request body is larger than ${limit} bytes. Send fewer runs at a time.`);
       }
+      if (encoding !== "identity" && size > FREE_BYTES && size > RATIO * sent) {
+        throw new Problem(
+          413,
+          `The request body expands to more than ${RATIO} times its size. Send fewer runs at a time.`,
+        );
+      }
       yield chunk;
     }
   } finally {
     await chunks.return?.();
   }
+}
+
+/** Calls `count` with the bytes that a compressed body has sent. Other bodies pass as they are. */
+function counting(
+  body: ReadableStream<Uint8Array>,
+  encoding: string,
+  count: (bytes: number) => void,
+): ReadableStream<Uint8Array> {
+  if (encoding === "identity") return body;
+  const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
+    count(chunk.byteLength);
+    controller.enqueue(chunk);
+  };
+  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ transform }));
 }
 
 async function nextChunk(

@@ -1,4 +1,5 @@
 /** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
+import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
 import { isObject } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import { asUuid } from "../dotted.ts";
@@ -6,7 +7,7 @@ import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../rpc.ts";
 import { type Field, readField } from "./field.ts";
 import type { Part } from "./multipart.ts";
-import { countValues, membersOf, parsePiece } from "./skim.ts";
+import { membersOf, parsePiece } from "./skim.ts";
 
 type Kind = "post" | "patch";
 
@@ -41,9 +42,10 @@ const MAX_FAULTS = 100;
 const MAX_RUNS = 10_000;
 const MAX_ATTACHMENTS = 1_000;
 const MAX_FEEDBACK = 100;
-/** The most values of one JSON text. A parsed value takes up to 120 bytes. Texts below `COUNTED_BYTES` are not counted. */
-const MAX_VALUES = 300_000;
-const COUNTED_BYTES = 512 * 1024;
+/** The most values of all JSON texts of one request: ten bytes each in a body of 20 MB. */
+export const REQUEST_VALUES = 2_000_000;
+/** The most bytes of a run's field that is no heavy field, and of a feedback. */
+const SMALL_BYTES = 512 * 1024;
 /** The percent-encoded name becomes part of an R2 key, which has at most 1,024 bytes. */
 const MAX_NAME = 200;
 const MAX_ENCODED_NAME = 800;
@@ -64,6 +66,7 @@ export class Gathering {
   private readonly drained = new Map<string, Record<string, unknown>>();
   private loose: { runId: string; attachment: Attachment }[] = [];
   private attachments = 0;
+  private values = 0;
 
   fault(id: string | null, message: string): undefined {
     this.rejected++;
@@ -105,8 +108,10 @@ export class Gathering {
    * JSON.
    */
   addRunText(kind: Kind, json: Uint8Array, pathId?: string): void {
+    const values = this.count(json);
+    if (values > JSON_VALUES) return this.fault(pathId ?? null, `${kind}: holds more than ${JSON_VALUES} values`);
     if (json.byteLength <= LARGE_BYTES) {
-      this.weight += json.byteLength;
+      this.weight += json.byteLength + values * VALUE_BYTES;
       return void this.addRun(kind, parsePiece(json), pathId);
     }
     // Member by member, so that only one heavy field is parsed at a time.
@@ -115,13 +120,13 @@ export class Gathering {
     for (const [name, value] of membersOf(json)) {
       const field = asLargeField(name);
       if (field) heavy.push([field, value]);
-      else if (value.byteLength <= COUNTED_BYTES) {
-        this.weight += value.byteLength;
+      else if (value.byteLength <= SMALL_BYTES) {
+        this.weight += value.byteLength + countValues(value, JSON_VALUES) * VALUE_BYTES;
         run[name] = parsePiece(value);
       }
     }
     const id = this.addRun(kind, run, pathId);
-    if (id) for (const [field, value] of heavy) this.addField(kind, id, field, value);
+    if (id) for (const [field, value] of heavy) this.readField(kind, id, field, value);
   }
 
   /** A run object with its heavy fields inline. Returns the run's id, or undefined for a fault. */
@@ -179,7 +184,8 @@ export class Gathering {
   }
 
   private addFeedback(runId: string, json: Uint8Array): void {
-    if (json.byteLength > COUNTED_BYTES) return this.fault(runId, `feedback: larger than ${COUNTED_BYTES} bytes`);
+    if (json.byteLength > SMALL_BYTES) return this.fault(runId, `feedback: larger than ${SMALL_BYTES} bytes`);
+    this.count(json);
     const value = parsePiece(json);
     if (!isObject(value)) return this.fault(runId, "feedback: expected a JSON object");
     if (this.feedback.length === MAX_FEEDBACK)
@@ -190,10 +196,22 @@ export class Gathering {
   private addField(kind: Kind, id: string, name: string, json: Uint8Array): void {
     const field = asLargeField(name);
     if (!field) return this.fault(id, `part ${kind}.${name.slice(0, 40)}: no such field of a run`);
+    if (this.count(json) > JSON_VALUES) return this.fault(id, `${field}: holds more than ${JSON_VALUES} values`);
+    this.readField(kind, id, field, json);
+  }
+
+  private readField(kind: Kind, id: string, field: LargeField, json: Uint8Array): void {
     if (json.byteLength > FIELD_BYTES) return this.fault(id, `${field}: larger than ${FIELD_BYTES} bytes`);
-    if (hasTooManyValues(json)) return this.fault(id, `${field}: holds more than ${MAX_VALUES} values`);
     const read = readField(field, parsePiece(json), json);
     if (read !== undefined) this.setField(this.operation(kind, id), field, read);
+  }
+
+  /** The values of a JSON text, up to one more than `JSON_VALUES`. @throws Problem 413 when the request holds too many. */
+  private count(json: Uint8Array): number {
+    const values = countValues(json, JSON_VALUES);
+    this.values += values;
+    if (this.values > REQUEST_VALUES) throw tooManyValues(REQUEST_VALUES);
+    return values;
   }
 
   private setField(operation: Operation, name: LargeField, field: Field | string | undefined): void {
@@ -220,10 +238,6 @@ export class Gathering {
 
 function asLargeField(name: string): LargeField | undefined {
   return LARGE_FIELDS.find((field) => field === name);
-}
-
-function hasTooManyValues(json: Uint8Array): boolean {
-  return json.byteLength > COUNTED_BYTES && countValues(json, MAX_VALUES + 1) > MAX_VALUES;
 }
 
 /** Copies a large part to a buffer of its size and frees the old buffer, which is up to half as large again. */

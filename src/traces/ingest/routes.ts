@@ -3,11 +3,12 @@ import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import type { Claim } from "../../http/budget.ts";
 import { documented } from "../../http/documented.ts";
+import { refuseManyValues } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { decodedBody, wholeBody, withClaim } from "./body.ts";
 import { boundaryOf, type Part, readParts } from "./multipart.ts";
-import type { Gathering } from "./operations.ts";
+import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { elementsOf, isObjectText, membersOf } from "./skim.ts";
 import { Intake } from "./take.ts";
 
@@ -60,7 +61,13 @@ function commonRoutes(): Hono<App> {
 type Take = (c: Context<App>, claim: Claim, body: Uint8Array) => Promise<Response>;
 
 function takeWhole(handle: Take): (c: Context<App>) => Promise<Response> {
-  return (c) => withClaim(c, async (claim) => handle(c, claim, await wholeBody(c.req.raw, claim)));
+  return (c) => withClaim(c, async (claim) => handle(c, claim, await wholeJson(c.req.raw, claim)));
+}
+
+async function wholeJson(request: Request, claim: Claim): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await wholeBody(request, claim);
+  refuseManyValues(bytes, REQUEST_VALUES);
+  return bytes;
 }
 
 async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promise<Response> {
@@ -117,7 +124,7 @@ function isTraceRun(names: Set<string>): boolean {
 function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): MiddlewareHandler<App> {
   return async (c, next) => {
     const taken = await withClaim(c, async (claim) => {
-      const bytes = await wholeBody(c.req.raw, claim);
+      const bytes = await wholeJson(c.req.raw, claim);
       if (isOurs(namesIn(bytes))) return handle(c, claim, bytes);
       const headers = new Headers(c.req.raw.headers);
       headers.delete("content-encoding");
@@ -129,10 +136,15 @@ function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): Middle
   };
 }
 
-/** The names of a body's members. Empty when the body is not a JSON object. */
+/** The names of a body's first hundred members. Empty when the body is not a JSON object. */
 function namesIn(body: Uint8Array): Set<string> {
+  const names = new Set<string>();
   try {
-    return new Set([...membersOf(body)].map(([name]) => name));
+    for (const [name] of membersOf(body)) {
+      names.add(name);
+      if (names.size === 100) break;
+    }
+    return names;
   } catch {
     return new Set();
   }

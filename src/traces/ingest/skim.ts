@@ -2,9 +2,10 @@
  * Splits a JSON text into its members or elements without parsing them. A batch is read run by run and field by field,
  * because a parsed value takes several times the memory of its text. A piece is validated when it is parsed.
  */
+import { stringEnd as afterString } from "../../http/json-values.ts";
 import { Problem } from "../../http/problem.ts";
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 const malformed = () => new Problem(400, "Malformed JSON in request body.");
@@ -49,17 +50,6 @@ export function* elementsOf(json: Uint8Array): Generator<Uint8Array> {
 /** True when the text begins like an object. */
 export function isObjectText(json: Uint8Array): boolean {
   return json[begin(json)] === OPEN_OBJECT;
-}
-
-/** Counts the values of a JSON text, including nested values, up to `most`. */
-export function countValues(json: Uint8Array, most: number): number {
-  let count = 1;
-  for (let at = 0; at < json.length && count < most; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) at = stringEnd(json, at) - 1;
-    else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) count++;
-  }
-  return count;
 }
 
 /** The first position after a byte order mark and white space. */
@@ -107,15 +97,9 @@ function nestedEnd(json: Uint8Array, start: number): number {
 }
 
 function stringEnd(json: Uint8Array, start: number): number {
-  for (let from = start + 1; ;) {
-    const quote = json.indexOf(QUOTE, from);
-    if (quote === -1) throw malformed();
-    let escapes = quote;
-    while (json[escapes - 1] === BACKSLASH) escapes--;
-    // A quote is escaped by an odd number of backslashes.
-    if ((quote - escapes) % 2 === 0) return quote + 1;
-    from = quote + 1;
-  }
+  const end = afterString(json, start);
+  if (end > json.length) throw malformed();
+  return end;
 }
 
 function afterSpace(json: Uint8Array, at: number): number {

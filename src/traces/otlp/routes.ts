@@ -1,20 +1,19 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
 import { documented } from "../../http/documented.ts";
+import { refuseManyValues } from "../../http/json-values.ts";
 import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { wholeBody, withClaim } from "../ingest/body.ts";
 import { Gathering } from "../ingest/operations.ts";
-import { countValues } from "../ingest/skim.ts";
 import { Intake } from "../ingest/take.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./messages.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
 import { runIdOf, runOfSpan } from "./run.ts";
-import type { OtlpSpan } from "./span.ts";
+import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./span.ts";
 
-const MAX_SPANS = 10_000;
 /** The most decoded bytes of a request. Its spans are objects in memory and take about three times their bytes. */
 const OTLP_BYTES = 16 * 1024 * 1024;
 const OBJECTS = 3;
@@ -30,7 +29,7 @@ export const otlp = new Hono<App>().post(
       const bytes = await wholeBody(c.req.raw, claim, OTLP_BYTES);
       await claim.hold(OBJECTS * bytes.byteLength);
       const spans = isJson ? spansFromJson(jsonOf(bytes)) : spansOf(c, bytes);
-      if (spans.length > MAX_SPANS) throw new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
+      if (spans.length > MAX_SPANS) throw tooManySpans();
       return new Intake(c.env, c.get("principal"), gather(spans, c.req.header("langsmith-project"))).finish();
     });
     const message = result.errors
@@ -47,8 +46,7 @@ export const otlp = new Hono<App>().post(
 );
 
 function jsonOf(bytes: Uint8Array): unknown {
-  if (countValues(bytes, MAX_VALUES + 1) > MAX_VALUES)
-    throw new Problem(413, "The body holds too many values. Export fewer spans at a time.");
+  refuseManyValues(bytes, MAX_VALUES);
   return parseJson(new TextDecoder().decode(bytes));
 }
 

@@ -1,4 +1,5 @@
 /** A span as both encodings of OTLP give it. */
+import { Problem } from "../../http/problem.ts";
 
 export interface OtlpEvent {
   name: string;
@@ -25,6 +26,13 @@ export interface OtlpSpan {
 
 /** Values are strings, numbers, booleans, lists and maps of these. */
 export type Attributes = Record<string, unknown>;
+
+/** The most spans of a request. */
+export const MAX_SPANS = 10_000;
+
+export function tooManySpans(): Problem {
+  return new Problem(413, `More than ${MAX_SPANS} spans. Export fewer at a time.`);
+}
 
 /** Attribute values nested deeper are left out. */
 export const MAX_ATTRIBUTE_DEPTH = 30;

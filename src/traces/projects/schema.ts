@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { Flag, many, optional, pagingQuery } from "../../http/fields.ts";
-import { JsonObject } from "../../http/json.ts";
+import { JsonMembers, JsonObject } from "../../http/json.ts";
 import { Time, Uuid } from "../query/schema.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
-const extra = v.pipe(v.record(v.string(), v.unknown()), maxBytes(METADATA_BYTES));
+const extra = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));
 const tier = v.picklist(["longlived", "shortlived"]);
 
 export const CreateProject = v.looseObject({

@@ -1,0 +1,61 @@
+/** Entries of the audit trail about a request: who asked for what, and from where. */
+import type { Context } from "hono";
+import type { Principal } from "../auth/principal.ts";
+import { addressOf } from "../auth/network.ts";
+import { database } from "../db/client.ts";
+import type { App } from "../http/types.ts";
+import { type AuditAction, insertAudit } from "./store.ts";
+
+export interface AuditEntry {
+  action: AuditAction;
+  /** The id of what changed. */
+  targetId: string;
+  /** Names and hosts that help a reader. Never a secret. */
+  detail?: Record<string, unknown>;
+  /** Left out: the request's own principal. */
+  actor?: Pick<Principal, "credentialId"> & { kind: string };
+  /** Left out: the workspace of the request's principal. Null when the entry belongs to the deployment. */
+  workspaceId?: string | null;
+}
+
+/** The most characters of a User-Agent that are kept. */
+const AGENT = 300;
+
+/** Appends an entry to the audit trail (`GET /api/v1/audit-log`), with the request's address and user agent. */
+export async function audit(
+  c: Context<App>,
+  {
+    action,
+    targetId,
+    detail = {},
+    actor = c.get("principal"),
+    workspaceId = c.get("principal").workspaceId,
+  }: AuditEntry,
+): Promise<void> {
+  await insertAudit(database(c.env.DB), {
+    id: crypto.randomUUID(),
+    workspaceId,
+    at: Date.now(),
+    actorKind: actor.kind,
+    actorId: actor.credentialId,
+    action,
+    targetId,
+    detail,
+    address: addressOf(c) ?? null,
+    userAgent: c.req.header("user-agent")?.slice(0, AGENT) ?? null,
+  });
+}
+
+/** Entries about failures that anybody can cause: at most so many a minute, of an isolate. */
+const FAILURES = 60;
+const MINUTE_MS = 60_000;
+const failures = { minute: 0, count: 0 };
+
+/** The same for a failure of a caller without a credential. It is left out when there are too many of them. */
+export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "actor">): Promise<void> {
+  const minute = Math.floor(Date.now() / MINUTE_MS);
+  if (failures.minute !== minute) Object.assign(failures, { minute, count: 0 });
+  failures.count += 1;
+  if (failures.count > FAILURES) return;
+  await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });
+}

@@ -1,0 +1,118 @@
+/** API keys: `/api/v1/api-keys`. */
+import { Hono } from "hono";
+import { audit } from "../audit/record.ts";
+import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param } from "../http/validate.ts";
+import { revokeGrantsOf } from "../oauth/store.ts";
+import { checkTerms, makeKey } from "./keys.ts";
+import type { Scope } from "./principal.ts";
+import { CreateKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
+import { type ApiKeyRow, deleteKey, findKey, hasExpired, insertKey, listKeys, rollKey, updateKey } from "./store.ts";
+
+const doc = documented("Workspaces and keys");
+
+const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+const shown = (row: ApiKeyRow) => ({
+  id: row.id,
+  workspace_id: row.workspaceId,
+  name: row.name,
+  hint: row.hint,
+  scopes: row.scopes,
+  created_at: timeOf(row.createdAt),
+  expires_at: timeOf(row.expiresAt),
+  last_used_at: timeOf(row.lastUsedAt),
+  allowed_ips: row.allowedIps,
+});
+
+const NO_STORE = { "cache-control": "no-store" };
+const notFound = () => new Problem(404, "API key not found.");
+
+export const keys = new Hono<App>()
+  .post("/", doc("Create an API key; the answer is the only place that shows it"), body(CreateKey), async (c) => {
+    const maker = c.get("principal");
+    const given = c.req.valid("json");
+    const terms = {
+      name: given.name,
+      scopes: given.scopes ?? [...maker.scopes],
+      expiresAt: given.expires_at === undefined ? (maker.expiresAt ?? null) : given.expires_at,
+      allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
+    };
+    checkTerms(maker, terms);
+    const { key, row } = makeKey(maker, terms);
+    await insertKey(database(c.env.DB), row);
+    const detail = {
+      name: row.name,
+      scopes: row.scopes,
+      expires_at: timeOf(row.expiresAt),
+      allowed_ips: row.allowedIps,
+    };
+    await audit(c, { action: "api_key.created", targetId: row.id, detail });
+    return c.json({ ...shown(row), key }, 201, NO_STORE);
+  })
+  .get("/", doc("List the workspace's API keys"), async (c) =>
+    c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
+  )
+  .patch(
+    "/:id",
+    doc("Change an API key's name, scopes, expiry or networks"),
+    param(KeyParam),
+    body(UpdateKey),
+    async (c) => {
+      const maker = c.get("principal");
+      const { name, scopes, expires_at: expiresAt, allowed_ips: allowedIps } = c.req.valid("json");
+      checkTerms(maker, { scopes, expiresAt, allowedIps });
+      const db = database(c.env.DB);
+      const { workspaceId } = maker;
+      const row = await findKey(db, workspaceId, c.req.valid("param").id);
+      if (!row) throw notFound();
+      const change = {
+        ...(name !== undefined && { name }),
+        ...(scopes !== undefined && { scopes }),
+        ...(expiresAt !== undefined && { expiresAt }),
+        ...(allowedIps !== undefined && { allowedIps }),
+      };
+      if (Object.keys(change).length === 0) return c.json(shown(row));
+      const changed = await updateKey(db, row, change);
+      if (!changed) throw notFound();
+      await audit(c, { action: "api_key.updated", targetId: row.id, detail: c.req.valid("json") });
+      return c.json(shown(changed));
+    },
+  )
+  .post(
+    "/:id/roll",
+    doc("Replace an API key by a new one; the old one works for a while, and the answer alone shows the new one"),
+    param(KeyParam),
+    body(RollKey),
+    async (c) => {
+      const maker = c.get("principal");
+      const db = database(c.env.DB);
+      const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
+      if (!old) throw notFound();
+      if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
+      const { name, expiresAt, allowedIps } = old;
+      const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps };
+      checkTerms(maker, terms);
+      const { key, row } = makeKey(maker, terms);
+      row.grantId ??= old.grantId;
+      const { overlap_seconds } = c.req.valid("json");
+      await rollKey(db, old, row, Date.now() + overlap_seconds * 1000);
+      const detail = { name, successor: row.id, overlap_seconds };
+      await audit(c, { action: "api_key.rolled", targetId: old.id, detail });
+      return c.json({ ...shown(row), key }, 201, NO_STORE);
+    },
+  )
+  .delete("/:id", doc("Delete an API key"), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const gone = await deleteKey(db, workspaceId, c.req.param("id"));
+    if (!gone) throw notFound();
+    await audit(c, { action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
+    // What somebody allowed with this key ends with it.
+    for (const grant of await revokeGrantsOf(db, workspaceId, gone.id, Date.now())) {
+      await audit(c, { action: "grant.revoked", targetId: grant.id });
+    }
+    return c.body(null, 204);
+  });

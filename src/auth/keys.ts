@@ -1,0 +1,43 @@
+/** What a caller may give to an API key: nothing that its own credential lacks. */
+import { Problem } from "../http/problem.ts";
+import { hintOf, newApiKey } from "./api-key.ts";
+import type { Principal, Scope } from "./principal.ts";
+import { sha256 } from "./secret.ts";
+import type { ApiKeyRow } from "./store.ts";
+
+export interface KeyTerms {
+  name: string;
+  scopes: Scope[];
+  /** Milliseconds since 1970; null for never. */
+  expiresAt: number | null;
+  allowedIps: string[] | null;
+}
+
+/** A new key and its row. */
+export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: ApiKeyRow } {
+  const key = newApiKey();
+  const row = {
+    ...terms,
+    id: crypto.randomUUID(),
+    workspaceId: maker.workspaceId,
+    hash: sha256(key),
+    hint: hintOf(key),
+    grantId: maker.grantId ?? null,
+    createdAt: Date.now(),
+    lastUsedAt: null,
+  };
+  return { key, row };
+}
+
+/** @throws Problem 403 when the maker's own credential has fewer scopes, ends earlier, or works from other networks only. */
+export function checkTerms(maker: Principal, { scopes, expiresAt, allowedIps }: Partial<KeyTerms>): void {
+  const more = scopes?.filter((scope) => !maker.scopes.includes(scope)) ?? [];
+  if (more.length > 0) throw new Problem(403, `A key cannot have scopes that its maker lacks: ${more.join(", ")}.`);
+  if (expiresAt !== undefined && (expiresAt ?? Infinity) > (maker.expiresAt ?? Infinity)) {
+    throw new Problem(403, "A key cannot last longer than the key that makes it.");
+  }
+  const own = maker.allowedIps;
+  if (allowedIps !== undefined && own && !allowedIps?.every((network) => own.includes(network))) {
+    throw new Problem(403, "A key cannot work from networks from which the key that makes it does not.");
+  }
+}

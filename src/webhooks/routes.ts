@@ -1,0 +1,68 @@
+/** The secrets that sign webhooks: `/api/v1/webhook-secrets`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { seal } from "../auth/seal.ts";
+import { newSecret } from "../auth/secret.ts";
+import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body } from "../http/validate.ts";
+import { purposeOf } from "./sign.ts";
+import { deleteSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
+
+const DAY_SECONDS = 24 * 3600;
+/** Each valid secret adds one signature to every delivery. */
+const MOST = 5;
+
+const RotateSecret = v.strictObject({
+  /** Seconds for which the secrets of before still sign. */
+  overlap_seconds: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(30 * DAY_SECONDS)),
+    DAY_SECONDS,
+  ),
+});
+
+const doc = documented("Workspaces and keys");
+
+const shown = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow) => ({
+  id,
+  hint,
+  created_at: new Date(createdAt).toISOString(),
+  expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+});
+
+export const webhooks = new Hono<App>()
+  .post(
+    "/webhook-secrets",
+    doc("Create or rotate the secret that signs webhooks; the answer is the only place that shows it"),
+    body(RotateSecret),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const db = database(c.env.DB);
+      const now = Date.now();
+      const until = now + c.req.valid("json").overlap_seconds * 1000;
+      if (until > now && (await listSecrets(db, workspaceId, now)).length >= MOST) {
+        throw new Problem(409, `A workspace has at most ${MOST} valid secrets. Delete one, or rotate without overlap.`);
+      }
+      const secret = newSecret("weir_whsec_");
+      const id = crypto.randomUUID();
+      const sealed = await seal(c.env, secret, purposeOf(id));
+      const row = { id, workspaceId, sealed, hint: secret.slice(0, 15), createdAt: now, expiresAt: null };
+      await rotateSecret(db, row, until);
+      await audit(c, { action: "webhook_secret.created", targetId: id });
+      return c.json({ ...shown(row), secret }, 201, { "cache-control": "no-store" });
+    },
+  )
+  .get("/webhook-secrets", doc("List the secrets that sign the workspace's webhooks"), async (c) =>
+    c.json((await listSecrets(database(c.env.DB), c.get("principal").workspaceId, Date.now())).map(shown)),
+  )
+  .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on"), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const gone = await deleteSecret(db, workspaceId, c.req.param("id"));
+    if (!gone) throw new Problem(404, "Webhook secret not found.");
+    await audit(c, { action: "webhook_secret.deleted", targetId: gone.id });
+    return c.body(null, 204);
+  });

@@ -1,0 +1,30 @@
+/** Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged. */
+import { createHmac } from "node:crypto";
+import { unseal } from "../auth/seal.ts";
+import { database } from "../db/client.ts";
+import { listSecrets } from "./store.ts";
+
+/** A ciphertext belongs to one secret: no other row's column opens with it. */
+export const purposeOf = (id: string) => `webhook secret ${id}`;
+
+/**
+ * The headers `Weir-Delivery: <id>` and `Weir-Signature: t=<unix seconds>,v1=<hex>`. Each `v1` is the HMAC-SHA-256 of
+ * `<t>.<delivery id>.<body>` under one secret of the workspace that is valid at `now`. A workspace without a secret sends
+ * no signature.
+ */
+export async function signedHeaders(
+  env: Env,
+  workspaceId: string,
+  { delivery, body, now = Date.now() }: { delivery: string; body: string; now?: number },
+): Promise<Record<string, string>> {
+  const rows = await listSecrets(database(env.DB), workspaceId, now);
+  const secrets = await Promise.all(rows.map(({ id, sealed }) => unseal(env, sealed, purposeOf(id))));
+  const time = Math.floor(now / 1000);
+  const signatures = secrets.map((secret) => `v1=${hmac(secret, `${time}.${delivery}.${body}`)}`);
+  const signature = signatures.length > 0 && { "weir-signature": [`t=${time}`, ...signatures].join(",") };
+  return { "weir-delivery": delivery, ...signature };
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("hex");
+}

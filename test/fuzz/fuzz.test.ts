@@ -1,0 +1,71 @@
+/** 5,000 requests of one seed: SEED repeats another. And what the fuzzer takes for a fault. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Dice } from "./dice.ts";
+import { requestOf } from "./generate.ts";
+import { fuzz, MEMORY_MOST } from "./run.ts";
+import { startFuzzed } from "./server.ts";
+import { faultOf } from "./verdict.ts";
+import { makeWorld, type World } from "./world.ts";
+
+const SEED = Number(process.env.SEED ?? 1);
+const REQUESTS = 5_000;
+
+describe("a fault is", () => {
+  const answer = { status: 200, retryAfter: undefined, text: "{}", milliseconds: 1 };
+  const secrets = { marker1: "data of another workspace" };
+  it.each([
+    ["a 5xx", { status: 500 }],
+    ["a 503 that does not say when to come again", { status: 503 }],
+    ["a hang", { status: 0, fault: "hang" as const }],
+    ["a broken connection", { status: 0, fault: "connection" as const }],
+    ["another workspace's data", { text: '{"name":"marker1"}' }],
+    ["the failure of a command", { text: '{"type":"error","error":"unknown_error"}' }],
+    ["the database's own words", { text: '{"detail":"D1_ERROR: near"}' }],
+  ])("%s", (_, change) => {
+    expect(faultOf({ ...answer, ...change }, secrets)).toBeDefined();
+  });
+
+  it("nothing else", () => {
+    expect(faultOf(answer, secrets)).toBeUndefined();
+    expect(faultOf({ ...answer, status: 404 }, secrets)).toBeUndefined();
+    expect(faultOf({ ...answer, status: 503, retryAfter: "1" }, secrets)).toBeUndefined();
+  });
+});
+
+describe("against a running server", () => {
+  let server: Awaited<ReturnType<typeof startFuzzed>>;
+  let world: World;
+  beforeAll(async () => {
+    server = await startFuzzed();
+    world = await makeWorld(server.url, server.adminKey, SEED, server.users);
+  });
+  afterAll(() => server.stop());
+
+  it("makes the same requests of the same seed", () => {
+    const operation = { method: "POST", path: "/threads/{thread_id}", operation: {} };
+    const made = (seed: number) =>
+      Array.from({ length: 200 }, (_, index) => requestOf(seed, index, world.actors, [operation]));
+    expect(made(7)).toEqual(made(7));
+    expect(made(7)).not.toEqual(made(8));
+    expect(new Set(made(7).map(({ kind }) => kind)).size).toBe(7);
+    expect(Dice.of(1, 2).next()).not.toBe(Dice.of(2, 1).next());
+  });
+
+  it(`finds no fault in ${REQUESTS} requests`, { timeout: 300_000 }, async () => {
+    const { faults, memory, statuses } = await fuzz(server.url, world, {
+      seed: SEED,
+      requests: REQUESTS,
+      pid: server.pid,
+      progress: console.log,
+    });
+    console.log(JSON.stringify({ SEED, statuses, memory }));
+    expect(faults.map(({ index, what }) => `request ${index} of seed ${SEED}: ${what}`)).toEqual([]);
+    expect(await server.crossings()).toEqual([]);
+    expect(server.errors).toEqual([]);
+    expect(memory[1]).toBeLessThan(MEMORY_MOST);
+    // Not all refused: a good part of the requests reaches the code behind validation.
+    const total = Object.values(statuses).flatMap((one) => Object.entries(one));
+    const taken = total.filter(([status]) => status.startsWith("2")).reduce((sum, [, count]) => sum + count, 0);
+    expect(taken).toBeGreaterThan(REQUESTS / 10);
+  });
+});

@@ -1,0 +1,26 @@
+/** What is wrong with an answer. */
+import { type Answer, HANG_MS } from "./send.ts";
+
+/** What a fault of the server says in every dialect (http/problem.ts), and what must never reach a client. */
+const INTERNAL =
+  /The server failed to handle this request|"unknown_error"|D1_ERROR|SQLITE_|\n {4}at \w|internal error; reference/;
+
+/** Agent cards are for everybody who knows the assistant's id: they show its name. */
+const PUBLIC = /\/\.well-known\/agent(?:-card)?\.json/;
+
+/** undefined when the answer is as it must be. 503 is allowed with `Retry-After`. */
+export function faultOf(
+  { status, text, retryAfter, fault }: Answer,
+  secrets: Record<string, string>,
+  path = "",
+): string | undefined {
+  if (fault === "hang") return `no answer within ${HANG_MS} ms`;
+  if (fault) return `the connection broke: ${text}`;
+  if (status === 503 ? retryAfter === undefined : status >= 500) return `status ${status}: ${text.slice(0, 300)}`;
+  const secret = Object.keys(secrets).find((one) => text.includes(one));
+  if (secret && !PUBLIC.test(path)) return `the answer contains ${secrets[secret]}`;
+  const internal = INTERNAL.exec(text);
+  return internal
+    ? `the answer tells of a fault of the server: ${text.slice(Math.max(0, internal.index - 100), internal.index + 200)}`
+    : undefined;
+}

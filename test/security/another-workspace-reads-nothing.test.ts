@@ -1,0 +1,96 @@
+/**
+ * Every route, called with another workspace's key and this workspace's ids; then every route with the owner's key, which
+ * proves that the ids and bodies are right and that the first calls changed nothing.
+ */
+import { beforeAll, describe, expect, it } from "vitest";
+import { newTokens } from "../oauth/person.ts";
+import { type Caller, newCaller, send } from "../support/caller.ts";
+import { callOf } from "./route-calls.ts";
+import { firstText } from "./first-text.ts";
+import { ROUTES } from "./routes.ts";
+import { askOf, type Json, makeThings, type Things } from "./things.ts";
+
+const MARKER = "marker7f3a";
+const SCOPED = Object.entries(ROUTES).flatMap(([route, access]) =>
+  access === "public" || access === "deployment" ? [] : [route],
+);
+
+/** Answers other than 404 to a call about a thing of another workspace, by the path below `/api/v1`, `/api/v2` and `/api`. */
+const ELSEWHERE: Record<string, number> = {
+  // An empty stream: the thread may be made later.
+  "GET /threads/:thread_id/stream": 200,
+  "POST /threads/:thread_id/stream": 200,
+  "POST /threads/:thread_id/stream/events": 200,
+  // A command answers in its own dialect that there is nothing.
+  "POST /threads/:thread_id/commands": 200,
+  "GET /threads/:thread_id/traces": 200,
+  "GET /traces/:run_id/runs": 200,
+  // A patch may come before its run: it makes one in the caller's workspace.
+  "PATCH /runs/:run_id": 202,
+  "POST /threads/:thread_id/copy": 409,
+  "GET /threads/:thread_id/stream/events": 426,
+};
+const ELSEWHERE_API: Record<string, number> = {
+  // The chat application's: both succeed where there is no thread, and the state makes one.
+  "DELETE /api/threads/:thread_id": 204,
+  "POST /api/threads/:thread_id/state": 422,
+  "GET /api/threads/:thread_id/stream": 404,
+};
+
+/** The owner's answers of 400 and above. */
+const OWNED: Record<string, number> = {
+  "GET /api/threads/:thread_id/stream": 404,
+  "GET /api/threads/:thread_id/stream/events": 426,
+  "GET /threads/:thread_id/stream/events": 426,
+  "GET /mcp": 405,
+  "DELETE /mcp": 404,
+  "POST /api/threads/:thread_id/runs/:run_id/cancel": 409,
+  "POST /threads/:thread_id/runs/:run_id/cancel": 409,
+  "PATCH /api/v1/bulk-exports/destinations/:id": 422,
+  "DELETE /api/v1/bulk-exports/destinations/:id": 409,
+  // Not on a server whose workspaces are real.
+  "POST /internal/truncate": 404,
+};
+
+let owner: Caller;
+let other: Caller;
+/** What routes under `/api` are about, and what all others are: each thing is deleted once under each name. */
+const things: Record<string, Things> = {};
+
+beforeAll(async () => {
+  [owner, other] = [await newCaller(), await newCaller()];
+  await newTokens(owner);
+  const [grant] = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as [Json];
+  for (const name of ["api", "root"])
+    things[name] = await makeThings(askOf(owner), `${MARKER}-${name}`, String(grant.id));
+});
+
+async function answerTo(route: string, key: string): Promise<{ status: number; text: string }> {
+  const about = / \/api\//.test(route) ? things.api : things.root;
+  const { method, path, body, headers } = callOf(route, about as Things);
+  const response = await send(path, { method, body, headers: { "x-api-key": key, ...headers } });
+  return { status: response.status, text: await firstText(response) };
+}
+
+describe("with another workspace's key and this workspace's ids", () => {
+  it.for(SCOPED)("%s", async (route) => {
+    const { status, text } = await answerTo(route, other.key);
+    const short = route.replace(/ \/api(?:\/v[12])?(?=\/)/, " ");
+    expect(text).not.toContain(MARKER);
+    expect(status).toBeLessThan(500);
+    const expected = /\/:\w+/.test(route) ? (ELSEWHERE_API[route] ?? ELSEWHERE[short] ?? 404) : status;
+    expect(status).toBe(expected);
+  });
+});
+
+describe("with its own key, after that", () => {
+  const order = (route: string) => ["GET", "PATCH", "PUT", "POST", "DELETE"].indexOf(route.split(" ")[0] ?? "");
+  const depth = (route: string) => -route.split("/").length;
+  // No state can be written while a run is in flight.
+  const first = (route: string) => Number(!route.endsWith("/state"));
+  const sorted = SCOPED.toSorted((a, b) => order(a) - order(b) || first(a) - first(b) || depth(a) - depth(b));
+  it.for(sorted)("%s", async (route) => {
+    const { status } = await answerTo(route, owner.key);
+    expect(OWNED[route] ?? "2xx").toBe(status < 300 ? "2xx" : status);
+  });
+});

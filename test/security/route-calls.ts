@@ -1,0 +1,163 @@
+/**
+ * A call of each route that succeeds for the owner of the things it names. A route without a line here is called without a
+ * body: if it needs one, the test of the owner fails.
+ */
+import type { Json, Things } from "./things.ts";
+
+const said = { messages: [{ role: "user", content: "hi" }] };
+const times = { start_time: "2026-01-01T00:00:00Z" };
+
+/** Bodies by the path below `/api/v1`, `/api/v2` and `/api`. A function makes one from the things. */
+const BODIES: Record<string, (things: Things) => unknown> = {
+  "POST /a2a/:assistant_id": ({ task_id }) => ({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: task_id } }),
+  "POST /threads/:thread_id/commands": () => ({ id: 1, method: "state.get", params: {} }),
+  "POST /threads/:thread_id/stream": () => ({ channels: ["values", "messages", "lifecycle"] }),
+  "POST /threads/:thread_id/stream/events": () => ({ channels: ["values", "messages", "lifecycle"] }),
+  "POST /threads/:thread_id/runs": run,
+  "POST /threads/:thread_id/runs/wait": run,
+  "POST /threads/:thread_id/runs/stream": run,
+  "POST /threads/:thread_id/runs/crons": (things) => ({ ...run(things), schedule: "0 0 1 1 *" }),
+  "POST /threads/:thread_id/state": () => ({ values: said, as_node: "echo" }),
+  "PATCH /threads/:thread_id/state": () => ({ metadata: { seen: true } }),
+  "POST /threads/:thread_id/state/checkpoint": ({ checkpoint_id }) => ({ checkpoint: { checkpoint_id } }),
+  "PATCH /threads/:thread_id": () => ({ metadata: { seen: true } }),
+  "POST /threads/prune": ({ thread_id }) => ({ thread_ids: [thread_id], strategy: "keep_latest" }),
+  "POST /runs": run,
+  "POST /runs/wait": run,
+  "POST /runs/stream": run,
+  "POST /runs/batch": (things) => [run(things)],
+  "POST /runs/cancel": ({ thread_id, run_id }) => ({ thread_id, run_ids: [run_id] }),
+  "POST /runs/crons": (things) => ({ ...run(things), schedule: "0 0 1 1 *" }),
+  "PATCH /runs/crons/:cron_id": () => ({ metadata: { seen: true } }),
+  "POST /assistants": () => ({ graph_id: "echo" }),
+  "PATCH /assistants/:assistant_id": () => ({ metadata: { seen: true } }),
+  "POST /assistants/:assistant_id/latest": () => ({ version: 1 }),
+  "PUT /store/items": ({ marker }) => ({ namespace: ["other"], key: "k", value: { own: marker.length } }),
+  "DELETE /store/items": ({ marker }) => ({ namespace: [marker, "notes"], key: marker }),
+  "POST /store/items/search": () => ({ namespace_prefix: [] }),
+  "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+
+  "POST /api-keys": () => ({ name: "another" }),
+  "PATCH /api-keys/:id": () => ({ name: "renamed" }),
+  "POST /bulk-exports": ({ destination_id, project_id }) => ({
+    bulk_export_destination_id: destination_id,
+    session_id: project_id,
+    start_time: "2090-01-01T00:00:00Z",
+    interval_hours: 24,
+  }),
+  "PATCH /bulk-exports/:id": () => ({ status: "CANCELLED" }),
+  "POST /bulk-exports/destinations": () => ({ destination_type: "r2", display_name: "d", config: { prefix: "p" } }),
+  "PATCH /bulk-exports/destinations/:id": () => ({
+    credentials: { access_key_id: "a", secret_access_key: "s" },
+  }),
+  "POST /datasets": () => ({ name: crypto.randomUUID() }),
+  "POST /feedback": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
+  "POST /feedback/eager": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
+  "PATCH /feedback/:feedback_id": () => ({ score: 0 }),
+  "POST /feedback-configs": () => ({ feedback_key: crypto.randomUUID(), feedback_config: { type: "freeform" } }),
+  "PATCH /feedback-configs": ({ marker }) => ({ feedback_key: marker, is_lower_score_better: true }),
+  "POST /feedback/tokens": ({ trace_run_id }) => ({ run_id: trace_run_id, feedback_key: "liked" }),
+  "PATCH /runs/:run_id": ({ trace_run_id }) => ({
+    id: trace_run_id,
+    trace_id: trace_run_id,
+    dotted_order: `20260102T120000000000Z${trace_run_id}`,
+    tags: ["seen"],
+  }),
+  "POST /runs/group": ({ project_id }) => ({ session_id: project_id, group_by: "conversation", ...times }),
+  "POST /runs/query/validate": () => ({ filter: 'eq(name, "x")' }),
+  "POST /sessions": () => ({ name: crypto.randomUUID() }),
+  "PATCH /sessions/:session_id": () => ({ description: "seen" }),
+  "POST /otel/v1/traces": () => ({ resourceSpans: [] }),
+};
+
+/** Bodies of routes whose twin without `/api/v1` or `/api/v2` takes another. */
+const EXACT: Record<string, (things: Things) => unknown> = {
+  "POST /api/v1/runs": traceRun,
+  "POST /api/v1/runs/batch": () => ({ post: [], patch: [] }),
+  "POST /api/v1/runs/query": ({ project_id }) => ({ session: [project_id], ...times }),
+  "POST /runs/query": ({ project_id }) => ({ session: [project_id], ...times }),
+  "POST /api/v1/runs/stats": ({ project_id }) => ({ session: [project_id], ...times }),
+  "POST /runs/stats": ({ project_id }) => ({ session: [project_id], ...times }),
+  "POST /api/v2/runs/query": ({ project_id }) => ({ project_ids: [project_id], min_start_time: times.start_time }),
+  "POST /api/v2/traces/query": ({ project_id }) => ({ project_ids: [project_id], min_start_time: times.start_time }),
+  "POST /api/v2/threads/query": ({ project_id }) => ({ project_id, min_start_time: times.start_time }),
+};
+
+const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
+  "GET /store/items": ({ marker }) => ({ namespace: JSON.stringify([marker, "notes"]), key: marker }),
+  "DELETE /feedback-configs": ({ marker }) => ({ feedback_key: marker }),
+  "GET /feedback/tokens": ({ trace_run_id }) => ({ run_id: trace_run_id }),
+  "DELETE /sessions": ({ spare_project_id }) => ({ session_ids: spare_project_id }),
+  "GET /bulk-exports/runs": ({ schedule_id }) => ({ source_bulk_export_id: schedule_id }),
+  "GET /threads/:thread_id/traces": ({ project_id }) => ({ project_id }),
+  "GET /traces/:run_id/runs": ({ project_id }) => ({ project_id, start_time: "2026-01-02T12:00:00Z" }),
+  "GET /runs/:run_id": ({ project_id }) => ({ project_id, start_time: "2026-01-02T12:00:00Z" }),
+};
+
+function run({ assistant_id }: Things): Json {
+  return { assistant_id, input: said };
+}
+
+function traceRun({ project_id }: Things): Json {
+  const id = crypto.randomUUID();
+  const dotted_order = `20260102T120000000000Z${id}`;
+  const times = { start_time: "2026-01-02T12:00:00Z", end_time: "2026-01-02T12:00:01Z" };
+  return { id, trace_id: id, dotted_order, session_id: project_id, name: "x", run_type: "chain", inputs: {}, ...times };
+}
+
+export interface RouteCall {
+  method: string;
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** The call of a route about these things. */
+export function callOf(route: string, things: Things): RouteCall {
+  const [method = "", pattern = ""] = route.split(" ");
+  const short = `${method} ${pattern.replace(/^\/api(?:\/v[12])?(?=\/)/, "")}`;
+  const path = pattern
+    .replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1")
+    .replaceAll(/\/:\w+(?:\{[^}]*\})?\?/g, "")
+    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(name, pattern, things)));
+  const query = new URLSearchParams((QUERIES[route] ?? QUERIES[short])?.(things)).toString();
+  const at = query ? `${path}?${query}` : path;
+  if (pattern.endsWith("/runs/multipart")) return { method, path: at, ...multipart(things) };
+  const body = (EXACT[route] ?? BODIES[route] ?? BODIES[short])?.(things);
+  return { method, path: at, body: body ?? (method === "GET" || method === "DELETE" ? undefined : {}) };
+}
+
+function valueOf(name: string, pattern: string, things: Things): string {
+  const own: Partial<Record<string, string>> = {
+    id: idIn(pattern, things),
+    run_id: runIn(pattern, things),
+    thread_id: pattern.startsWith("/api/v2/") ? things.trace_thread_id : things.thread_id,
+    session_id: things.project_id,
+    namespace: "none",
+    token: "none",
+  };
+  return own[name] ?? (things as unknown as Record<string, string>)[name] ?? "none";
+}
+
+function idIn(pattern: string, things: Things): string {
+  if (pattern.includes("/destinations/")) return things.destination_id;
+  if (pattern.includes("/api-keys/")) return things.key_id;
+  if (pattern.includes("/grants/")) return things.grant_id;
+  if (pattern.includes("/webhook-secrets/")) return things.webhook_secret_id;
+  return pattern === "/api/v1/bulk-exports/:id" ? things.schedule_id : things.export_id;
+}
+
+/** `/runs/:run_id` is a trace run; under a thread, and to be joined, it is the agent's. */
+function runIn(pattern: string, things: Things): string {
+  if (pattern.includes("bulk-exports")) return things.export_run_id;
+  if (pattern.includes("/threads/")) return things.run_id;
+  return /\/(?:join|stream)$/.test(pattern) ? things.loose_run_id : things.trace_run_id;
+}
+
+function multipart({ project_id }: Things) {
+  const { id, ...fields } = traceRun({ project_id } as Things) as { id: string };
+  const boundary = "b";
+  const json = JSON.stringify({ id, ...fields });
+  const part = `--${boundary}\r\ncontent-disposition: form-data; name="post.${id}"\r\ncontent-type: application/json; length=${json.length}\r\n\r\n${json}\r\n--${boundary}--\r\n`;
+  return { body: part, headers: { "content-type": `multipart/form-data; boundary=${boundary}` } };
+}
