@@ -22,6 +22,7 @@ import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
 import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
+import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
@@ -40,6 +41,7 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.notFound(noRoute(app));
 
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
+  app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
   if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
 

@@ -1,14 +1,5 @@
-/** Contexts are threads: which thread a context is, and which task an id names. */
-import { isUuid, uuidOf } from "../http/uuid.ts";
-
-/**
- * The thread of a context. A UUID is the thread's own id; any other text, which callers are free to choose, leads to the
- * same UUID each time: a user's own, so that users may choose the same.
- */
-export function threadIdOf(contextId: string, user?: string): string {
-  if (isUuid(contextId)) return contextId.toLowerCase();
-  return uuidOf(`a2a context ${user === undefined ? contextId : JSON.stringify([user, contextId])}`);
-}
+/** Ids of tasks: a task is named by its thread and its first run. */
+import { isUuid } from "../http/uuid.ts";
 
 export const taskIdOf = (threadId: string, firstRunId: string): string => `${threadId}:${firstRunId}`;
 

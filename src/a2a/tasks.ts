@@ -1,8 +1,8 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../threads/fan-out.ts";
+import { threadIdOf } from "../threads/thread-id.ts";
 import { mayFind, userOf } from "./allowed.ts";
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";
-import { threadIdOf } from "./context.ts";
 import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
 import { listedTask, taskOf } from "./find.ts";

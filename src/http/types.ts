@@ -3,5 +3,6 @@ import type { Principal } from "../auth/principal.ts";
 
 export interface App {
   Bindings: Env;
-  Variables: { principal: Principal };
+  /** `threadId`: the id of the thread that the path names in another way. */
+  Variables: { principal: Principal; threadId?: string };
 }

@@ -126,7 +126,9 @@ export function query<S extends Schema>(schema: S): Validated<"query", S> {
 /** Validates the path's parameters; read them with `c.req.valid("param")`. An id of no valid shape is a 422. */
 export function param<S extends Schema>(schema: S): Validated<"param", S> {
   const middleware: Validated<"param", S> = async (c, next) => {
-    c.req.addValidatedData("param", parse(schema, c.req.param(), "path") as object);
+    const named = c.get("threadId") as string | undefined;
+    const given = named === undefined ? c.req.param() : { ...c.req.param(), thread_id: named };
+    c.req.addValidatedData("param", parse(schema, given, "path") as object);
     await next();
   };
   return Object.assign(middleware, { [uniqueSymbol]: { target: "param", ...resolver(schema) } });

@@ -1,5 +1,8 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
+import { toJsonSchema } from "@valibot/to-json-schema";
 import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import type * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
@@ -14,11 +17,30 @@ import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { answerError, NO_STORE, OAuthError } from "./problem.ts";
 import { newClient, REGISTRATION_LIMIT, shownClient } from "./register.ts";
+import { ClientMetadata, Refusal, RegisteredClient } from "./schema.ts";
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
 
 const doc = documented("OAuth");
 const RESOURCE = "/.well-known/oauth-protected-resource";
+
+/** JSON Schema has no word for some checks. The answer to a body that breaks one says which. */
+const json = (schema: v.GenericSchema) => {
+  const options = { target: "draft-2020-12", errorMode: "ignore", typeMode: "input" } as const;
+  return { "application/json": { schema: toJsonSchema(schema, options) as object } };
+};
+const refusal = (description: string) => ({ description, content: json(Refusal) });
+const registration = describeRoute({
+  tags: ["OAuth"],
+  summary: "Register a public client (RFC 7591)",
+  requestBody: { required: true, content: json(ClientMetadata) },
+  responses: {
+    201: { description: "The client. It has no secret.", content: json(RegisteredClient) },
+    400: refusal("The metadata cannot be registered."),
+    413: refusal(`The body is larger than ${REGISTRATION_LIMIT} bytes.`),
+    default: refusal("The request failed."),
+  },
+});
 
 export const oauth = new Hono<App>()
   .onError(answerError)
@@ -30,7 +52,7 @@ export const oauth = new Hono<App>()
     const metadata = resourceMetadata(issuerOf(c), pathname.slice(RESOURCE.length).replace(/\/$/, ""));
     return metadata ? c.json(metadata, 200, { "cache-control": "max-age=300" }) : c.notFound();
   })
-  .post("/oauth/register", doc("Register a public client (RFC 7591)"), async (c) => {
+  .post("/oauth/register", registration, async (c) => {
     await limitAddress(c, "register");
     const client = newClient(await readRegistration(c.req.raw), Date.now());
     const db = database(c.env.DB);

@@ -53,4 +53,13 @@ export const RULES: Record<keyof ClientMetadata, string> = {
   scope: "must be a string of at most 1000 characters",
 };
 
+/** Specification section 2.2, and RFC 7591 section 3.2.2. Only for /openapi.json. */
+export const RegisteredClient = v.object({
+  ...ClientMetadata.entries,
+  client_id: v.string(),
+  client_id_issued_at: v.pipe(v.number(), v.integer()),
+  redirect_uris: v.array(v.string()),
+});
+export const Refusal = v.object({ error: v.string(), error_description: v.string() });
+
 export type ClientMetadata = v.InferOutput<typeof ClientMetadata>;

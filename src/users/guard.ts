@@ -78,7 +78,8 @@ export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
   const row = TABLE.find(([methods, pattern]) => (methods === "*" || methods === verb) && pattern.test(path));
   if (!row && userRouteScope(c)) return next();
   if (!row) throw new Problem(403, "This call is not for users of this deployment.");
-  const ids = row[1].exec(path)?.slice(1) ?? [];
+  const [id, ...others] = row[1].exec(path)?.slice(1) ?? [];
+  const ids = id === undefined ? [] : [c.get("threadId") ?? id, ...others];
   const answer = await row[2](new Call(c, ids.map(decoded)));
   if (answer) return answer;
   return next();

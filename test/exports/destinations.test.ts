@@ -15,7 +15,7 @@ const PATH = "/api/v1/bulk-exports/destinations";
 const SECRET = "wJalrXUtnFEMI-not-to-be-seen";
 const S3 = {
   destination_type: "s3",
-  display_name: "My lake's bucket",
+  display_name: 'Mein See (Ünter <b>) — 湖 №1, "größer"',
   config: { bucket_name: "lake", prefix: "/traces/", region: "us-east-1", endpoint_url: "https://s3.example.com" },
   credentials: { access_key_id: "AKIDEXAMPLE", secret_access_key: SECRET },
 };
@@ -57,7 +57,7 @@ describe("a destination", () => {
     expect(made).toMatchObject({
       tenant_id: caller.workspaceId,
       destination_type: "s3",
-      display_name: "My lake's bucket",
+      display_name: S3.display_name,
       config: { bucket_name: "lake", prefix: "traces", include_bucket_in_prefix: true },
       credentials_keys: ["access_key_id", "secret_access_key"],
     });

@@ -27,6 +27,36 @@ describe("the application's threads", () => {
     expect(wrong.status).toBe(422);
   });
 
+  it("have any id of the client's choosing", async () => {
+    const [caller, other] = [await newCaller(), await newCaller()];
+    const names = ["my-thread", "user.7~draft_2", "x".repeat(255)];
+    for (const name of names) {
+      const path = `/api/threads/${name}`;
+      expect((await caller.fetch(`${path}/state`)).status).toBe(404);
+      const run = { assistant_id: "echo", input: human("hello"), config: { configurable: { thread_id: name } } };
+      const started = await caller.fetch(`${path}/commands`, { body: { id: 1, method: "run.start", params: run } });
+      const { meta, result } = await started.json<{ meta: { thread_id: string }; result: { run_id: string } }>();
+      await (await caller.fetch(`${path}/runs/${result.run_id}/join`)).text();
+      const state = await get<{ values: { messages: { content: string }[] } }>(caller, `${path}/state`);
+      expect(state.values.messages.at(-1)?.content).toBe("You said: hello");
+      expect(await get(caller, `/threads/${meta.thread_id}/state`)).toEqual(state);
+      expect((await other.fetch(`${path}/state`)).status).toBe(404);
+      expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
+      expect((await caller.fetch(`${path}/state`)).status).toBe(404);
+    }
+    for (const name of ["x".repeat(256), "a%2Fb", "a%20b"])
+      expect((await caller.fetch(`/api/threads/${name}/state`)).status).toBe(422);
+  });
+
+  it("that A2A knows by a contextId are the same", async () => {
+    const caller = await newCaller();
+    const message = { messageId: "m", role: "ROLE_USER", contextId: "my-thread", parts: [{ text: "hello" }] };
+    const sent = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+    await (await caller.fetch("/a2a/echo", { body: sent })).text();
+    const state = await get<{ values: { messages: unknown[] } }>(caller, "/api/threads/my-thread/state");
+    expect(state.values.messages).toHaveLength(2);
+  });
+
   it("may begin with an empty body, and on a thread that was made before", async () => {
     const caller = await newCaller();
     const made = await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>();

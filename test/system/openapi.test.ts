@@ -89,3 +89,24 @@ it("every reference leads somewhere", async () => {
   expect(references.length).toBeGreaterThan(0);
   expect(references.filter((pointer) => pointer.split("/").reduce<unknown>(at, description) === undefined)).toEqual([]);
 });
+
+it("the registration of a client is described as it answers", async () => {
+  const { post } = (await described()).paths["/oauth/register"] ?? {};
+  const ajv = new Ajv2020({ strict: false });
+  const validates = (schema: object | undefined, value: unknown) => ajv.compile(schema ?? false)(value);
+  const body = post?.requestBody?.content["application/json"]?.schema;
+  expect(validates(body, { redirect_uris: ["https://app.example/cb"], client_name: "App" })).toBe(true);
+  expect(validates(body, { redirect_uris: "https://app.example/cb" })).toBe(false);
+  const answers: [given: unknown, status: number][] = [
+    [{ redirect_uris: ["https://app.example/cb"] }, 201],
+    [{ redirect_uris: [] }, 400],
+    [{ client_name: "x".repeat(20_000) }, 413],
+  ];
+  for (const [given, status] of answers) {
+    const response = await send("/oauth/register", { body: given });
+    expect(response.status).toBe(status);
+    const { content } = post?.responses[status] ?? {};
+    expect(validates(content?.["application/json"]?.schema, await response.json())).toBe(true);
+    expect(content).not.toHaveProperty("application/problem+json");
+  }
+});

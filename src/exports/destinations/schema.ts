@@ -82,10 +82,7 @@ export const Credentials = v.strictObject({
 export const CreateDestination = v.pipe(
   v.strictObject({
     destination_type: v.optional(v.picklist(["s3", "r2"]), "s3"),
-    display_name: v.pipe(
-      line(255),
-      v.regex(/^[a-zA-Z0-9\-_ ']+$/, "must hold only letters, digits, spaces, hyphens, underscores and apostrophes"),
-    ),
+    display_name: line(255),
     config: Config,
     credentials: optional(Credentials),
   }),
