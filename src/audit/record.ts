@@ -1,7 +1,7 @@
 /** Entries of the audit trail about a request: who asked for what, and from where. */
 import type { Context } from "hono";
 import type { Principal } from "../auth/principal.ts";
-import { addressOf } from "../auth/network.ts";
+import { addressOf, networkOf } from "../auth/network.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { type AuditAction, insertAudit } from "./store.ts";
@@ -46,16 +46,25 @@ export async function audit(
   });
 }
 
-/** Entries about failures that anybody can cause: at most so many a minute, of an isolate. */
-const FAILURES = 60;
+/** Failures of one kind that are written, a minute of an isolate: of one network, and of all. Anybody can cause them. */
+const FAILURES = { network: 10, all: 120 };
 const MINUTE_MS = 60_000;
-const failures = { minute: 0, count: 0 };
+const failures = { minute: 0, counts: new Map<string, number>() };
 
 /** The same for a failure of a caller without a credential. It is left out when there are too many of them. */
 export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "actor">): Promise<void> {
   const minute = Math.floor(Date.now() / MINUTE_MS);
-  if (failures.minute !== minute) Object.assign(failures, { minute, count: 0 });
-  failures.count += 1;
-  if (failures.count > FAILURES) return;
+  // There may be very many networks.
+  if (failures.minute !== minute || failures.counts.size > 10_000)
+    Object.assign(failures, { minute, counts: new Map() });
+  // The network first, so that one that fails often takes no room from the others.
+  const network = `${entry.action} ${networkOf(addressOf(c) ?? "unknown")}`;
+  if (!counted(network, FAILURES.network) || !counted(entry.action, FAILURES.all)) return;
   await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });
+}
+
+function counted(key: string, most: number): boolean {
+  const count = (failures.counts.get(key) ?? 0) + 1;
+  failures.counts.set(key, count);
+  return count <= most;
 }

@@ -91,7 +91,7 @@ describe("a cron", () => {
   it("keeps its user encrypted", async () => {
     const made = await bob.json("/runs/crons", cron);
     const row = await env.DB.prepare("SELECT user FROM crons WHERE id = ?").bind(made.cron_id).first<Json>();
-    expect(row?.user).toMatch(/^[0-9a-f]{12}\.[\w+/=]+$/);
+    expect(row?.user).toMatch(/^v2\.[0-9a-f]{12}\.[\w+/=]+$/);
     expect(JSON.stringify(made)).not.toContain("permissions");
   });
 });

@@ -72,7 +72,7 @@ it("notes that it was exported, and needs the scope admin", async () => {
 it("has the deployment's own entries for its admin key only", async () => {
   const caller = await newCaller();
   const mark = `/${crypto.randomUUID()}`;
-  await send(mark, { headers: { "x-api-key": "weir_unknown" } });
+  await send(mark, { headers: { "x-api-key": "weir_unknown", "cf-connecting-ip": "192.0.2.97" } });
   const admin = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
   await expect.poll(async () => JSON.stringify(await exported(caller, "", admin))).toContain(mark);
   expect(JSON.stringify(await exported(caller))).not.toContain(mark);

@@ -115,6 +115,19 @@ describe("the audit trail", () => {
     await expect.poll(refused).toBe(2);
   });
 
+  it("has the failures of a network, also while another one fails all the time", async () => {
+    const fail = (address: string, path: string) =>
+      send(path, { headers: { "x-api-key": "weir_unknown", "cf-connecting-ip": address } });
+    const [loud, quiet] = [`/${crypto.randomUUID()}`, `/${crypto.randomUUID()}`];
+    for (let i = 0; i < 30; i += 1) await fail(`2001:db8:9:9::${i}`, loud);
+    await fail("2001:db8:9:a::1", quiet);
+    const count = async (path: string) =>
+      (await anonymous("credential.refused")).filter(({ detail }) => detail["path"] === path).length;
+    await expect.poll(() => count(quiet)).toBe(1);
+    // A new minute may begin in between.
+    expect([10, 20]).toContain(await count(loud));
+  });
+
   it("has uses of the admin key", async () => {
     const caller = await newCaller();
     await expect.poll(async () => (await entriesOf(caller, "admin_key.used")).length).toBe(1);
