@@ -1,14 +1,24 @@
 /** Shapes of OAuth requests. Unknown members are ignored, as RFC 7591 section 2 asks. */
 import * as v from "valibot";
 
-/** No control, bidirectional or invisible characters: they disguise a name on the consent page. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+/** No control, bidirectional or invisible characters: they disguise a name on the consent page. The last six are fillers. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u17b4\u2800\u3164\uffa0]/u;
+/** Joiners that are spelling: within an emoji such as a family, and between letters of scripts whose letters join. */
+const JOINING = "Arabic Syriac Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala";
+const LETTER = `[${JOINING.split(" ")
+  .map((script) => `\\p{Script=${script}}`)
+  .join("")}]`;
+const PICTURE = "\\p{Extended_Pictographic}";
+const JOINERS = new RegExp(
+  `(?<=${PICTURE}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?)\\u200d(?=${PICTURE})|(?<=${LETTER})[\\u200c\\u200d](?=${LETTER})`,
+  "gu",
+);
 
 const name = v.pipe(
   v.string(),
   v.trim(),
-  v.maxLength(200),
-  v.check((text) => !UNSEEN.test(text)),
+  v.maxLength(255),
+  v.check((text) => !UNSEEN.test(text.replaceAll(JOINERS, ""))),
 );
 
 const webAddress = v.pipe(
@@ -43,7 +53,7 @@ const WORDS = "must be a list of strings of at most 100 characters";
 
 /** What each member must be, to tell the client that sent something else. */
 export const RULES: Record<keyof ClientMetadata, string> = {
-  client_name: "must be a string of at most 200 characters, all of them visible",
+  client_name: "must be a string of at most 255 characters, all of them visible",
   client_uri: ADDRESS,
   logo_uri: ADDRESS,
   policy_uri: ADDRESS,
