@@ -1,8 +1,8 @@
 /** Shapes of OAuth requests. Unknown members are ignored, as RFC 7591 section 2 asks. */
 import * as v from "valibot";
 
-/** No control, bidirectional or invisible characters: they disguise a name on the consent page. The last six are fillers. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u17b4\u2800\u3164\uffa0]/u;
+/** No control, bidirectional or invisible characters: they disguise a name on the consent page. The six letters are fillers. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|\u115f|\u1160|\u17b4|\u2800|\u3164|\uffa0/u;
 /** Joiners that are spelling: within an emoji such as a family, and between letters of scripts whose letters join. */
 const JOINING = "Arabic Syriac Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala";
 const LETTER = `[${JOINING.split(" ")
