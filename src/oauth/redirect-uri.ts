@@ -18,10 +18,20 @@ const DOMAIN = new RegExp(`^(?:${LABEL}\\.)+(?!\\d+$)${LABEL}$`);
 /** RFC 8252 section 7.1: a private-use scheme is a reversed domain name. */
 const DOTTED_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/;
 const PLAIN_SCHEME = /^[a-z][a-z0-9+-]*$/;
-/** Schemes that a browser runs, reads files with, or sends to a network: never an application's own. */
+/**
+ * Schemes that are no application's own: a browser runs them, reads files with them or sends to a network; an operating
+ * system starts programs, calls, messages, settings or installers by them. docs/oauth.md lists them.
+ */
 const DANGEROUS = new Set(
-  "javascript data vbscript blob file filesystem about view-source jar intent ws wss ftp mailto tel sms".split(" "),
+  (
+    "javascript data vbscript blob file filesystem about view-source jar intent ws wss ftp ftps sftp mailto tel sms " +
+    "chrome edge opera brave resource res mhtml content android-app market itms itms-apps itms-services " +
+    "ssh telnet smb nfs ldap ldaps rdp vnc git svn gopher rtsp mms magnet webcal feed sip sips callto facetime " +
+    "shell search search-ms ms-msdt ms-officecmd ms-settings ms-appinstaller hcp help x-apple-systempreferences"
+  ).split(" "),
 );
+/** Browser extensions have an https form of their address. */
+const EXTENSION = /^(?:[a-z]+-)+extension$/;
 
 const refused = (reason: string): Judgement => ({ verdict: "refused", reason });
 
@@ -50,6 +60,7 @@ function judgeWeb(uri: string, url: URL): Judgement {
       ? { verdict: "allowed", reason: "loopback" }
       : refused("may use http only for 127.0.0.1, [::1] or localhost");
   }
+  if (/^https:\/\/localhost(?::\d{1,5})?(?=[/?]|$)/.test(uri)) return { verdict: "allowed", reason: "loopback" };
   return DOMAIN.test(url.hostname)
     ? { verdict: "allowed", reason: "https with a domain name" }
     : refused("must name a domain: no IP address, single label or trailing dot");
@@ -58,10 +69,11 @@ function judgeWeb(uri: string, url: URL): Judgement {
 function judgeNative(uri: string, scheme: string): Judgement {
   if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri)) return refused("must have the form scheme:/path or scheme://host/path");
   if (DOTTED_SCHEME.test(scheme)) return { verdict: "allowed", reason: "private-use scheme of a reversed domain name" };
+  if (EXTENSION.test(scheme)) return { verdict: "dropped", reason: "must use the https address of the extension" };
   if (PLAIN_SCHEME.test(scheme) && !DANGEROUS.has(scheme)) {
-    return { verdict: "dropped", reason: "must use a scheme that is a reversed domain name, such as com.example.app" };
+    return { verdict: "allowed", reason: "scheme of an application" };
   }
-  return refused("must be https, loopback http, or a private-use scheme such as com.example.app");
+  return refused("must be https, loopback http, or a scheme of an application such as com.example.app");
 }
 
 /**

@@ -5,7 +5,7 @@ import { isVisibleName } from "./name.ts";
 const name = v.pipe(
   v.string(),
   v.trim(),
-  v.maxLength(200),
+  v.maxLength(255),
   v.check((text) => text === "" || isVisibleName(text)),
 );
 
@@ -41,7 +41,7 @@ const WORDS = "must be a list of strings of at most 100 characters";
 
 /** What each member must be, to tell the client that sent something else. */
 export const RULES: Record<keyof ClientMetadata, string> = {
-  client_name: "must be a string of at most 200 characters, all of them visible",
+  client_name: "must be a string of at most 255 characters, all of them visible",
   client_uri: ADDRESS,
   logo_uri: ADDRESS,
   policy_uri: ADDRESS,

@@ -185,7 +185,8 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     })) {
       if (event === "custom") events.push(data);
     }
-    expect(events).toEqual([{ progress: 50 }, { name: "steps", payload: { step: 1 } }, { $b: "mine" }]);
+    const named = [1, 2].map((step) => ({ name: "flat", step }));
+    expect(events).toEqual([{ progress: 50 }, { name: "steps", payload: { step: 1 } }, { $b: "mine" }, ...named]);
   });
 
   it("reads state, checkpoints and the tree, and branches", async () => {

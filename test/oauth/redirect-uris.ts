@@ -51,15 +51,21 @@ export const ALLOWED: Case[] = [
   ["com.example.app://host/path?x=1", "host, path and query"],
   ["com.googleusercontent.apps.123-abc:/oauth2redirect", "digits and hyphens in labels"],
   ["io.github.user-name.tool:/cb", "hyphen in a label"],
+  // Schemes of applications without a dot.
+  ["cursor://anysphere.cursor-mcp/oauth/callback", "Cursor"],
+  ["vscode://publisher.extension/callback", "VS Code"],
+  ["myapp:/callback", "no dot in the scheme"],
+  ["x-app+v1://cb", "plus and hyphen, no dot"],
+  // Loopback over TLS.
+  ["https://localhost:3000/cb", "a local server with a certificate"],
+  ["https://localhost/cb", "without a port"],
 ];
 
 /** Harmless, of no use here: left out beside an allowed one, refused alone. */
 export const DROPPED: Case[] = [
-  ["cursor://anysphere.cursor-mcp/oauth/callback", "Cursor's own scheme has no dot"],
-  ["vscode://publisher.extension/callback", "no dot in the scheme"],
-  ["myapp:/callback", "no dot in the scheme"],
   ["chrome-extension://abcdefghijklmnop/cb.html", "extension scheme"],
-  ["x-app+v1://cb", "plus and hyphen, no dot"],
+  ["moz-extension://abcdefghijklmnop/cb.html", "extension scheme"],
+  ["safari-web-extension://abcdefghijklmnop/cb.html", "extension scheme"],
 ];
 
 export const REFUSED: Case[] = [
@@ -156,7 +162,10 @@ export const REFUSED: Case[] = [
   ["http://localhost:80:80/", "two ports"],
   ["https://example.com:80:443/", "two ports"],
   // Hosts of https.
-  ["https://localhost/cb", "single label"],
+  ["ms-msdt:/id", "starts a program"],
+  ["search-ms://query", "opens the file manager"],
+  ["itms-services://install", "installs"],
+  ["ssh://host/path", "opens a network connection"],
   ["https://intranet/cb", "single label"],
   ["https://example.com./cb", "trailing dot"],
   ["https://example..com/cb", "empty label"],

@@ -110,8 +110,19 @@ describe("client registration", () => {
           "http://localhost:8787/callback",
         ],
       },
-      ["https://www.cursor.com/agents/mcp/oauth/callback", "http://localhost:8787/callback"],
+      [
+        "cursor://anysphere.cursor-mcp/oauth/callback",
+        "https://www.cursor.com/agents/mcp/oauth/callback",
+        "http://localhost:8787/callback",
+      ],
     ],
+    ["an editor alone", { redirect_uris: ["vscode://publisher.extension/cb"] }, ["vscode://publisher.extension/cb"]],
+    [
+      "an extension with its https address",
+      { redirect_uris: ["chrome-extension://abc/cb", "https://abc.chromiumapp.org/cb"] },
+      ["https://abc.chromiumapp.org/cb"],
+    ],
+    ["a local server with TLS", { redirect_uris: ["https://localhost:3000/cb"] }, ["https://localhost:3000/cb"]],
     ["Claude Code", { redirect_uris: ["http://localhost:54212/callback"] }, ["http://localhost:54212/callback"]],
     [
       "OpenCode",
@@ -126,6 +137,16 @@ describe("client registration", () => {
     expect(answer.body.redirect_uris).toEqual(redirectUris);
   });
 
+  it.each([
+    "\u{1f468}\u200d\u{1f469}\u200d\u{1f467} family",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u0915\u094d\u200d\u0937",
+    "x".repeat(255),
+  ])("takes the name %s", async (client_name) => {
+    const answer = await register({ ...GOOD, client_name });
+    expect([answer.status, answer.body.client_name]).toEqual([201, client_name]);
+  });
+
   const uris = "invalid_redirect_uri";
   const metadata = "invalid_client_metadata";
   const faults: [why: string, body: unknown, error: string][] = [
@@ -136,13 +157,21 @@ describe("client registration", () => {
     ["redirect_uris with a number", { redirect_uris: [1] }, uris],
     ["redirect_uris with null", { redirect_uris: ["http://127.0.0.1/", null] }, uris],
     ["redirect_uris too many", { redirect_uris: Array.from({ length: 51 }, (_, i) => `http://127.0.0.1/${i}`) }, uris],
-    ["only an undotted scheme", { redirect_uris: ["cursor://x/y"] }, uris],
+    ["only a browser extension", { redirect_uris: ["chrome-extension://abc/cb"] }, uris],
+    ["only a scheme that starts programs", { redirect_uris: ["ms-msdt://x/y"] }, uris],
     ["a dangerous URI beside a good one", { redirect_uris: [...GOOD.redirect_uris, "javascript:alert(1)"] }, uris],
     ["client_name a number", { ...GOOD, client_name: 1 }, metadata],
-    ["client_name too long", { ...GOOD, client_name: "x".repeat(201) }, metadata],
+    ["client_name too long", { ...GOOD, client_name: "x".repeat(256) }, metadata],
     ["client_name with a control character", { ...GOOD, client_name: "a\u0007b" }, metadata],
     ["client_name with bidi override", { ...GOOD, client_name: "a\u202eb" }, metadata],
     ["client_name with a zero-width character", { ...GOOD, client_name: "Cur\u200bsor" }, metadata],
+    ["client_name with a joiner between Latin letters", { ...GOOD, client_name: "Cur\u200dsor" }, metadata],
+    ["client_name that ends in a joiner", { ...GOOD, client_name: "\u0645\u200c" }, metadata],
+    ...["\u3164", "\u2800", "\u115f", "\uffa0"].map((filler): [string, unknown, string] => [
+      `client_name of the filler ${filler.codePointAt(0)?.toString(16)}`,
+      { ...GOOD, client_name: filler },
+      metadata,
+    ]),
     ["client_uri javascript:", { ...GOOD, client_uri: "javascript:alert(1)" }, metadata],
     ["logo_uri data:", { ...GOOD, logo_uri: "data:image/svg+xml,x" }, metadata],
     ["tos_uri with user", { ...GOOD, tos_uri: "https://a@b.com" }, metadata],

@@ -25,10 +25,11 @@ describe("an envelope that is none", () => {
     }
   });
 
-  it("an id of a thread that is no UUID", async () => {
+  it("an id of a thread that is not URL-safe, and on the server's own routes no UUID", async () => {
     const caller = await newCaller();
-    for (const path of ["commands", "stream", "stream/events", "history", "state"]) {
-      const response = await caller.fetch(`/api/threads/nothing/${path}`, { body: { channels: [] } });
+    const paths = ["commands", "stream", "stream/events", "history", "state"];
+    for (const path of paths.flatMap((one) => [`/api/threads/no%20thing/${one}`, `/threads/nothing/${one}`])) {
+      const response = await caller.fetch(path, { body: { channels: [] } });
       expect(response.status).toBe(422);
     }
   });
