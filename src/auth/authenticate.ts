@@ -20,6 +20,7 @@ import { isPublic } from "./public.ts";
 import { acts, type Rule, ruleFor } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";
+import { countStream, refuseManyStreams } from "./streams.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
@@ -37,11 +38,14 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   const principal = await principalOf(c, rule);
   await limitKey(c.env, principal);
   checkScope(c, principal, rule);
+  refuseManyStreams(c.req.raw, principal);
   c.set("principal", principal);
   const presented = presentedBy(c.req.raw);
   await next();
   // A stream lasts longer than the check above.
-  if (isEventStream(c.res)) c.res = endedUnless(c.res, () => stillHolds(c.env, principal, presented));
+  if (isEventStream(c.res)) {
+    c.res = endedUnless(c.res, () => stillHolds(c.env, principal, presented), countStream(principal));
+  }
 };
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */

@@ -103,16 +103,23 @@ const ENDED = encoder.encode(
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));
 
-/** The same stream, which ends with an `error` event as soon as `holds`, asked every five seconds, says no. */
-export function endedUnless(response: Response, holds: () => Promise<boolean>): Response {
+/**
+ * The same stream, which ends with an `error` event as soon as `holds`, asked every five seconds, says no. `onEnd` is called
+ * once, when the stream has ended, failed or lost its reader.
+ */
+export function endedUnless(response: Response, holds: () => Promise<boolean>, onEnd: () => void): Response {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const between = new FrameEnd();
   let ended = false;
   let timer: ReturnType<typeof setInterval> | undefined;
-  const end = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    if (ended || (await holds()) || ended) return;
+  const finish = () => {
+    if (!ended) onEnd();
     ended = true;
     clearInterval(timer);
+  };
+  const end = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (ended || (await holds()) || ended) return;
+    finish();
     if (between.here) {
       controller.enqueue(ENDED);
       controller.close();
@@ -132,16 +139,14 @@ export function endedUnless(response: Response, holds: () => Promise<boolean>): 
           return controller.enqueue(value);
         }
       } catch (error) {
-        clearInterval(timer);
+        finish();
         throw error;
       }
-      ended = true;
-      clearInterval(timer);
+      finish();
       controller.close();
     },
     async cancel() {
-      ended = true;
-      clearInterval(timer);
+      finish();
       await reader.cancel();
     },
   });

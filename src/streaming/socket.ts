@@ -6,7 +6,8 @@ import * as v from "valibot";
 import type { Presented } from "../auth/holds.ts";
 import { limitKey } from "../auth/limits.ts";
 import type { Principal } from "../auth/principal.ts";
-import { toProblem } from "../http/problem.ts";
+import { MOST_STREAMS, tooManyStreams } from "../auth/streams.ts";
+import { problemResponse, toProblem } from "../http/problem.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { countValues, JSON_VALUES } from "../http/json-values.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
@@ -68,6 +69,11 @@ export class StreamingThread extends Thread {
   override async fetch(request: Request): Promise<Response> {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER_HEADER) ?? "{}")) as SocketCaller;
+    const { workspaceId, credentialId } = caller.principal;
+    const isSame = ({ principal }: Attachment) =>
+      principal.workspaceId === workspaceId && principal.credentialId === credentialId;
+    const same = this.ctx.getWebSockets().filter((socket) => isOpen(socket) && isSame(attachment(socket)));
+    if (same.length >= MOST_STREAMS) return problemResponse(tooManyStreams());
     this.ctx.acceptWebSocket(server);
     server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });

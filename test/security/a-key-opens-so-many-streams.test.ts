@@ -1,0 +1,84 @@
+/** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
+import { expect, it } from "vitest";
+import { MOST_STREAMS } from "../../src/auth/streams.ts";
+import { type Caller, newCaller, send } from "../support/caller.ts";
+
+async function threadOf(caller: Caller): Promise<string> {
+  return (await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>()).thread_id;
+}
+const stream = (caller: Caller, thread: string) => caller.fetch(`/threads/${thread}/stream`);
+const close = async ({ body }: Response) => body?.cancel();
+
+it("streams of a credential are counted while they are open", async () => {
+  const [caller, other] = [await newCaller(), await newCaller()];
+  const [thread, others] = [await threadOf(caller), await threadOf(other)];
+  const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
+  expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
+
+  const refused = await stream(caller, thread);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ detail: expect.stringContaining(`${MOST_STREAMS} open streams`) });
+  const run = { assistant_id: "echo", input: { messages: [] } };
+  const before = await (await caller.fetch(`/threads/${thread}/runs`)).json<object[]>();
+  expect((await caller.fetch(`/threads/${thread}/runs/stream`, { body: run })).status).toBe(429);
+  // The run of a refused stream is not made.
+  expect(await (await caller.fetch(`/threads/${thread}/runs`)).json()).toHaveLength(before.length);
+  const a2a = { accept: "text/event-stream", "x-api-key": caller.key };
+  expect((await send("/a2a/echo", { body: {}, headers: a2a })).status).toBe(429);
+
+  // What is no stream goes on, for this credential and for all others.
+  expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
+  await close(await stream(other, others));
+  const second = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ key: string }>();
+  const own = await send(`/threads/${thread}/stream`, { headers: { "x-api-key": second.key } });
+  expect(own.status).toBe(200);
+  await close(own);
+
+  await close(open[0] as Response);
+  const again = await stream(caller, thread);
+  expect(again.status).toBe(200);
+  await Promise.all([again, ...open.slice(1)].map(close));
+  const after = await stream(caller, thread);
+  expect(after.status).toBe(200);
+  await close(after);
+});
+
+it("streams that end by themselves do not count any more", async () => {
+  const caller = await newCaller();
+  const thread = await threadOf(caller);
+  const body = { assistant_id: "echo", input: { messages: [] } };
+  const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+  for (let i = 0; i <= MOST_STREAMS; i += 32) {
+    const joins = Array.from({ length: 32 }, async () => {
+      const join = await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`);
+      await join.text();
+      return join.status;
+    });
+    expect(new Set(await Promise.all(joins))).toEqual(new Set([200]));
+  }
+});
+
+it("sockets of a credential on one thread are counted", async () => {
+  const caller = await newCaller();
+  const thread = crypto.randomUUID();
+  const upgrade = (key = caller.key) =>
+    send(`/threads/${thread}/stream/events`, { headers: { "x-api-key": key, upgrade: "websocket" } });
+  const sockets: WebSocket[] = [];
+  for (let i = 0; i < MOST_STREAMS; i += 1) {
+    const { webSocket } = await upgrade();
+    webSocket?.accept();
+    if (webSocket) sockets.push(webSocket);
+  }
+  expect(sockets).toHaveLength(MOST_STREAMS);
+  const refused = await upgrade();
+  expect(refused.status).toBe(429);
+  expect(await refused.text()).toContain("open streams");
+  const second = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ key: string }>();
+  const other = await upgrade(second.key);
+  expect(other.status).toBe(101);
+  for (const socket of [...sockets, other.webSocket]) {
+    if (socket === other.webSocket) socket?.accept();
+    socket?.close();
+  }
+});
