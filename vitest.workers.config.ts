@@ -39,6 +39,8 @@ export default defineConfig(async () => {
   const nowhere = ["test/{conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
   return {
     test: {
+      // Two workerd processes: one waits for timers and the disk as often as for the processor.
+      maxWorkers: 2,
       projects: [
         {
           plugins: [worker],

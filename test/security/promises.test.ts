@@ -2,13 +2,6 @@
 import { expect, it } from "vitest";
 import document from "../../docs/security.md?raw";
 
-declare global {
-  interface ImportMeta {
-    /** Vite's: the modules that match a pattern. https://vite.dev/guide/features#glob-import */
-    glob(pattern: string): Record<string, unknown>;
-  }
-}
-
 const FILES = Object.keys(import.meta.glob("../{security,oauth,fuzz}/*.test.ts")).map((path) =>
   path.replace(/^\.\.?\//, path.startsWith("./") ? "security/" : ""),
 );
