@@ -1,6 +1,6 @@
 /**
  * Every Durable Object restarts at random moments, as at a deploy, while clients of all parts work: no client sees a
- * failure, nothing is lost, and nothing comes twice. `ABORTS=500 RUN_MAX_ATTEMPTS=100` is the thorough form; SEED repeats it.
+ * failure, nothing is lost, and nothing comes twice. `ABORTS=500` is the thorough form; SEED repeats it.
  */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, it } from "vitest";
