@@ -59,6 +59,7 @@ export default defineConfig(async () => {
           },
         },
         { plugins: [worker()], test: { ...test, name: "alone", include: ALONE } },
+        { plugins: [worker({ RUN_MAX_ATTEMPTS: "100" })], test: { ...test, name: "chaos", include: CHAOS } },
       ],
     },
   };
