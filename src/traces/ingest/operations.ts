@@ -183,14 +183,17 @@ export class Gathering {
     this.loose.push({ runId, attachment: { name, type: type.slice(0, MAX_NAME), data: kept } });
   }
 
-  private addFeedback(runId: string, json: Uint8Array): void {
-    if (json.byteLength > SMALL_BYTES) return this.fault(runId, `feedback: larger than ${SMALL_BYTES} bytes`);
+  /** Current SDKs name the part by the feedback's id and the run in the body. Older ones name the part by the run's id. */
+  private addFeedback(id: string, json: Uint8Array): void {
+    if (json.byteLength > SMALL_BYTES) return this.fault(id, `feedback: larger than ${SMALL_BYTES} bytes`);
     this.count(json);
     const value = parsePiece(json);
-    if (!isObject(value)) return this.fault(runId, "feedback: expected a JSON object");
+    if (!isObject(value)) return this.fault(id, "feedback: expected a JSON object");
     if (this.feedback.length === MAX_FEEDBACK)
-      return this.fault(runId, `feedback: a request has at most ${MAX_FEEDBACK} of them`);
-    this.feedback.push({ runId, body: value });
+      return this.fault(id, `feedback: a request has at most ${MAX_FEEDBACK} of them`);
+    const { run_id } = value;
+    if (typeof run_id !== "string" || run_id === id) this.feedback.push({ runId: id, body: value });
+    else this.feedback.push({ runId: run_id, body: { id, ...value } });
   }
 
   private addField(kind: Kind, id: string, name: string, json: Uint8Array): void {
