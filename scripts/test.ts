@@ -1,6 +1,7 @@
 /**
- * `npm test`: every test in workerd, then every test in Node against the built Worker. What needs Chromium runs where it
- * is installed and is named where it is not; with CI=true it must be there, and no test may be skipped.
+ * `npm test`: every test in workerd, then every test in Node against the built Worker. What needs Chromium or the sources of
+ * the Python SDK runs where they are, and is named where they are not. With CI=true Chromium must be there, and no test may
+ * be skipped. No package registry that a bare machine has carries the Python SDK, so it is not mandatory.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -11,6 +12,22 @@ const ROOT = join(import.meta.dirname, "..");
 const REPORTS = join(ROOT, ".wrangler", "tests");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const strict = process.env.CI === "true";
+
+/** What some tests need that a machine may not have. */
+const PARTS = [
+  {
+    tests: "test/browser/**",
+    needs: `${CHROMIUM} (apt-get install chromium)`,
+    isThere: () => existsSync(CHROMIUM),
+    mandatory: true,
+  },
+  {
+    tests: "test/conformance/python-sdk.test.ts",
+    needs: "a python3 (or PYTHON) that can import langgraph_sdk (PYTHONPATH may name its sources)",
+    isThere: () => spawnSync(process.env.PYTHON ?? "python3", ["-c", "import langgraph_sdk"]).status === 0,
+    mandatory: false,
+  },
+];
 
 interface Report {
   numPassedTests: number;
@@ -39,15 +56,16 @@ function run(name: "workers" | "node", ...more: string[]): Report {
 }
 
 mkdirSync(REPORTS, { recursive: true });
-const browser = existsSync(CHROMIUM);
-if (!browser && strict) {
-  console.error(`The tests in test/browser need ${CHROMIUM}: apt-get install chromium.`);
+const absent = PARTS.filter(({ isThere }) => !isThere());
+for (const { tests, needs, mandatory } of absent) {
+  if (!mandatory || !strict) continue;
+  console.error(`The tests in ${tests} need ${needs}.`);
   process.exit(1);
 }
 buildPage();
-const reports = [run("workers"), run("node", ...(browser ? [] : ["--exclude", "test/browser/**"]))];
+const reports = [run("workers"), run("node", ...absent.flatMap(({ tests }) => ["--exclude", tests]))];
 const sum = (count: (report: Report) => number) => reports.reduce((total, report) => total + count(report), 0);
 const skipped = sum(({ numPendingTests, numTodoTests }) => numPendingTests + numTodoTests);
-if (!browser) console.log(`\nNot run: test/browser, because there is no ${CHROMIUM} (apt-get install chromium).`);
+for (const { tests, needs } of absent) console.log(`\nNot run: ${tests}. It needs ${needs}.`);
 console.log(`\n${sum((r) => r.numPassedTests)} passed, ${sum((r) => r.numFailedTests)} failed, ${skipped} skipped`);
 if (!reports.every(({ success }) => success) || (strict && skipped > 0)) process.exitCode = 1;
