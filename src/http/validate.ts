@@ -95,14 +95,13 @@ export function body<S extends Schema>(
   return Object.assign(middleware, { [uniqueSymbol]: { target: "json", ...resolver(schema) } });
 }
 
+/** Lists are not checked: `createBatch` of the JavaScript SDK sends its callers' camel case beside `assistant_id`. */
 function checkSpelling(given: unknown, members: readonly string[]): void {
-  for (const item of Array.isArray(given) ? given : [given]) {
-    for (const path of isObject(item) ? Object.keys(item) : []) {
-      const meant = meantBy(path, members);
-      if (meant === undefined) continue;
-      const message = `is not known; use ${meant}`;
-      throw new Problem(422, `Invalid body.${path}: ${message}`, { errors: [{ path, message }] });
-    }
+  for (const path of isObject(given) ? Object.keys(given) : []) {
+    const meant = meantBy(path, members);
+    if (meant === undefined) continue;
+    const message = `is not known; use ${meant}`;
+    throw new Problem(422, `Invalid body.${path}: ${message}`, { errors: [{ path, message }] });
   }
 }
 
