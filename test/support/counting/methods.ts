@@ -8,6 +8,9 @@ type Method = (this: { ctx: DurableObjectState }, ...args: unknown[]) => unknown
 /** Set while a call from outside is carried out: what the object calls of its own is part of that call. */
 const inside = new AsyncLocalStorage<true>();
 
+/** What only the object itself calls. `read` must stay synchronous. */
+const OWN = new Set(["constructor", "read"]);
+
 /**
  * Makes each method of a class hold its object active until its promise has settled and the stream that it gives has ended.
  * This happens in the object, because a Worker whose client goes away does nothing more.
@@ -16,7 +19,7 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
   const methods: Record<string, Method> = {};
   for (let from = type.prototype; from !== DurableObject.prototype; from = Object.getPrototypeOf(from) as object) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
-      if (name !== "constructor" && typeof value === "function") methods[name] ??= value as Method;
+      if (!OWN.has(name) && typeof value === "function") methods[name] ??= value as Method;
     }
   }
   for (const [name, original] of Object.entries(methods)) {
