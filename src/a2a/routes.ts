@@ -119,7 +119,7 @@ async function answer(c: Context<App>): Promise<Response> {
   try {
     const value = await bodyOf(c);
     id = idOf(value);
-    const name = isObject(value) ? String(value.method) : "";
+    const name = isObject(value) && typeof value.method === "string" ? value.method : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
     // The stock clients of 0.3 read the answer of a streaming method as events, whatever it is.
