@@ -279,8 +279,8 @@ export class Fold {
 }
 
 /**
- * The error of a run as a caller can read it. Validators give a list of issues as JSON; of these the places and the rules
- * are told.
+ * The error of a run as a caller can read it. A validator's error is a list of issues as JSON; the text names the place and
+ * the rule of each.
  */
 function failure(error: unknown): string {
   if (typeof error !== "string") return "The run failed.";

@@ -37,7 +37,7 @@ const Settings = v.object({
 });
 type Settings = v.InferOutput<typeof Settings>;
 
-/** What A2A callers are told of an assistant: its own metadata say so, or else the code of its graph. */
+/** What an assistant's card says: the members of its own metadata, then those of its graph's code. */
 export function settingsOf({ metadata, graph_id }: Pick<Assistant, "metadata" | "graph_id">): Settings {
   const ofGraph = settingsIn(custom.a2a?.[graph_id]);
   const own = Object.entries(settingsIn(metadata.a2a)).filter(([, value]) => value !== undefined);

@@ -84,8 +84,8 @@ export async function createAssistant(
 }
 
 /**
- * Deletes the assistant and all its versions; false when there was none. A default assistant comes back, as new, when
- * used.
+ * Deletes the assistant and all its versions; false when there was none. The next use of a default assistant makes
+ * it again.
  */
 export async function deleteAssistant(db: Database, workspaceId: string, id: string): Promise<boolean> {
   const [, gone] = await db.batch([

@@ -40,13 +40,21 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   checkScope(c, principal, rule);
   refuseManyStreams(c.req.raw, principal);
   c.set("principal", principal);
-  const presented = presentedBy(c.req.raw);
   await next();
   // A stream lasts longer than the check above.
-  if (isEventStream(c.res)) {
-    c.res = endedUnless(c.res, () => stillHolds(c.env, principal, presented), countStream(principal));
-  }
+  if (isEventStream(c.res)) c.res = watched(c, principal);
 };
+
+/** The streaming answer, which ends when the credential does. */
+function watched(c: Context<App>, principal: Principal): Response {
+  const presented = presentedBy(c.req.raw, principal);
+  const stream = countStream(principal);
+  const holds = async () => {
+    stream.seen();
+    return stillHolds(c.env, principal, presented);
+  };
+  return endedUnless(c.res, holds, stream.end);
+}
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */
 function checkAdminKey(c: Context<App>): void {

@@ -54,15 +54,17 @@ export function isAdminKey(hash: string, env: Env): boolean {
   return equalHashes(hash, admin.hash);
 }
 
-/** What of a request the deployment's own `authenticate` sees again. */
+/** What of a request a later check of its credential needs. A WebSocket keeps it as JSON. */
 export interface Presented {
-  url: string;
-  method: string;
-  headers: [string, string][];
+  /** Where the request came from, as Cloudflare saw it. */
+  address?: string;
+  /** Of a user: what the deployment's own `authenticate` sees again. */
+  request?: { url: string; method: string; headers: [string, string][] };
 }
 
-export function presentedBy({ url, method, headers }: Request): Presented {
-  return { url, method, headers: [...headers] };
+export function presentedBy({ url, method, headers }: Request, { user }: Principal): Presented {
+  const address = headers.get("cf-connecting-ip") ?? undefined;
+  return user ? { address, request: { url, method, headers: [...headers] } } : { address };
 }
 
 /**
@@ -88,15 +90,16 @@ async function holds(env: Env, principal: Principal, presented: Presented): Prom
   return true;
 }
 
-function keyHolds(credential: Credential | undefined, { headers }: Presented): boolean {
+function keyHolds(credential: Credential | undefined, { address }: Presented): boolean {
   if (!credential || credential.expiresAt <= Date.now()) return false;
   const { allowedIps } = credential.principal;
-  const [, address] = headers.find(([name]) => name === "cf-connecting-ip") ?? [];
   return !allowedIps || isWithin(address, allowedIps);
 }
 
 /** The deployment's `authenticate` is asked at most every five seconds for one set of headers. */
-async function userHolds(principal: Principal, { url, method, headers }: Presented): Promise<boolean> {
+async function userHolds(principal: Principal, { request }: Presented): Promise<boolean> {
+  if (!request) return false;
+  const { url, method, headers } = request;
   const credential = await credentialOf(`user ${sha256(JSON.stringify(headers))}`, async () => {
     const user = await userOf(new Request(url, { method, headers }));
     const now: Principal = { ...principal, credentialId: user.identity };

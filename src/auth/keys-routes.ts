@@ -110,7 +110,7 @@ export const keys = new Hono<App>()
     const gone = await deleteKey(db, workspaceId, c.req.param("id"));
     if (!gone) throw notFound();
     await audit(c, { action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
-    // What somebody allowed with this key ends with it.
+    // The OAuth grants that were allowed with this key end with it.
     for (const grant of await revokeGrantsOf(db, workspaceId, gone.id, Date.now())) {
       await audit(c, { action: "grant.revoked", targetId: grant.id });
     }

@@ -87,7 +87,7 @@ export async function findKey(db: Database, workspaceId: string, id: string): Pr
 
 type KeyChange = Partial<Pick<ApiKeyRow, "name" | "scopes" | "expiresAt" | "allowedIps">>;
 
-/** Changes a key. The grants that somebody made with it end when it does. Undefined when there is no such key. */
+/** Changes a key. Its OAuth grants end when it does. Undefined when there is no such key. */
 export async function updateKey(
   db: Database,
   { workspaceId, id }: Pick<ApiKeyRow, "workspaceId" | "id">,
@@ -103,7 +103,7 @@ export async function updateKey(
   return changed[0];
 }
 
-/** Inserts the successor of a key, which ends at `until`. The grants that somebody made with it go to the successor. */
+/** Inserts the successor of a key, which ends at `until`. Its OAuth grants go to the successor. */
 export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow, until: number): Promise<void> {
   const { workspaceId, id } = old;
   const expiresAt = Math.min(until, old.expiresAt ?? Infinity);

@@ -4,16 +4,26 @@ import type { Principal } from "./principal.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
 export const MOST_STREAMS = 256;
+/** The platform can end a request without running its code. A stream not seen for so many milliseconds has ended. */
+const ABANDONED_MS = 30_000;
 
-const open = new Map<string, number>();
+interface OpenStream {
+  /** Milliseconds since 1970. */
+  seenAt: number;
+}
+
+/** By credential. */
+const open = new Map<string, Set<OpenStream>>();
 
 /** The routes whose answers are streams. A2A says so in its body, and in Accept. */
 const STREAMS = /\/stream(?:\/events)?\/?$/;
 
 /** @throws Problem 429 when the request asks for a stream and the credential has too many. */
 export function refuseManyStreams(request: Request, principal: Principal): void {
-  const count = open.get(keyOf(principal)) ?? 0;
-  if (count >= MOST_STREAMS && asksForStream(request)) throw tooManyStreams();
+  const own = open.get(keyOf(principal));
+  if (!own || own.size < MOST_STREAMS || !asksForStream(request)) return;
+  for (const stream of own) if (stream.seenAt < Date.now() - ABANDONED_MS) own.delete(stream);
+  if (own.size >= MOST_STREAMS) throw tooManyStreams();
 }
 
 export function tooManyStreams(): Problem {
@@ -22,14 +32,19 @@ export function tooManyStreams(): Problem {
   });
 }
 
-/** Counts a stream that has begun. The caller must call the answer when the stream has ended. */
-export function countStream(principal: Principal): () => void {
+/** Counts a stream that has begun. The caller calls `seen` every few seconds while it is open, and `end` when it has ended. */
+export function countStream(principal: Principal): { seen: () => void; end: () => void } {
   const key = keyOf(principal);
-  open.set(key, (open.get(key) ?? 0) + 1);
-  return () => {
-    const left = (open.get(key) ?? 1) - 1;
-    if (left === 0) open.delete(key);
-    else open.set(key, left);
+  const own = open.get(key) ?? new Set();
+  open.set(key, own);
+  const stream = { seenAt: Date.now() };
+  own.add(stream);
+  return {
+    seen: () => void (stream.seenAt = Date.now()),
+    end: () => {
+      own.delete(stream);
+      if (own.size === 0 && open.get(key) === own) open.delete(key);
+    },
   };
 }
 

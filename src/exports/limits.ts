@@ -12,10 +12,7 @@ export const LIMITS = {
   exportsPerWorkspace: 15,
   /** Export runs at work in one isolate: each takes some 40 MB of its 128. */
   runsPerIsolate: 2,
-  /**
-   * Messages that wait or are worked on, of all workspaces: each gets its share, so nobody waits behind somebody's
-   * year.
-   */
+  /** Messages that wait or are worked on, of all workspaces. Each workspace gets an equal share. */
   inFlight: 60,
   /** Exports a workspace may create in a rolling hour, spawned ones included; schedules leave room for people. */
   exportsPerHour: 250,

@@ -166,7 +166,7 @@ export async function revokeGrant(db: Database, id: string, now: number): Promis
   return ended;
 }
 
-/** Ends the grants that somebody made with this API key. */
+/** Ends the OAuth grants that were allowed with this API key. */
 export async function revokeGrantsOf(
   db: Database,
   workspaceId: string,

@@ -78,9 +78,7 @@ const CALLER_LIMIT = 8_000;
 /** The socket is the thread's own: it goes on while this Worker forgets. */
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
-  const { user } = principal;
-  // Only a user is authenticated again by what the request presented; of others the hash is enough.
-  const presented = user ? presentedBy(c.req.raw) : { url: "", method: "", headers: [] };
+  const presented = presentedBy(c.req.raw, principal);
   const dialect = dialectOf(c.req.raw.headers);
   const caller = { principal, configurable: configurableOf(c.req.raw.headers, principal), presented, dialect };
   if (JSON.stringify(caller).length > CALLER_LIMIT)

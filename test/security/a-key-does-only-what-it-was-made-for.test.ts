@@ -161,6 +161,20 @@ describe("a key with networks", () => {
     expect(await page.text()).toContain("does not work from this address");
   });
 
+  it("keeps a WebSocket from them open", async () => {
+    const { key } = await make({ allowed_ips: ["192.0.2.0/24"] });
+    const headers = { "x-api-key": key, "cf-connecting-ip": "192.0.2.1", upgrade: "websocket" };
+    const { webSocket } = await send(`/threads/${crypto.randomUUID()}/stream`, { headers });
+    const answered = new Promise<string>((resolve) => {
+      webSocket?.addEventListener("message", ({ data }) => resolve(String(data)));
+      webSocket?.addEventListener("close", ({ code }) => resolve(`closed with ${code}`));
+    });
+    webSocket?.accept();
+    webSocket?.send(JSON.stringify({ id: 1, method: "subscription.subscribe", params: { channels: ["values"] } }));
+    expect(await answered).toContain('"type":"success"');
+    webSocket?.close();
+  });
+
   it.each([[["1"]], [["192.0.2.0/33"]], [["example.com"]], [[]], ["192.0.2.1"], [["10.1/8"]]])(
     "%j are refused",
     async (allowed_ips) => {

@@ -1,7 +1,10 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
-import { expect, it } from "vitest";
-import { MOST_STREAMS } from "../../src/auth/streams.ts";
+import { afterEach, expect, it, vi } from "vitest";
+import type { Principal } from "../../src/auth/principal.ts";
+import { countStream, MOST_STREAMS, refuseManyStreams } from "../../src/auth/streams.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 async function threadOf(caller: Caller): Promise<string> {
   return (await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>()).thread_id;
@@ -57,6 +60,21 @@ it("streams that end by themselves do not count any more", async () => {
     });
     expect(new Set(await Promise.all(joins))).toEqual(new Set([200]));
   }
+});
+
+it("streams that the platform ended do not count any more", () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  const principal = { workspaceId: crypto.randomUUID(), credentialId: "key" } as Principal;
+  const request = new Request("https://weir.example/threads/t/stream");
+  const streams = Array.from({ length: MOST_STREAMS }, () => countStream(principal));
+  expect(() => refuseManyStreams(request, principal)).toThrow("open streams");
+  vi.setSystemTime(Date.now() + 20_000);
+  for (const { seen } of streams.slice(1)) seen();
+  vi.setSystemTime(Date.now() + 20_000);
+  // One has not been seen for 40 seconds.
+  expect(() => refuseManyStreams(request, principal)).not.toThrow();
+  countStream(principal);
+  expect(() => refuseManyStreams(request, principal)).toThrow("open streams");
 });
 
 it("sockets of a credential on one thread are counted", async () => {
