@@ -24,12 +24,12 @@ interface ThreadOf {
   headers: Record<string, string>;
 }
 
-async function each<T>(items: T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items];
+async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
   const worker = async () => {
-    for (let item = left.pop(); item; item = left.pop()) await work(item);
+    for (let next = left.next(); !next.done; next = left.next()) await work(next.value);
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 async function call({ path, headers }: ThreadOf, body?: object): Promise<Response> {
@@ -44,7 +44,7 @@ async function newThreads(url: string): Promise<ThreadOf[]> {
   for (let n = 0; n < WORKSPACES; n += 1) {
     const { key } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
     const headers = { "x-api-key": key };
-    await each(Array.from({ length: THREADS }), AT_ONCE, async () => {
+    await each(Array.from({ length: THREADS }), async () => {
       const made = await call({ path: `${url}/threads`, headers }, {});
       const { thread_id } = await made.json<{ thread_id: string }>();
       threads.push({ path: `${url}/threads/${thread_id}`, headers });
@@ -66,7 +66,7 @@ export const bench: Bench = {
     const stages: (string | number)[][] = [];
     let before = 0;
     const note = async (stage: string, time = "") => {
-      const heap = await isolate.live();
+      const heap = await isolate.live(() => fetch(`${server.url}/ok`));
       stages.push([stage, time, mb(heap), `${((heap - before) / ALL / 1000).toFixed(1)} KB`, mb(resident())]);
       before = heap;
     };
@@ -82,7 +82,7 @@ export const bench: Bench = {
       await note("at rest");
       const threads = await newThreads(server.url);
       await note("threads made, live");
-      await each(threads, AT_ONCE, async ({ path, headers }) => {
+      await each(threads, async ({ path, headers }) => {
         await (await call({ path: `${path}/runs/wait`, headers }, run)).text();
       });
       await note("after a run of each");
