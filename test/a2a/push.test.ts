@@ -83,6 +83,7 @@ describe("a push notification", () => {
     expect([...headers]).toEqual([
       ["authorization", "Basic dTpw"],
       ["content-type", "application/json"],
+      ["weir-delivery", expect.stringMatching(/^[0-9a-f]{32}$/)],
       ["x-a2a-notification-token", "t0k"],
     ]);
     pushed = [];
