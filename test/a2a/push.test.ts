@@ -94,6 +94,7 @@ describe("a push notification", () => {
     expect([...pushed.at(-1)!.headers]).toEqual([
       ["a2a-version", "1.0"],
       ["content-type", "application/a2a+json"],
+      ["weir-delivery", expect.any(String)],
     ]);
   });
 
