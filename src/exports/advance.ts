@@ -65,7 +65,8 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
   if (!run) return clearEnded(deps, id);
   const { exportId } = run;
   const job = await findJob(deps.db, exportId);
-  while (job && run) {
+  if (!job) return;
+  while (run) {
     if (!(await exportRun(deps, job, run, until))) return;
     await sendRuns(deps, job);
     if (!mayGoOn(deps, job, until)) break;

@@ -44,7 +44,7 @@ export interface Deps {
   send(wake: Wake, delaySeconds?: number): Promise<void>;
   at(point: Point): Promise<void>;
   /** Lets the isolate answer other requests. Without timers its event loop takes no new connection. */
-  pause(): Promise<void>;
+  pause: () => Promise<void>;
 }
 
 /** Of this isolate: the queue may send more runs to it than fit into its memory. */
