@@ -46,10 +46,13 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   };
 }
 
-/** The kept record; undefined when the thread does not exist. */
+/** The kept record; undefined when the thread does not exist. A trace that lies in its row goes to the outbox. */
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
-  return text === undefined ? undefined : (JSON.parse(text) as ThreadRecord);
+  if (text === undefined) return undefined;
+  const { trace, ...record } = JSON.parse(text) as ThreadRecord & { trace?: unknown[] };
+  if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
+  return record;
 }
 
 /** The TTL as kept: it counts from now. */
