@@ -16,7 +16,7 @@ interface OpenStream {
 const open = new Map<string, Set<OpenStream>>();
 
 /** The routes whose answers are streams. A2A says so in its body, and in Accept. */
-const STREAMS = /\/stream(?:\/events)?\/?$/;
+const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
 
 /** @throws Problem 429 when the request asks for a stream and the credential has too many. */
 export function refuseManyStreams(request: Request, principal: Principal): void {
