@@ -25,6 +25,7 @@ const Cors = v.pipe(
 
 export const Http = v.strictObject({
   disable_a2a: Off,
+  disable_agui: Off,
   disable_mcp: Off,
   disable_assistants: Off,
   disable_threads: Off,
