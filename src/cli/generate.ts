@@ -55,6 +55,8 @@ function ownConfig(name: string, folder: string): WranglerConfig {
     ...base,
     name,
     main: "build/worker.js",
+    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
+    no_bundle: true,
     d1_databases: base.d1_databases.map((one) => ({ ...one, migrations_dir: posix(folder, MIGRATIONS) })),
     assets: { directory: posix(folder, PAGE) },
     vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },

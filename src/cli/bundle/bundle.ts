@@ -37,7 +37,6 @@ export async function bundler(project: Project): Promise<Bundler> {
     conditions: ["workerd", "worker", "node", "import", "module", "default"],
     keepNames: true,
     sourcemap: "linked",
-    sourcesContent: false,
     logLevel: "silent",
     plugins: [noted(project, inputs), oneLangchain(project), platform()],
   });
