@@ -7,7 +7,13 @@ import { platform } from "../src/cli/bundle/platform.ts";
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
 
-const common: BuildOptions = { absWorkingDir: ROOT, bundle: true, format: "esm", logLevel: "warning", legalComments: "none" };
+const common: BuildOptions = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  format: "esm",
+  logLevel: "warning",
+  legalComments: "none",
+};
 
 /** Everything but the project's own LangChain is inside, so a project installs none of the server's dependencies. */
 export async function buildPackage(): Promise<void> {

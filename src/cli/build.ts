@@ -27,9 +27,12 @@ export async function build(project: Project, options: { env?: string } = {}): P
 }
 
 /** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
-export function writeBundle({ weirDir }: Project, { code, map }: Bundled): void {
-  writeWhole(join(weirDir, "build", "worker.js.map"), map);
-  writeWhole(join(weirDir, "build", "worker.js"), code);
+export function writeBundle({ weirDir }: Project, { code, map, modules }: Bundled): void {
+  const folder = join(weirDir, "build");
+  for (const [path, content] of modules) writeWhole(join(folder, path), content);
+  writeWhole(join(folder, "worker.js.map"), map);
+  // Last, because this is the file whose change makes wrangler load all of them.
+  writeWhole(join(folder, "worker.js"), code);
 }
 
 export async function run(argv: string[]): Promise<number> {

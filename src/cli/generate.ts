@@ -1,6 +1,7 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { workerSource } from "./worker-source.ts";
@@ -57,6 +58,8 @@ function ownConfig(name: string, folder: string): WranglerConfig {
     main: "build/worker.js",
     // The bundle is complete: at this compatibility date the platform has all of Node's modules.
     no_bundle: true,
+    find_additional_modules: true,
+    rules: MODULE_RULES,
     d1_databases: base.d1_databases.map((one) => ({ ...one, migrations_dir: posix(folder, MIGRATIONS) })),
     assets: { directory: posix(folder, PAGE) },
     vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },
