@@ -40,6 +40,7 @@ export class Dev {
   #error: string | undefined;
   #warned = new Set<string>();
   #work: Promise<void> = Promise.resolve();
+  #migrated: Promise<() => void> | undefined;
   #introduced = false;
   #stopped = false;
 
@@ -97,8 +98,8 @@ export class Dev {
       ];
       const generated = await generate(project, { env });
       const config = localConfig(project, generated, environment);
-      // The first start migrates while it bundles.
-      const migrated = this.#server ? undefined : settled(migrate(config, stateOf(project), project.root));
+      // The first start migrates while it bundles, once however many builds fail until then.
+      this.#migrated ??= settled(migrate(config, stateOf(project), project.root));
       this.#bundler ??= await bundler(project);
       const bundled = await this.#bundler.bundle();
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
@@ -106,7 +107,7 @@ export class Dev {
         this.#warned.add(warning);
       }
       writeBundle(project, bundled);
-      (await migrated)?.();
+      (await this.#migrated)();
       await this.#serve(project, config);
     } finally {
       this.#watch.set([...this.#settings, ...(this.#bundler?.inputs ?? [])]);
