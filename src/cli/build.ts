@@ -28,11 +28,11 @@ export async function build(project: Project, options: { env?: string } = {}): P
 
 /** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
 export function writeBundle({ weirDir }: Project, { code, map, modules }: Bundled): void {
-  const folder = join(weirDir, "build");
-  for (const [path, content] of modules) writeWhole(join(folder, path), content);
-  writeWhole(join(folder, "worker.js.map"), map);
-  // Last, because this is the file whose change makes wrangler load all of them.
-  writeWhole(join(folder, "worker.js"), code);
+  const write = (path: string, content: Uint8Array) => writeWhole(join(weirDir, path), content, undefined, weirDir);
+  for (const [path, content] of modules) write(join("build", path), content);
+  // wrangler watches the folder of the bundle, so the map lies outside: a build is one change there.
+  write("worker.js.map", map);
+  write(join("build", "worker.js"), code);
 }
 
 export async function run(argv: string[]): Promise<number> {

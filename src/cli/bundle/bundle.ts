@@ -35,7 +35,7 @@ export async function bundler(project: Project): Promise<Bundler> {
   const { root, weirDir } = project;
   const made = await context({
     entryPoints: [join(weirDir, "worker.ts")],
-    outfile: join(weirDir, "build", "worker.js"),
+    outfile: join(weirDir, "worker.js"),
     absWorkingDir: root,
     bundle: true,
     write: false,
@@ -48,7 +48,9 @@ export async function bundler(project: Project): Promise<Bundler> {
     conditions: ["workerd", "worker", "node", "import", "module", "default"],
     define: DEFINES,
     keepNames: true,
-    sourcemap: "linked",
+    sourcemap: "external",
+    // Where the module lies once it is written: in `build`, beside what it imports.
+    footer: { js: "//# sourceMappingURL=../worker.js.map" },
     logLevel: "silent",
     plugins: [
       files(project, modules, inputs),

@@ -4,8 +4,9 @@
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { basename, dirname, extname, relative, resolve } from "node:path";
+import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { Loader, Plugin } from "esbuild";
+import { PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
 /** Kinds of files that are read as text or bytes. wrangler takes modules by these endings. */
@@ -38,6 +39,9 @@ const LARGEST = 5 * 1024 ** 2;
 const LITERAL = new RegExp(`["'\`]([^"'\`\\n]+\\.(?:${ENDINGS.join("|")}))["'\`]`, "g");
 const LOADERS: Record<string, Loader> = { ".ts": "ts", ".mts": "ts", ".cts": "ts", ".tsx": "tsx", ".jsx": "jsx" };
 
+/** This repository's sources, which the runtime is bundled from where they are there. */
+const OWN = join(PACKAGE, "src") + sep;
+
 /** A path of the project as it is under /bundle. A folder above the project's is one named `_`. */
 const virtual = (root: string, path: string): string =>
   relative(root, path).replaceAll("\\", "/").replaceAll("../", "_/");
@@ -50,6 +54,7 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, ({ path }) => {
         if (path.includes("node_modules") || dirname(path) === weirDir) return undefined;
         inputs.add(path);
+        if (path.startsWith(OWN)) return undefined;
         const text = readFileSync(path, "utf8");
         for (const [, name = ""] of text.matchAll(LITERAL))
           for (const file of new Set([resolve(dirname(path), name), resolve(root, name)]))
