@@ -1,4 +1,5 @@
 /** The thread's own record, and how it reads on the wire. */
+import { settings } from "../config.ts";
 import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
 import { currentShard, type IndexRow } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -43,6 +44,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
     values: null,
     interrupts: {},
     rest: "idle",
+    ttl: defaultTtl(),
   };
 }
 
@@ -50,6 +52,12 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
   return text === undefined ? undefined : (JSON.parse(text) as ThreadRecord);
+}
+
+/** The TTL of a thread that is made without one; undefined where `checkpointer.ttl` sets none. */
+function defaultTtl(): ThreadRecord["ttl"] {
+  const { default_ttl, strategy = "delete" } = settings.checkpointer?.ttl ?? {};
+  return default_ttl === undefined ? undefined : startTtl({ strategy, ttl_minutes: default_ttl });
 }
 
 /** The TTL as kept: it counts from now. */
