@@ -36,7 +36,7 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     async (c) => {
       const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
-      return c.json({ graph_id: assistant.graph_id, ...schemasOf(graph) });
+      return c.json({ graph_id: assistant.graph_id, ...(await schemasOf(graph)) });
     },
   )
   .get(

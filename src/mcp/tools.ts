@@ -64,7 +64,7 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
   const graph = await graphOf(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;
-  return { name: toolName(assistant), description, inputSchema: inputSchema(schemasOf(graph).input_schema) };
+  return { name: toolName(assistant), description, inputSchema: inputSchema((await schemasOf(graph)).input_schema) };
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {

@@ -77,7 +77,8 @@ export function bind(graph: Graph, checkpointer?: BaseCheckpointSaver, store?: B
 /** Resolves when the graph ended or paused; rejects with what a node threw, or the signal's reason. */
 export async function drive(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
   const modes = [...ALWAYS, ...(options.debug ? ["debug"] : [])];
-  const push = ([namespace, mode, payload]: [string[], string, unknown]) => sink.chunk(namespace, mode, payload);
+  const push = ([namespace, mode, payload]: [string[], string, unknown]) =>
+    sink.chunk(namespaceOf(namespace), mode, payload);
   const config = {
     runId: options.runId,
     configurable: {
@@ -113,6 +114,9 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
     if (!(event as { tags?: string[] }).tags?.includes("langsmith:hidden")) sink.event(event);
   }
 }
+
+/** LangGraph before 1.1 names the root graph `[""]`, later versions name it `[]`. */
+const namespaceOf = (given: string[]): string[] => given.filter((part) => part !== "");
 
 function writerNamespace(): string[] {
   const namespace = getConfig()?.configurable?.checkpoint_ns as string | undefined;
