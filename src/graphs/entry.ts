@@ -17,8 +17,7 @@ export type Access = ServerRuntime["accessContext"];
  * structural: the classes of two versions of LangGraph are not assignable to each other.
  */
 /* oxlint-disable typescript/no-explicit-any -- parameters of any graph of any version */
-export type Made =
-  { invoke(...args: any[]): any; stream(...args: any[]): any } | { compile(...args: any[]): any };
+export type Made = { invoke(...args: any[]): any; stream(...args: any[]): any } | { compile(...args: any[]): any };
 /* oxlint-enable typescript/no-explicit-any */
 
 /**

@@ -57,7 +57,8 @@ export async function subgraphSchemas(
   recurse: boolean,
 ): Promise<Record<string, GraphSchemas>> {
   const found: Record<string, GraphSchemas> = {};
-  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse)) found[name] = await schemasOf(subgraph);
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
+    found[name] = await schemasOf(subgraph);
   return found;
 }
 

@@ -60,12 +60,16 @@ describe("a graph's schemas", () => {
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect((await schemasOf(withZod)).state_schema).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
+    expect((await schemasOf(withZod)).state_schema).toMatchObject({
+      properties: { messages: { langgraph_type: "messages" } },
+    });
     const three = new StateGraph(MessagesZodState)
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect((await schemasOf(three)).input_schema).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
+    expect((await schemasOf(three)).input_schema).toMatchObject({
+      properties: { messages: { langgraph_type: "messages" } },
+    });
   });
 
   it("name the channels of an Annotation", async () => {
@@ -79,7 +83,7 @@ describe("a graph's schemas", () => {
       .addEdge(START, "a")
       .compile();
     const schema = { type: "object", properties: { messages: { langgraph_type: "messages" }, sum: {}, last: {} } };
-    expect((await schemasOf(graph))).toEqual({
+    expect(await schemasOf(graph)).toEqual({
       input_schema: schema,
       output_schema: schema,
       state_schema: schema,
