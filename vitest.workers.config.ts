@@ -10,6 +10,7 @@ const ALONE = [
   "test/security/{a-user,users}-*.test.ts",
   "test/crons/{fire,routes}.test.ts",
   "test/graphs/made.test.ts",
+  "test/loopback/loopback.test.ts",
   "test/a2a/authors.test.ts",
   "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",

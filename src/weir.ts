@@ -13,6 +13,8 @@ import { allOf } from "./http/parallel.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
+import { installLoopback } from "./loopback/install.ts";
+import { installLogger } from "./runtime/logger.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
@@ -48,14 +50,18 @@ export function createWeir({ graphs: entries, app, config: given = {}, ...own }:
     return (made ??= createApp(config));
   };
 
+  const fetch = async (request: Request, env: Env, ctx: ExecutionContext): Promise<Response> => {
+    try {
+      return await (await appOf()).fetch(request, env, ctx);
+    } catch (error) {
+      return problemResponse(toProblem(error));
+    }
+  };
+  installLoopback(fetch);
+  installLogger();
+
   return {
-    async fetch(request, env, ctx) {
-      try {
-        return await (await appOf()).fetch(request, env, ctx);
-      } catch (error) {
-        return problemResponse(toProblem(error));
-      }
-    },
+    fetch,
     /** Dispatches messages by their shape, so that queues may have any name. */
     async queue({ queue, messages }, env) {
       for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {

@@ -45,7 +45,6 @@ function published(root: string): void {
 
 /** The npm workspace around the project, if there is one, else the project's own folder. */
 function installed(root: string, checkout: string): void {
-  const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps", "--no-package-lock"];
   let folder = root;
   for (let at = root; at !== checkout;) {
     at = dirname(at);
@@ -54,5 +53,11 @@ function installed(root: string, checkout: string): void {
     const { workspaces } = JSON.parse(readFileSync(file, "utf8")) as { workspaces?: string[] };
     if (workspaces?.some((one) => root.startsWith(join(at, one.replace(/\*.*$/, ""))))) folder = at;
   }
-  run("npm", args, folder);
+  // npm reads the versions of a yarn.lock too.
+  const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always"];
+  try {
+    run("npm", args, folder);
+  } catch {
+    run("npm", [...args, "--legacy-peer-deps"], folder);
+  }
 }
