@@ -8,6 +8,7 @@ import { schedule } from "./exports/schedule.ts";
 import { isWake, work } from "./exports/work.ts";
 import type { GraphEntry } from "./graphs/entry.ts";
 import { graphs } from "./graphs/index.ts";
+import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
 import { logError } from "./http/log.ts";
 import { allOf } from "./http/parallel.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
@@ -26,6 +27,8 @@ export interface WeirOptions extends Omit<Custom, "app"> {
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
   /** A Hono application whose routes come before the built-in ones. */
   app?: NonNullable<Custom["app"]> | Lazy<NonNullable<Custom["app"]>>;
+  /** JSON Schemas by graph id, of graphs that are typed only in TypeScript: what `weir schemas` writes. */
+  schemas?: Record<string, BuiltSchemas>;
   /** The keys of langgraph.json that the server honours while it runs. */
   config?: unknown;
 }
@@ -37,9 +40,10 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * The Worker's handlers. Throws when `config` is not as it must be. One deployment is one call: the Durable Objects read
  * what it registers.
  */
-export function createWeir({ graphs: entries, app, config: given = {}, ...own }: WeirOptions) {
+export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ...own }: WeirOptions) {
   const config = readConfig(given);
   Object.assign(graphs, entries);
+  Object.assign(builtSchemas, schemas);
   Object.assign(custom, own);
   let made: ReturnType<typeof createApp> | undefined;
 

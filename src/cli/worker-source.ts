@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
 import { posix } from "./generate.ts";
 import { partsOf } from "./langgraph-json.ts";
-import type { Project } from "./project.ts";
+import { type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 
@@ -31,6 +31,8 @@ export function workerSource(project: Project, folder: string, main: string | un
   const options = ["  graphs: {", ...entries, "  },"];
   if (auth?.path) options.push(`  auth: ${lazy(project, folder, "auth.path", auth.path)},`);
   if (app) options.push(`  app: ${lazy(project, folder, "http.app", app)},`);
+  const schemas = schemasFile(project);
+  if (existsSync(schemas)) options.push("  schemas,");
   const config = { http };
   if (Object.keys(http).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
   const own = main ? [`export * from ${JSON.stringify(specifier(folder, join(project.root, main)))};`] : [];
@@ -40,6 +42,7 @@ export function workerSource(project: Project, folder: string, main: string | un
     "",
     'export { Thread, ThreadIndex, TracePartition } from "weir";',
     ...own,
+    ...(existsSync(schemas) ? [`import schemas from ${JSON.stringify(specifier(folder, schemas))};`] : []),
     "",
     "export default createWeir({",
     ...options,

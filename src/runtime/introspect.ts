@@ -34,17 +34,20 @@ export async function drawGraph(graph: Graph, xray: boolean | number): Promise<{
 
 /**
  * JSON Schemas of the graph's input, output, state and context; null where the graph declares none. A graph without
- * runtime schemas (`Annotation`) gets the names of its channels. Message lists carry `langgraph_type: "messages"`.
+ * runtime schemas (`Annotation`) gets those of its `types`, or the names of its channels. Message lists carry `langgraph_type: "messages"`.
  */
-export async function schemasOf(graph: Graph): Promise<GraphSchemas> {
+export async function schemasOf(
+  graph: Graph,
+  types: Partial<Record<"input" | "output" | "state" | "config", JsonSchema>> = {},
+): Promise<GraphSchemas> {
   const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
   // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
   const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
-  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? null;
+  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? types.config ?? null;
   return {
-    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? byName(input),
-    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? byName(output),
-    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? byName(state),
+    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? types.input ?? byName(input),
+    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? types.output ?? byName(output),
+    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? types.state ?? byName(state),
     config_schema: context,
     context_schema: context,
   };

@@ -7,6 +7,9 @@ import type { Project } from "../project.ts";
 /** Marks a resolution that this plugin asks for itself. */
 const ASKED = Symbol("asked");
 
+/** The modules that the project's version of LangChain does not have. */
+const ABSENT = "weir-absent";
+
 /**
  * `weir` is the runtime of this package. Its imports of `@langchain/*` resolve from the project, so that a message made by
  * the runtime is an instance of the project's classes.
@@ -27,8 +30,14 @@ export function oneLangchain(project: Project): Plugin {
           resolveDir: project.root,
           pluginData: ASKED,
         });
-        return langgraph.errors.length > 0 ? found : ask(dirname(langgraph.path));
+        const own = langgraph.errors.length > 0 ? found : await ask(dirname(langgraph.path));
+        // The runtime imports on demand what older versions do not have, and does without it.
+        return own.errors.length > 0 && kind === "dynamic-import" ? { path, namespace: ABSENT } : own;
       });
+      build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => ({
+        contents: `throw new Error(${JSON.stringify(`This version of LangChain has no ${path}.`)});`,
+        loader: "js",
+      }));
     },
   };
 }
