@@ -1,10 +1,10 @@
 /** Serves a project with `weir dev` and makes complete runs with the stock client. */
 import { spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { quietPort } from "../local-server.ts";
+import { langgraphOf } from "./prepare.ts";
 import type { Project } from "./projects.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
@@ -99,13 +99,4 @@ async function run(client: Client, graph: string, input: unknown): Promise<Outco
   }
   const { status } = await client.threads.get(thread.thread_id);
   return { tokens, status, ...(error !== undefined && { error: error.slice(0, 400) }) };
-}
-
-function langgraphOf(root: string): string {
-  const require = createRequire(join(root, "package.json"));
-  try {
-    return (require("@langchain/langgraph/package.json") as { version: string }).version;
-  } catch {
-    return "?";
-  }
 }

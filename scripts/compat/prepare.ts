@@ -1,6 +1,7 @@
 /** Fetches a project and installs it, as its README says. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Project } from "./projects.ts";
 
@@ -10,8 +11,11 @@ function sourceOf(repository: string): string {
   return mirror ? join(mirror, repository.replace("/", "+"), "repo") : `https://github.com/${repository}.git`;
 }
 
+/** Otherwise pnpm runs the version of itself that the project names. */
+const env = { ...process.env, npm_config_manage_package_manager_versions: "false", CI: "true" };
+
 function run(command: string, args: string[], cwd: string): void {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", timeout: 240_000 });
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 240_000 });
   if (status === 0) return;
   throw new Error(`${command} ${args.slice(0, 3).join(" ")} failed. ${error ?? ""}${(stderr || stdout).slice(-800)}`);
 }
@@ -30,6 +34,7 @@ export function prepared(project: Project, work: string): string {
   run("git", ["checkout", "--quiet", ref], checkout);
   published(root);
   installed(root, checkout);
+  if (isOld(root)) run("npm", [...NPM, "--legacy-peer-deps", ...RAISED], root);
   writeFileSync(join(checkout, ".installed"), "");
   const example = join(root, ".env.example");
   if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
@@ -43,21 +48,52 @@ function published(root: string): void {
   if (text.includes('"workspace:')) writeFileSync(file, text.replaceAll(/"workspace:[^"]*"/g, '"*"'));
 }
 
-/** The npm workspace around the project, if there is one, else the project's own folder. */
+const PNPM = [
+  "exec",
+  "--yes",
+  "--package=pnpm@10.20.0",
+  "--",
+  "pnpm",
+  "install",
+  "--ignore-scripts",
+  "--no-frozen-lockfile",
+];
+/** npm reads the versions of a yarn.lock too. */
+const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always"];
+
+/** Installs the workspace around the project, if there is one, else the project's own folder. */
 function installed(root: string, checkout: string): void {
-  let folder = root;
-  for (let at = root; at !== checkout;) {
-    at = dirname(at);
-    const file = join(at, "package.json");
-    if (!existsSync(file)) continue;
-    const { workspaces } = JSON.parse(readFileSync(file, "utf8")) as { workspaces?: string[] };
-    if (workspaces?.some((one) => root.startsWith(join(at, one.replace(/\*.*$/, ""))))) folder = at;
-  }
-  // npm reads the versions of a yarn.lock too.
-  const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always"];
+  const folders = [root];
+  for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
+  const pnpm = folders.find((folder) => existsSync(join(folder, "pnpm-lock.yaml")));
+  if (pnpm) return run("npm", PNPM, pnpm);
+  const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
   try {
-    run("npm", args, folder);
+    run("npm", NPM, folder);
   } catch {
-    run("npm", [...args, "--legacy-peer-deps"], folder);
+    run("npm", [...NPM, "--legacy-peer-deps"], folder);
   }
+}
+
+/** What the build asks for where a project's lock file pins an older LangGraph. */
+const RAISED = ["@langchain/langgraph@^0.2.57", "@langchain/core@^0.3.40"];
+
+const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
+
+/** The version of LangGraph that is installed. */
+export function langgraphOf(root: string): string {
+  const require = createRequire(join(root, "package.json"));
+  try {
+    return (require("@langchain/langgraph/package.json") as { version: string }).version;
+  } catch {
+    return "";
+  }
+}
+
+/** Whether the package in `folder` has the one in `root` as a workspace. */
+function hasWorkspace(folder: string, root: string): boolean {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return false;
+  const { workspaces = [] } = JSON.parse(readFileSync(file, "utf8")) as { workspaces?: string[] };
+  return workspaces.some((one) => folder !== root && root.startsWith(join(folder, one.replace(/\*.*$/, ""))));
 }

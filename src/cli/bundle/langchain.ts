@@ -1,4 +1,5 @@
 /** One copy of LangChain: the project's, for the runtime's imports and for those of every package. */
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
 import { PACKAGE, RUNTIME } from "../package.ts";
@@ -18,6 +19,7 @@ export function oneLangchain(project: Project): Plugin {
   return {
     name: "weir-langchain",
     setup(build) {
+      build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
       build.onResolve({ filter: /^weir$/ }, () => ({ path: RUNTIME }));
       build.onResolve({ filter: /^@langchain\// }, async ({ path, kind, importer, pluginData }) => {
         if (pluginData === ASKED || !isRuntime(importer)) return undefined;
@@ -40,6 +42,27 @@ export function oneLangchain(project: Project): Plugin {
       }));
     },
   };
+}
+
+/** The lowest version of LangGraph that the runtime drives: the peer range of package.json has it too. */
+const LOWEST = [0, 2, 57];
+
+/** A sentence if the project's LangGraph is older than that. What is not installed is found by the bundler. */
+function tooOld(root: string): string[] {
+  let version: string;
+  try {
+    const require = createRequire(join(root, "package.json"));
+    ({ version } = require("@langchain/langgraph/package.json") as { version: string });
+  } catch {
+    return [];
+  }
+  const given = version.split(/[.-]/).map(Number);
+  const at = LOWEST.findIndex((part, i) => part !== given[i]);
+  if (at === -1 || (given[at] ?? 0) > (LOWEST[at] ?? 0)) return [];
+  const lowest = LOWEST.join(".");
+  return [
+    `LangGraph ${version} is installed. Weir needs ${lowest} or newer: npm install @langchain/langgraph@^${lowest}`,
+  ];
 }
 
 /** Whether the file is of the runtime: the prebuilt one, or this repository's sources. */
