@@ -1,7 +1,7 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
 import "./runtime/als.ts";
 import { createApp } from "./app.ts";
-import { readConfig } from "./config.ts";
+import { readConfig, settings } from "./config.ts";
 import { tick } from "./crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
 import { schedule } from "./exports/schedule.ts";
@@ -11,7 +11,7 @@ import { graphs } from "./graphs/index.ts";
 import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
 import { logError } from "./http/log.ts";
 import { allOf } from "./http/parallel.ts";
-import { problemResponse, toProblem } from "./http/problem.ts";
+import { Problem, problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./loopback/install.ts";
@@ -19,6 +19,7 @@ import { installLogger } from "./runtime/logger.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
+export { embeddingsFrom } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./threads/search/object.ts";
 export { TracePartition } from "./traces/partition.ts";
 
@@ -41,7 +42,7 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * what it registers.
  */
 export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ...own }: WeirOptions) {
-  const config = readConfig(given);
+  const config = Object.assign(settings, readConfig(given));
   Object.assign(graphs, entries);
   Object.assign(builtSchemas, schemas);
   Object.assign(custom, own);
@@ -54,18 +55,18 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
     return (made ??= createApp(config));
   };
 
-  const fetch = async (request: Request, env: Env, ctx: ExecutionContext): Promise<Response> => {
-    try {
-      return await (await appOf()).fetch(request, env, ctx);
-    } catch (error) {
-      return problemResponse(toProblem(error));
-    }
-  };
-  installLoopback(fetch);
+  // Without `mount_prefix`, which is of addresses from outside.
+  installLoopback(async (request, env, ctx) => (await appOf()).fetch(request, env, ctx));
   installLogger();
 
   return {
-    fetch,
+    async fetch(request, env, ctx) {
+      try {
+        return await (await appOf()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
+      } catch (error) {
+        return problemResponse(toProblem(error));
+      }
+    },
     /** Dispatches messages by their shape, so that queues may have any name. */
     async queue({ queue, messages }, env) {
       for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {
@@ -89,4 +90,14 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
       });
     },
   } satisfies ExportedHandler<Env>;
+}
+
+/** The request as the routes know it, without the prefix that all of them have outside. */
+function unmounted(request: Request, prefix: string | undefined): Request {
+  if (!prefix) return request;
+  const url = new URL(request.url);
+  if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`))
+    throw new Problem(404, `The routes of this deployment are under ${prefix}.`);
+  url.pathname = url.pathname.slice(prefix.length) || "/";
+  return new Request(url, request);
 }

@@ -1,6 +1,7 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { workerSource } from "./worker-source.ts";
@@ -14,11 +15,14 @@ export interface Generated {
   warnings: string[];
 }
 
-/** Writes the file if its content is new. A reader sees the old content or the new, never a part. */
-export function writeWhole(file: string, content: string | Uint8Array, mode?: number): void {
+/**
+ * Writes the file if its content is new. A reader sees the old content or the new, never a part. The part is written in
+ * `folder`, outside of what wrangler watches.
+ */
+export function writeWhole(file: string, content: string | Uint8Array, mode?: number, folder = dirname(file)): void {
   if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
   mkdirSync(dirname(file), { recursive: true });
-  const part = `${file}.${process.pid}.part`;
+  const part = join(folder, `${basename(file)}.${process.pid}.part`);
   writeFileSync(part, content, { mode });
   renameSync(part, file);
 }
@@ -41,6 +45,23 @@ function nameOf(root: string): string {
   return workerName(name ?? basename(root));
 }
 
+/** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
+function fixed(databases: object[], folder: string): WranglerConfig {
+  return {
+    main: "build/worker.js",
+    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
+    no_bundle: true,
+    find_additional_modules: true,
+    rules: MODULE_RULES,
+    d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
+    assets: { directory: posix(folder, PAGE) },
+  };
+}
+
+/** The migrations are the package's, for Weir's own database. */
+const packaged = (database: { binding?: string }, folder: string): object =>
+  database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
+
 /** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
 function ownConfig(name: string, folder: string): WranglerConfig {
   const text = JSON.stringify(readWranglerFile(BASE_CONFIG));
@@ -54,11 +75,15 @@ function ownConfig(name: string, folder: string): WranglerConfig {
   return {
     ...base,
     name,
-    main: "build/worker.js",
-    d1_databases: base.d1_databases.map((one) => ({ ...one, migrations_dir: posix(folder, MIGRATIONS) })),
-    assets: { directory: posix(folder, PAGE) },
+    ...fixed(base.d1_databases, folder),
     vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },
   };
+}
+
+/** Whether the project's own entry makes the Worker, as after `weir eject`. Then its configuration is complete too. */
+function isEjected(root: string, main: string | undefined): boolean {
+  const file = main === undefined ? undefined : join(root, main);
+  return file !== undefined && existsSync(file) && /\bcreateWeir\s*\(/.test(readFileSync(file, "utf8"));
 }
 
 /**
@@ -70,9 +95,12 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const file = wranglerFileOf(root);
   const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
   const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
-  const wrangler = joined(ownConfig(name, weirDir), { ...theirs, name }, file ? basename(file) : "wrangler.jsonc");
+  const ejected = isEjected(root, theirs.main);
+  const wrangler: WranglerConfig = ejected
+    ? { ...theirs, name, ...fixed((theirs.d1_databases ?? []) as object[], weirDir) }
+    : joined(ownConfig(name, weirDir), { ...theirs, name }, file ? basename(file) : "wrangler.jsonc");
   writeWhole(join(weirDir, ".gitignore"), "*\n");
-  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main));
+  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main, ejected));
   const wranglerPath = join(weirDir, "wrangler.json");
   writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
   return { wranglerPath, wrangler, warnings: project.warnings };

@@ -41,6 +41,7 @@ export class Dev {
   #error: string | undefined;
   #warned = new Set<string>();
   #work: Promise<void> = Promise.resolve();
+  #migrated: Promise<() => void> | undefined;
   #introduced = false;
   #stopped = false;
   /** Ends what runs beside the server. */
@@ -100,6 +101,9 @@ export class Dev {
         ...["json", "jsonc", "toml"].map((end) => join(project.root, `wrangler.${end}`)),
       ];
       const generated = await generate(project, { env });
+      const config = localConfig(project, generated, environment);
+      // The first start migrates while it bundles, once however many builds fail until then.
+      this.#migrated ??= settled(migrate(config, stateOf(project), project.root));
       this.#bundler ??= await bundler(project);
       const bundled = await this.#bundler.bundle();
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
@@ -107,7 +111,8 @@ export class Dev {
         this.#warned.add(warning);
       }
       writeBundle(project, bundled);
-      await this.#serve(project, localConfig(project, generated, environment));
+      (await this.#migrated)();
+      await this.#serve(project, config);
     } finally {
       this.#watch.set([...this.#settings, ...(this.#bundler?.inputs ?? [])]);
     }
@@ -117,7 +122,6 @@ export class Dev {
     const { trace, print, port, verbose } = this.#options;
     const persistTo = stateOf(project);
     if (!this.#server) {
-      await migrate(config, persistTo, project.root);
       const shown = ownOutput();
       this.#server = new Server({
         config,
@@ -180,3 +184,12 @@ export class Dev {
     }, wait).unref();
   }
 }
+
+/** The outcome of a promise that is looked at later: a function that throws what it was rejected with. */
+const settled = (promise: Promise<void>): Promise<() => void> =>
+  promise.then(
+    () => () => {},
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
