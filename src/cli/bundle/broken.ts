@@ -21,10 +21,6 @@ export class Broken {
     return this.#files.size > before;
   }
 
-  clear(): void {
-    this.#files.clear();
-  }
-
   /** Comes before plugins that load files of packages. */
   get plugin(): Plugin {
     return {
