@@ -5,6 +5,7 @@ import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
+import { innerCaller } from "../loopback/caller.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
@@ -35,6 +36,13 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (rule?.access === "deployment") {
     checkAdminKey(c);
     noteAdminKey(c, null);
+    return next();
+  }
+  const inner = innerCaller(c.req.raw);
+  // It is part of the run or the request that it is made in, which has been counted.
+  if (inner) {
+    checkScope(c, inner, rule);
+    c.set("principal", inWorkspace(c, inner, rule));
     return next();
   }
   const principal = await principalOf(c, rule);
