@@ -8,6 +8,7 @@ import { generate } from "../generate.ts";
 import { findProject, type Project } from "../project.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
+import { sourcePlaces } from "./frames.ts";
 import { localConfig, stateOf } from "./local-config.ts";
 import { migrate } from "./migrate.ts";
 import { ownOutput } from "./output.ts";
@@ -119,6 +120,7 @@ export class Dev {
     const persistTo = stateOf(project);
     if (!this.#server) {
       const shown = ownOutput();
+      const inSources = sourcePlaces(project.root, project.weirDir);
       this.#server = new Server({
         config,
         persistTo,
@@ -126,7 +128,7 @@ export class Dev {
         onLine: (line) => {
           trace(line);
           const own = verbose ? undefined : shown(line);
-          if (own !== undefined) print(own);
+          if (own !== undefined) print(inSources(own));
         },
         onFailure: (message) => this.#failed(message),
       });
