@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
+import { agui } from "./agui/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -27,7 +28,7 @@ import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
-import { bodyAgain } from "./users/app.ts";
+import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
@@ -43,7 +44,11 @@ export function createApp({ http }: Config): Hono<App> {
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
-  if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
+  if (custom.app)
+    app
+      .use(behalfOfCaller)
+      .route("/", custom.app as Hono<App>)
+      .use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);
@@ -69,6 +74,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
+  if (!http.disable_agui) app.route("/agui", agui);
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }

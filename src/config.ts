@@ -28,6 +28,7 @@ const Headers = v.strictObject({ include: Names, exclude: Names, includes: Names
 
 export const Http = v.strictObject({
   disable_a2a: Off,
+  disable_agui: Off,
   disable_mcp: Off,
   disable_assistants: Off,
   disable_threads: Off,

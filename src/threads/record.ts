@@ -48,10 +48,13 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   };
 }
 
-/** The kept record; undefined when the thread does not exist. */
+/** The kept record; undefined when the thread does not exist. A trace that lies in its row goes to the outbox. */
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
-  return text === undefined ? undefined : (JSON.parse(text) as ThreadRecord);
+  if (text === undefined) return undefined;
+  const { trace, ...record } = JSON.parse(text) as ThreadRecord & { trace?: unknown[] };
+  if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
+  return record;
 }
 
 /** The TTL of a thread that is made without one; undefined where `checkpointer.ttl` sets none. */

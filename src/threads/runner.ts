@@ -308,12 +308,12 @@ export class Runner {
     const others = this.open.filter((one) => one.id !== run.id);
     const record = this.#recordAfter(run, emitter, others.length > 0, reason);
     journal.due(() => {
+      queueSideEffects(this.parts, run, tracer);
       this.parts.writeRecord(record);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
         checkpoints.remove((entry) => entry.metadata.run_id === run.id);
       } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
-      queueSideEffects(this.parts, run, tracer);
     });
     journal.flush();
     if (this.#active?.run.id === run.id) this.#active = undefined;
