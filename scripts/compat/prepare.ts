@@ -34,7 +34,7 @@ export function prepared(project: Project, work: string): string {
   run("git", ["checkout", "--quiet", ref], checkout);
   published(root);
   installed(root, checkout);
-  if (isOld(root)) run("npm", [...NPM, "--legacy-peer-deps", ...RAISED], root);
+  if (isOld(root)) run("npm", RAISED, root);
   writeFileSync(join(checkout, ".installed"), "");
   const example = join(root, ".env.example");
   if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
@@ -95,8 +95,15 @@ function dayAfter(checkout: string): string {
   return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
-/** What the build asks for where a project's lock file pins an older LangGraph. */
-const RAISED = ["@langchain/langgraph@^0.2.57", "@langchain/core@^0.3.40"];
+/** Where a lock file pins LangGraph below what the build asks for: the newest versions within the project's own ranges. */
+const RAISED = [
+  "update",
+  "--no-audit",
+  "--no-fund",
+  "--ignore-scripts",
+  "--replace-registry-host=always",
+  "--legacy-peer-deps",
+];
 
 const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
 
