@@ -73,8 +73,7 @@ function installed(root: string, checkout: string): void {
   const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
   const before = `--before=${dayAfter(checkout)}`;
   const ways: [args: string[], folder: string][] = [
-    ...(locked && existsSync(join(locked, "pnpm-lock.yaml")) ? [[PNPM, locked] as [string[], string]] : []),
-    [NPM, folder],
+    ...(locked ? [lockedWay(locked, folder)] : []),
     [[...NPM, before, "--no-package-lock"], folder],
     [[...NPM, before, "--no-package-lock", "--legacy-peer-deps"], folder],
   ];
@@ -89,6 +88,9 @@ function installed(root: string, checkout: string): void {
   }
   throw failure;
 }
+
+const lockedWay = (locked: string, folder: string): [string[], string] =>
+  existsSync(join(locked, "pnpm-lock.yaml")) ? [PNPM, locked] : [NPM, folder];
 
 function dayAfter(checkout: string): string {
   const date = spawnSync("git", ["log", "-1", "--format=%cI"], { cwd: checkout, encoding: "utf8" }).stdout.trim();
