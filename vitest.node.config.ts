@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/{conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
+    include: ["test/{cli,conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
     setupFiles: ["./test/support/node-setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,
