@@ -6,7 +6,7 @@ import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { auth } from "./auth/routes.ts";
-import { type Config, config } from "./config.ts";
+import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { documented } from "./http/documented.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
@@ -32,8 +32,8 @@ import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
-/** The app, without what the deployment has switched off. */
-export function createApp(http: Config["http"]): Hono<App> {
+/** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */
+export function createApp({ http }: Config): Hono<App> {
   // Clients join addresses as they like: a slash at the end of a path means nothing.
   const app = new Hono<App>({ strict: false });
 
@@ -72,5 +72,3 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }
-
-export const app = createApp(config.http);

@@ -1,6 +1,5 @@
-/** The deployment configuration: `langgraph.json` at the root, the file that LangGraph users have, read at build. */
+/** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
-import file from "../langgraph.json";
 import type { CorsSettings } from "./http/headers.ts";
 
 const Off = v.optional(v.boolean(), false);
@@ -24,7 +23,7 @@ const Cors = v.pipe(
   v.transform((given): CorsSettings => given),
 );
 
-const Http = v.strictObject({
+export const Http = v.strictObject({
   disable_a2a: Off,
   disable_mcp: Off,
   disable_assistants: Off,
@@ -34,42 +33,20 @@ const Http = v.strictObject({
   cors: v.optional(Cors),
 });
 
-/** For LangGraph's own tools, which build images of a graph's code: Weir takes them and has no use for them. */
-const ELSEWHERE = [
-  "$schema",
-  "_INTERNAL_docker_tag",
-  "api_version",
-  "base_image",
-  "dependencies",
-  "dockerfile_lines",
-  "env",
-  "graphs",
-  "image_distro",
-  "keep_pkg_tools",
-  "node_version",
-  "pip_config_file",
-  "pip_installer",
-  "python_version",
-] as const;
-const ignored = Object.fromEntries(ELSEWHERE.map((name) => [name, v.optional(v.unknown())]));
-
-const Config = v.strictObject({ ...ignored, http: v.optional(Http, {}) });
-
-export interface Config {
-  http: v.InferOutput<typeof Http>;
-}
+const Config = v.strictObject({ http: v.optional(Http, {}) });
+export type Config = v.InferOutput<typeof Config>;
 
 /** Checks a configuration. Throws an error that names each key that is unknown or not as it must be. */
 export function readConfig(value: unknown): Config {
   const result = v.safeParse(Config, value);
-  if (result.success) return { http: result.output.http };
-  const faults = result.issues.map((issue) => {
-    const path = v.getDotPath(issue) ?? "";
-    return issue.type === "strict_object" && issue.expected === "never"
-      ? `"${path}" is not a key that Weir knows`
-      : `"${path}": ${issue.message}`;
-  });
-  throw new Error(`langgraph.json: ${faults.join("; ")}.`);
+  if (result.success) return result.output;
+  throw new Error(`langgraph.json: ${result.issues.map(faultOf).join("; ")}.`);
 }
 
-export const config = readConfig(file);
+/** One issue of a configuration file, as a clause that names the key. */
+export function faultOf(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue) ?? "";
+  return issue.type === "strict_object" && issue.expected === "never"
+    ? `"${path}" is not a key that Weir knows`
+    : `"${path}": ${issue.message}`;
+}

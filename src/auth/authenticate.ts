@@ -84,8 +84,8 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
   const bearer = c.req.header("authorization");
   const key = c.req.header("x-api-key");
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, or means nothing to it.
-  if (key && (!hasUsers() || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
-  if (hasUsers() && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
+  if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
+  if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
   if (bearer !== undefined) return principalOfToken(c, bearer, rule);
   if (isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
   throw new Problem(401, "Send an API key in the X-API-Key header, or an access token in Authorization: Bearer.", {

@@ -2,9 +2,8 @@
 import { tool } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";
-import type { GraphFactory } from "./entry.ts";
 import { toolLoop } from "./loop.ts";
-import { type ModelSettings, settingsOf } from "./model.ts";
+import { ENV, type ModelEnv, type ModelSettings, settingsOf } from "./model.ts";
 import { calculator, currentTime } from "./tools.ts";
 
 const prompts = {
@@ -14,7 +13,7 @@ const prompts = {
 };
 
 /** The `task` tool: runs the chosen subagent on the description alone and gives back its last words. */
-function taskTool(env: Env) {
+function taskTool(env: ModelEnv) {
   const tools = [calculator, currentTime];
   const subagents = {
     researcher: toolLoop(env, { name: "researcher", tools, prompt: prompts.researcher }),
@@ -42,5 +41,5 @@ function taskTool(env: Env) {
   );
 }
 
-export const research: GraphFactory = (_config, env) =>
+export const research = (_config: unknown, env: ModelEnv = ENV) =>
   toolLoop(env, { name: "research", tools: [taskTool(env)], prompt: prompts.supervisor });

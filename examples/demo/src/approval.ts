@@ -14,11 +14,9 @@ import {
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { z } from "zod";
-import "../runtime/als.ts";
 import { type Decision, decisionsFrom } from "./decisions.ts";
-import type { GraphFactory } from "./entry.ts";
 import { askModel, openCalls, runCalls } from "./loop.ts";
-import { ModelContext } from "./model.ts";
+import { ENV, ModelContext, type ModelEnv } from "./model.ts";
 
 const prompt = "You draft emails. When asked for one, call send_email; a person decides whether it is sent.";
 
@@ -77,7 +75,7 @@ function refusal(tool_call_id: string, decision?: Decision): ToolMessage | undef
   return new ToolMessage({ name: "send_email", content, tool_call_id, status });
 }
 
-export const approval: GraphFactory = (_config, env) =>
+export const approval = (_config: unknown, env: ModelEnv = ENV) =>
   new StateGraph(State, ModelContext)
     .addNode("agent", askModel(env, [sendEmail], prompt))
     .addNode("review", review)

@@ -1,7 +1,6 @@
 /** One node that says back what it was told. The smallest graph that a client can talk to. */
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
-import "../runtime/als.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 

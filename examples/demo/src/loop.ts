@@ -12,8 +12,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import "../runtime/als.ts";
-import { chatModel, ModelContext, settingsOf } from "./model.ts";
+import { chatModel, ModelContext, type ModelEnv, settingsOf } from "./model.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
@@ -22,7 +21,7 @@ interface Messages {
 }
 
 /** The node that asks the model, with `tools` at its hand. `prompt` is used unless the run's context brings its own. */
-export function askModel(env: Env, tools: StructuredToolInterface[], prompt: string) {
+export function askModel(env: ModelEnv, tools: StructuredToolInterface[], prompt: string) {
   return async ({ messages }: Messages, config: LangGraphRunnableConfig) => {
     const settings = settingsOf(config);
     const model = chatModel(env, settings);
@@ -49,7 +48,7 @@ export function runCalls(state: Messages): Send[] | typeof END {
 
 /** A compiled agent with these tools. */
 export function toolLoop(
-  env: Env,
+  env: ModelEnv,
   { name, tools, prompt }: { name: string; tools: StructuredToolInterface[]; prompt: string },
 ) {
   return new StateGraph(State, ModelContext)

@@ -25,8 +25,19 @@ export function settingsOf({ context, configurable }: LangGraphRunnableConfig): 
   return ModelContext.parse({ ...configurable, ...context });
 }
 
+/** The variables that say which model there is. Weir passes them to the factory of a graph; they are in `process.env` too. */
+export interface ModelEnv {
+  OPENAI_API_KEY?: string;
+  OPENAI_BASE_URL?: string;
+  OPENAI_MODEL?: string;
+  /** Milliseconds between the words of the offline model. 5 if left out. */
+  OFFLINE_MODEL_DELAY_MS?: string;
+}
+
+export const ENV: ModelEnv = process.env as Record<string, string | undefined>;
+
 /** The chat model for these settings. */
-export function chatModel(env: Env, { model, temperature }: ModelSettings): BaseChatModel {
+export function chatModel(env: ModelEnv, { model, temperature }: ModelSettings): BaseChatModel {
   if (!env.OPENAI_API_KEY || model === "offline") {
     return new OfflineModel({ delay: Number(env.OFFLINE_MODEL_DELAY_MS ?? 5) });
   }

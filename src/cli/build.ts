@@ -1,0 +1,36 @@
+/** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Bundled, bundle } from "./bundle/bundle.ts";
+import { type Generated, generate, writeWhole } from "./generate.ts";
+import { findProject, type Project } from "./project.ts";
+
+export const usage = `weir build [dir] [--env <name>]
+
+Bundles the project of dir (default: this folder) into .weir/build, with its configuration in .weir/wrangler.json.
+
+  --env <name>  an environment of the project's wrangler configuration`;
+
+export interface Built extends Generated, Bundled {}
+
+/** Generates and bundles. Writes the output only on success. Throws a Fault that says what is to be mended. */
+export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
+  const generated = await generate(project, options);
+  const bundled = await bundle(project);
+  writeWhole(join(project.weirDir, "build", "worker.js.map"), bundled.map);
+  writeWhole(join(project.weirDir, "build", "worker.js"), bundled.code);
+  return { ...generated, ...bundled, warnings: [...generated.warnings, ...bundled.warnings] };
+}
+
+export async function run(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { env: { type: "string" } },
+  });
+  const project = await findProject(positionals[0] ?? ".");
+  const { warnings, code } = await build(project, values);
+  for (const warning of warnings) console.warn(`  warning  ${warning}`);
+  console.log(`  .weir/build/worker.js  ${(code.byteLength / 1024 ** 2).toFixed(1)} MiB`);
+  return 0;
+}

@@ -1,0 +1,79 @@
+/** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
+import type { Project } from "./project.ts";
+import { workerSource } from "./worker-source.ts";
+import { flattened, joined } from "./wrangler-join.ts";
+import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
+
+export interface Generated {
+  wranglerPath: string;
+  wrangler: WranglerConfig;
+  /** A sentence for each key that has no effect, and each choice that the project should know of. */
+  warnings: string[];
+}
+
+/** Writes the file if its content is new. A reader sees the old content or the new, never a part. */
+export function writeWhole(file: string, content: string | Uint8Array, mode?: number): void {
+  if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const part = `${file}.${process.pid}.part`;
+  writeFileSync(part, content, { mode });
+  renameSync(part, file);
+}
+
+/** A path as configuration files have it. */
+export const posix = (from: string, to: string): string => relative(from, to).replaceAll("\\", "/");
+
+/** The name of a Worker: lower case letters, digits and dashes, at most 48 so that the names of its resources fit into 63. */
+export function workerName(text: string): string {
+  const plain = text
+    .replace(/^@[^/]*\//, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  return plain.slice(0, 48).replace(/^-+|-+$/g, "") || "weir";
+}
+
+function nameOf(root: string): string {
+  const file = join(root, "package.json");
+  const { name } = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { name?: string }) : {};
+  return workerName(name ?? basename(root));
+}
+
+/** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
+function ownConfig(name: string, folder: string): WranglerConfig {
+  const text = JSON.stringify(readWranglerFile(BASE_CONFIG));
+  // Every resource is called weir or weir-…, so deployments with other names share none.
+  const named = text.replace(/("(?:database_name|bucket_name|queue)":")weir(?=["-])/g, `$1${name}`);
+  const base = JSON.parse(named) as WranglerConfig & {
+    d1_databases: object[];
+    r2_buckets: { binding: string; bucket_name: string }[];
+  };
+  const exports = base.r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET");
+  return {
+    ...base,
+    name,
+    main: "build/worker.js",
+    d1_databases: base.d1_databases.map((one) => ({ ...one, migrations_dir: posix(folder, MIGRATIONS) })),
+    assets: { directory: posix(folder, PAGE) },
+    vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },
+  };
+}
+
+/**
+ * Generates the worker and its configuration. `env` is an environment of the project's wrangler configuration, which is
+ * flattened: a generated configuration has no environments. Throws a Fault for what the project must mend.
+ */
+export async function generate(project: Project, { env }: { env?: string } = {}): Promise<Generated> {
+  const { root, weirDir } = project;
+  const file = wranglerFileOf(root);
+  const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
+  const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
+  const wrangler = joined(ownConfig(name, weirDir), { ...theirs, name }, file ? basename(file) : "wrangler.jsonc");
+  writeWhole(join(weirDir, ".gitignore"), "*\n");
+  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main));
+  const wranglerPath = join(weirDir, "wrangler.json");
+  writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
+  return { wranglerPath, wrangler, warnings: project.warnings };
+}
