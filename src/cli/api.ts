@@ -1,4 +1,5 @@
 /** Calls of a deployment's own API, as the command line makes them. */
+import { Fault } from "./fault.ts";
 
 /** `globalThis.fetch`; tests give another. */
 export type Fetch = typeof globalThis.fetch;
@@ -16,7 +17,7 @@ export interface ApiOptions {
 /**
  * A function that calls `/api/v1<path>` and returns the answer's JSON.
  *
- * @throws Error with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
+ * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
  */
 export function apiOf({ url, key, workspaceId, fetch = globalThis.fetch }: ApiOptions) {
   return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
@@ -27,11 +28,11 @@ export function apiOf({ url, key, workspaceId, fetch = globalThis.fetch }: ApiOp
     };
     const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
     const response = await fetch(`${url}/api/v1${path}`, request).catch((error: unknown) => {
-      throw new Error(`${url} does not answer. Is the server running?`, { cause: error });
+      throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
     });
     const text = await response.text();
     if (!response.ok && !accepted.includes(response.status)) {
-      throw new Error(`${method} ${path} was refused with status ${response.status}: ${detailOf(text)}`);
+      throw new Fault(`${method} ${path} was refused with status ${response.status}: ${detailOf(text)}`);
     }
     return (text ? JSON.parse(text) : undefined) as T;
   };

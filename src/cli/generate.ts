@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { basename, dirname, join, relative } from "node:path";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
+import { type Resources, resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { flattened, joined } from "./wrangler-join.ts";
 import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
@@ -41,23 +42,36 @@ function nameOf(root: string): string {
   return workerName(name ?? basename(root));
 }
 
+interface Base extends WranglerConfig {
+  d1_databases: { binding: keyof Resources["databases"] }[];
+  r2_buckets: { binding: keyof Resources["buckets"] }[];
+  queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
+  ratelimits: { name: keyof Resources["rateLimits"] }[];
+}
+
 /** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
 function ownConfig(name: string, folder: string): WranglerConfig {
-  const text = JSON.stringify(readWranglerFile(BASE_CONFIG));
-  // Every resource is called weir or weir-…, so deployments with other names share none.
-  const named = text.replace(/("(?:database_name|bucket_name|queue)":")weir(?=["-])/g, `$1${name}`);
-  const base = JSON.parse(named) as WranglerConfig & {
-    d1_databases: object[];
-    r2_buckets: { binding: string; bucket_name: string }[];
-  };
-  const exports = base.r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET");
+  const base = readWranglerFile(BASE_CONFIG) as Base;
+  const { databases, buckets, queues, rateLimits, vars } = resourcesOf(name);
+  const { producers, consumers } = base.queues;
+  const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
   return {
     ...base,
     name,
     main: "build/worker.js",
-    d1_databases: base.d1_databases.map((one) => ({ ...one, migrations_dir: posix(folder, MIGRATIONS) })),
+    d1_databases: base.d1_databases.map((one) => ({
+      ...one,
+      database_name: databases[one.binding],
+      migrations_dir: posix(folder, MIGRATIONS),
+    })),
+    r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
+    queues: {
+      producers: producers.map((one) => ({ ...one, queue: queues[one.binding] })),
+      consumers: consumers.map((one) => ({ ...one, queue: queueOf(one.queue) })),
+    },
+    ratelimits: base.ratelimits.map((one) => ({ ...one, namespace_id: rateLimits[one.name] })),
     assets: { directory: posix(folder, PAGE) },
-    vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },
+    vars,
   };
 }
 

@@ -13,6 +13,10 @@ export interface Command {
 const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> = {
   dev: { about: "serve the project on this machine", load: () => import("./dev.ts") },
   build: { about: "bundle the project into .weir/", load: () => import("./build.ts") },
+  deploy: { about: "deploy the project into your Cloudflare account", load: () => import("./deploy.ts") },
+  doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },
+  keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
+  logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
 };
 
 function overview(): string {

@@ -12,8 +12,16 @@ function rootOf(folder: string): string {
 
 export const PACKAGE = rootOf(import.meta.dirname);
 
-const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { version: string };
-export { version as VERSION };
+const {
+  version,
+  engines,
+  peerDependencies = {},
+} = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as {
+  version: string;
+  engines: { node: string };
+  peerDependencies?: Record<string, string>;
+};
+export { version as VERSION, engines as ENGINES, peerDependencies as PEERS };
 
 /** Whether the commands run from the sources of this repository, where the runtime is bundled from its sources too. */
 export const FROM_SOURCE: boolean = import.meta.filename.endsWith(".ts");

@@ -1,5 +1,6 @@
 /** What a deployment has in its Cloudflare account: every name is made of the Worker's name. */
 import { createHash } from "node:crypto";
+import { Fault } from "./fault.ts";
 
 /** Bindings of Weir to the names of what is bound. Rate limits are identified by numbers, as text. */
 export interface Resources {
@@ -21,18 +22,18 @@ const NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
  * `<name>-<env>`, as with Wrangler. A Worker's name is unique in an account and each resource's name is the Worker's
  * name with a suffix, so two deployments never share one.
  *
- * @throws Error with a sentence for the terminal, when R2 and Queues do not accept names made of this one.
+ * @throws Fault with a sentence for the terminal, when R2 and Queues do not accept names made of this one.
  */
 export function resourcesOf(name: string, env?: string): Resources {
   const worker = env ? `${name}-${env}` : name;
   if (!NAME.test(worker)) {
-    throw new Error(
+    throw new Fault(
       `"${worker}" cannot name a deployment: use lower-case letters, digits and hyphens, with a letter or digit at both ends. ` +
         'Set "name" in wrangler.jsonc.',
     );
   }
   if (worker.length > LONGEST) {
-    throw new Error(
+    throw new Fault(
       `"${worker}" cannot name a deployment: it has ${worker.length} characters, and the most is ${LONGEST}. ` +
         'Set a shorter "name" in wrangler.jsonc.',
     );

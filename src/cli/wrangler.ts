@@ -2,9 +2,10 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { Fault } from "./fault.ts";
 
 const { resolve } = createRequire(import.meta.url);
-const WRANGLER = join(resolve("wrangler/package.json"), "..", "bin", "wrangler.js");
+export const WRANGLER = join(resolve("wrangler/package.json"), "..", "bin", "wrangler.js");
 
 export interface WranglerRun {
   cwd: string;
@@ -17,7 +18,7 @@ export interface WranglerRun {
 /**
  * Runs a command of Wrangler to its end, without questions, and returns what it wrote to standard output.
  *
- * @throws Error with the end of its output, when the command fails.
+ * @throws Fault with the end of its output, when the command fails.
  */
 export async function wrangler(args: string[], { cwd, env, onOutput }: WranglerRun): Promise<string> {
   const child = spawn(process.execPath, [WRANGLER, ...args], {
@@ -39,6 +40,6 @@ export async function wrangler(args: string[], { cwd, env, onOutput }: WranglerR
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject).once("close", resolve);
   });
-  if (code !== 0) throw new Error(`wrangler ${args.slice(0, 2).join(" ")} failed.\n${all.trim().slice(-4_000)}`);
+  if (code !== 0) throw new Fault(`wrangler ${args.slice(0, 2).join(" ")} failed.\n${all.trim().slice(-4_000)}`);
   return out;
 }

@@ -46,7 +46,7 @@ const created = () => api.calls.filter((call) => /^POST \/(d1\/database|r2\/buck
 describe("a deploy from a bare account", () => {
   test("creates what is missing, migrates, deploys, and shows the first key once", async () => {
     const built = project("agent");
-    const first = await deploy(built, { secrets: { OPENAI_API_KEY: "sk-of-the-project" } });
+    const first = await deploy(built, { secrets: { OPENAI_API_KEY: "sk-of-the-project", EMPTY: "" } });
     expect(first.url).toBe("https://agent.stand-in.workers.dev");
     expect(api.databases.names()).toEqual(["agent"]);
     expect([...api.buckets.keys()]).toEqual(["agent-blobs", "agent-exports"]);
@@ -61,9 +61,9 @@ describe("a deploy from a bare account", () => {
     expect(first.said).toContain("weir_key_of_agent.stand-in.workers.dev");
     for (const secret of secrets.values()) expect(first.said).not.toContain(secret);
 
-    const before = { ...Object.fromEntries(secrets) };
+    const before = Object.fromEntries(secrets);
     api.calls.length = 0;
-    const second = await deploy(built);
+    const second = await deploy(built, { secrets: { OPENAI_API_KEY: "sk-of-another-machine" } });
     expect(created()).toEqual([]);
     expect(second.said).not.toContain("created");
     expect(second.said).not.toContain("weir_key_of");

@@ -1,10 +1,11 @@
 /** The Cloudflare account that a deployment goes to, over Cloudflare's REST API. */
 import { wrangler } from "../wrangler.ts";
+import { Fault } from "../fault.ts";
 
 const DEFAULT_BASE = "https://api.cloudflare.com/client/v4";
 
 /** A call that Cloudflare refused: the HTTP status and Cloudflare's own error code. */
-export class CloudflareError extends Error {
+export class CloudflareError extends Fault {
   readonly status: number;
   readonly code: number | undefined;
   constructor(call: string, status: number, errors: { code: number; message: string }[]) {
@@ -40,7 +41,7 @@ export interface AccountOptions {
 /**
  * The account of CLOUDFLARE_API_TOKEN, or of `wrangler login`. CLOUDFLARE_ACCOUNT_ID or `account_id` chooses among several.
  *
- * @throws Error with what to do, where there is no login or no single account.
+ * @throws Fault with what to do, where there is no login or no single account.
  */
 export async function openAccount({ cwd, accountId, env = process.env }: AccountOptions): Promise<Account> {
   const base = env.CLOUDFLARE_API_BASE_URL ?? DEFAULT_BASE;
@@ -52,7 +53,7 @@ export async function openAccount({ cwd, accountId, env = process.env }: Account
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(60_000),
     }).catch((error: unknown) => {
-      throw new Error(`Cloudflare's API did not answer at ${new URL(base).host}. Check the network, then run again.`, {
+      throw new Fault(`Cloudflare's API did not answer at ${new URL(base).host}. Check the network, then run again.`, {
         cause: error,
       });
     });
@@ -97,7 +98,7 @@ async function loginToken(cwd: string): Promise<string> {
   const said = await wrangler(["auth", "token", "--json"], { cwd }).catch(() => "{}");
   const { token } = JSON.parse(said) as { token?: string };
   if (token) return token;
-  throw new Error("Not logged in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.");
+  throw new Fault("Not logged in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.");
 }
 
 async function onlyAccount(request: <T>(method: string, path: string) => Promise<T>): Promise<string> {
@@ -105,7 +106,7 @@ async function onlyAccount(request: <T>(method: string, path: string) => Promise
   const [first, ...others] = accounts;
   if (first && others.length === 0) return first.id;
   const names = accounts.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new Error(
+  throw new Fault(
     first
       ? `This login has several accounts: ${names}. Set CLOUDFLARE_ACCOUNT_ID to one of them.`
       : "This login has no account. Set CLOUDFLARE_ACCOUNT_ID, or make a token that may read the account.",

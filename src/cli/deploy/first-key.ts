@@ -1,5 +1,6 @@
 /** The first workspace of a deployment and its first key. */
 import { apiOf, type Fetch } from "../api.ts";
+import { Fault } from "../fault.ts";
 
 /** The workspace in which users of the deployment's own `Auth` act, unless AUTH_WORKSPACE_ID names another. */
 export const FIRST_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
@@ -7,7 +8,7 @@ export const FIRST_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
 /**
  * Waits until the deployment answers `/ok`. A new address of workers.dev takes up to a minute to be known.
  *
- * @throws Error with the last reason, after `attempts` with `pause` milliseconds in between.
+ * @throws Fault with the last reason, after `attempts` with `pause` milliseconds in between.
  */
 export async function waitUntilOk(url: string, fetch: Fetch, { attempts = 60, pause = 2_000 } = {}): Promise<void> {
   let reason = "";
@@ -21,7 +22,7 @@ export async function waitUntilOk(url: string, fetch: Fetch, { attempts = 60, pa
     }
     if (attempt < attempts) await new Promise((resolve) => setTimeout(resolve, pause));
   }
-  throw new Error(
+  throw new Fault(
     `The Worker is deployed, but ${url}/ok does not answer: ${reason}. See \`weir logs\`, then run again.`,
   );
 }

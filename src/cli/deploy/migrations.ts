@@ -1,6 +1,7 @@
 /** D1 migrations of a deployment: which ones the database has, and whether it is newer than this package. */
 import { readdirSync } from "node:fs";
 import type { Account } from "./account.ts";
+import { Fault } from "../fault.ts";
 
 /** The names of the migrations in a folder, in their order. */
 export function packagedMigrations(folder: string): string[] {
@@ -24,13 +25,13 @@ async function appliedMigrations(account: Account, databaseId: string): Promise<
 /**
  * The migrations that the database lacks.
  *
- * @throws Error when the database has migrations that this package does not know: an older Worker must not run on it.
+ * @throws Fault when the database has migrations that this package does not know: an older Worker must not run on it.
  */
 export async function pendingMigrations(account: Account, databaseId: string, packaged: string[]): Promise<string[]> {
   const applied = await appliedMigrations(account, databaseId);
   const unknown = applied.filter((name) => !packaged.includes(name));
   if (unknown.length > 0) {
-    throw new Error(
+    throw new Fault(
       `The database is newer than this version of weir: it has ${unknown.join(", ")}. ` +
         "Install the version that made it, or a newer one: npm install weir@latest.",
     );

@@ -32,7 +32,7 @@ const KINDS: Record<
 > = {
   "D1 database": {
     async find(account, name) {
-      const query = new URLSearchParams({ name, per_page: "100" });
+      const query = `name=${encodeURIComponent(name)}&per_page=100`;
       const found = await account.call<{ uuid: string; name: string }[]>("GET", `/d1/database?${query}`);
       return found.find((one) => one.name === name)?.uuid;
     },
@@ -44,7 +44,7 @@ const KINDS: Record<
   },
   queue: {
     async find(account, name) {
-      const query = new URLSearchParams({ name });
+      const query = `name=${encodeURIComponent(name)}`;
       const found = await account.call<{ queue_id: string; queue_name: string }[]>("GET", `/queues?${query}`);
       return found.find((one) => one.queue_name === name)?.queue_id;
     },

@@ -15,6 +15,7 @@ import {
   withDatabaseIds,
 } from "./plan.ts";
 import { missingSecrets, OWN_SECRETS, readKnown, secretValues, writeKnown } from "./secrets.ts";
+import { Fault } from "../fault.ts";
 
 export interface Release {
   config: DeployConfig;
@@ -23,7 +24,7 @@ export interface Release {
   /** The project's folder and its `.weir`. */
   root: string;
   weirDir: string;
-  /** The project's own secrets, set at each deploy. */
+  /** The project's own secrets. One that the Worker has is kept, so that a local value never replaces a deployed one. */
   secrets?: Record<string, string>;
   /** Only says what would be done. */
   dryRun?: boolean;
@@ -37,7 +38,7 @@ export interface Release {
  * Deploys. Each step looks first at what is there, so that a deploy that failed is simply run again.
  *
  * @returns the deployment's address; undefined after a dry run.
- * @throws Error with a sentence that says what to do.
+ * @throws Fault with a sentence that says what to do.
  */
 export async function release(given: Release): Promise<string | undefined> {
   const { config, root, weirDir, dryRun, say, fetch = globalThis.fetch, env = process.env } = given;
@@ -52,9 +53,12 @@ export async function release(given: Release): Promise<string | undefined> {
   const deployed = withDatabaseIds(config, ids);
   if (!dryRun) writeFileSync(given.configPath, `${JSON.stringify(deployed, null, 2)}\n`);
 
-  const missing = account ? await missingSecrets(account, config.name, OWN_SECRETS) : OWN_SECRETS;
-  for (const name of missing) say(line("secret", name, dryRun ? "would be created" : "created"));
-  for (const name of Object.keys(given.secrets ?? {})) say(line("secret", name, dryRun ? "would be set" : "set"));
+  const own = Object.entries(given.secrets ?? {}).filter(([name, value]) => value && !(name in (config.vars ?? {})));
+  const wanted = [...OWN_SECRETS, ...own.map(([name]) => name)];
+  const missing = account ? await missingSecrets(account, config.name, wanted) : wanted;
+  for (const name of wanted) {
+    say(line("secret", name, missing.includes(name) ? (dryRun ? "would be created" : "created") : "exists"));
+  }
 
   await migrate(account, deployed, given);
   if (dryRun || !account) {
@@ -63,10 +67,15 @@ export async function release(given: Release): Promise<string | undefined> {
   }
 
   const known = readKnown(weirDir, config.name);
-  const made = secretValues(missing, known, env);
+  const made = secretValues(
+    OWN_SECRETS.filter((name) => missing.includes(name)),
+    known,
+    env,
+  );
   // Kept before they are uploaded: a deploy that stops in between uses the same values when it is run again.
-  if (missing.length > 0) writeKnown(weirDir, config.name, { ...known, ...made });
-  const url = await upload(account, { ...given.secrets, ...made }, given);
+  if (Object.keys(made).length > 0) writeKnown(weirDir, config.name, { ...known, ...made });
+  const theirs = Object.fromEntries(own.filter(([name]) => missing.includes(name)));
+  const url = await upload(account, { ...theirs, ...made }, given);
   say(line("Worker", config.name, "deployed"));
   writeKnown(weirDir, config.name, { ...readKnown(weirDir, config.name), url });
 
@@ -98,7 +107,7 @@ async function ensureResources(
 async function migrate(account: Account | undefined, config: DeployConfig, { configPath, root, dryRun, say }: Release) {
   const database = config.d1_databases?.find(({ binding }) => binding === "DB");
   if (!database?.migrations_dir)
-    throw new Error(`${configPath} has no database DB with migrations. Run \`weir build\`.`);
+    throw new Fault(`${configPath} has no database DB with migrations. Run \`weir build\`.`);
   const packaged = packagedMigrations(resolve(dirname(configPath), database.migrations_dir));
   const pending =
     account && database.database_id ? await pendingMigrations(account, database.database_id, packaged) : packaged;
@@ -145,7 +154,7 @@ export function addressIn(report: string, { name, vars = {} }: DeployConfig): st
   if (domain) return `https://${domain.split(" ")[0]?.replace(/^https:\/\//, "")}`;
   const address = targets.find((target) => target.startsWith("https://"));
   if (address) return address;
-  throw new Error(
+  throw new Fault(
     `${name} is deployed, but no address leads to it: workers.dev is off and no custom domain is set. ` +
       'Set "routes" in wrangler.jsonc, or the variable PUBLIC_URL where a route exists already.',
   );

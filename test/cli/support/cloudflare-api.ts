@@ -6,32 +6,11 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { D1Databases } from "./cloudflare-d1.ts";
+import { type Call, Refusal, type Route } from "./cloudflare-route.ts";
 import { workerRoutes, Workers } from "./cloudflare-workers.ts";
 
 export const ACCOUNT = "0123456789abcdef0123456789abcdef";
 export const TOKEN = "stand-in-token";
-
-export interface Call {
-  method: string;
-  /** The path below `/client/v4`, without the query. */
-  path: string;
-  query: URLSearchParams;
-  request: Request;
-}
-
-/** An error as the API reports it: an HTTP status and Cloudflare's own code. */
-export class Refusal extends Error {
-  readonly status: number;
-  readonly code: number;
-  constructor(status: number, code: number, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
-/** A route: a method, a pattern of the path below the account, and what it answers as `result`. */
-export type Route = [method: string, pattern: RegExp, answer: (call: Call, ...parts: string[]) => unknown];
 
 export interface CloudflareApi {
   /** For CLOUDFLARE_API_BASE_URL. */
@@ -68,7 +47,7 @@ export async function startCloudflareApi(): Promise<CloudflareApi> {
       "POST",
       /^\/queues$/,
       async ({ request }) => {
-        const { queue_name } = (await request.json()) as { queue_name: string };
+        const { queue_name } = await request.json<{ queue_name: string }>();
         if (queues.has(queue_name)) throw new Refusal(409, 11009, `Queue name "${queue_name}" is already taken.`);
         const made = { queue_id: randomUUID().replaceAll("-", ""), queue_name, consumers: [] };
         queues.set(queue_name, made);
@@ -81,7 +60,7 @@ export async function startCloudflareApi(): Promise<CloudflareApi> {
       async ({ request }, id) => {
         const queue = [...queues.values()].find(({ queue_id }) => queue_id === id);
         if (!queue) throw new Refusal(404, 11000, "Queue does not exist.");
-        const body = (await request.json()) as Record<string, unknown>;
+        const body = await request.json<Record<string, unknown>>();
         const made = { ...body, consumer_id: randomUUID(), script: body.script_name };
         queue.consumers.push(made);
         return made;
@@ -104,7 +83,7 @@ export async function startCloudflareApi(): Promise<CloudflareApi> {
       "POST",
       /^\/r2\/buckets$/,
       async ({ request }) => {
-        const { name } = (await request.json()) as { name: string };
+        const { name } = await request.json<{ name: string }>();
         if (buckets.has(name)) throw new Refusal(409, 10004, "The bucket you tried to create already exists.");
         buckets.set(name, { name });
         return { name };

@@ -1,7 +1,7 @@
 /** D1 in the stand-in of Cloudflare's API: each database is one of node:sqlite, so migrations really run. */
 import { randomUUID } from "node:crypto";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { Refusal, type Route } from "./cloudflare-api.ts";
+import { Refusal, type Route } from "./cloudflare-route.ts";
 
 interface Database {
   uuid: string;
@@ -25,7 +25,7 @@ export class D1Databases {
       "POST",
       /^\/d1\/database$/,
       async ({ request }) => {
-        const { name } = (await request.json()) as { name: string };
+        const { name } = await request.json<{ name: string }>();
         return shown(this.create(name));
       },
     ],
@@ -34,7 +34,7 @@ export class D1Databases {
       "POST",
       /^\/d1\/database\/([^/]+)\/query$/,
       async ({ request }, id = "") => {
-        const { sql, params = [] } = (await request.json()) as { sql: string; params?: SQLInputValue[] };
+        const { sql, params = [] } = await request.json<{ sql: string; params?: SQLInputValue[] }>();
         try {
           return [{ results: this.query(id, sql, params), success: true, meta: { duration: 1 } }];
         } catch (error) {

@@ -1,6 +1,6 @@
 /** Workers in the stand-in of Cloudflare's API: uploads with their bindings, secrets, assets and the workers.dev address. */
 import { randomUUID } from "node:crypto";
-import { Refusal, type Route } from "./cloudflare-api.ts";
+import { Refusal, type Route } from "./cloudflare-route.ts";
 
 export interface Binding {
   name: string;
@@ -48,7 +48,7 @@ export function workerRoutes(workers: Workers): Route[] {
       "PUT",
       at("/secrets"),
       async ({ request }, name = "") => {
-        const { name: secret, text } = (await request.json()) as { name: string; text: string };
+        const { name: secret, text } = await request.json<{ name: string; text: string }>();
         workers.find(name).secrets.set(secret, text);
         return { name: secret, type: "secret_text" };
       },
@@ -57,7 +57,7 @@ export function workerRoutes(workers: Workers): Route[] {
       "POST",
       at("/assets-upload-session"),
       async ({ request }) => {
-        const { manifest } = (await request.json()) as { manifest: Record<string, { hash: string }> };
+        const { manifest } = await request.json<{ manifest: Record<string, { hash: string }> }>();
         return { jwt: workers.assetToken, buckets: [Object.values(manifest).map(({ hash }) => hash)] };
       },
     ],
@@ -73,7 +73,7 @@ export function workerRoutes(workers: Workers): Route[] {
       "PUT",
       at("/schedules"),
       async ({ request }, name = "") => {
-        const schedules = (await request.json()) as unknown[];
+        const schedules = await request.json<unknown[]>();
         workers.find(name).schedules = schedules;
         return { schedules };
       },
