@@ -5,7 +5,6 @@ import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
-import { endedUnless, isEventStream } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
@@ -14,13 +13,15 @@ import { challenge } from "./challenge.ts";
 import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
 import type { Credential } from "./known.ts";
 import { limitKey } from "./limits.ts";
+import { endedUnless } from "./long-answers.ts";
 import { addressOf, isWithin } from "./network.ts";
 import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "./principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, type Rule, ruleFor } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";
-import { countStream, refuseManyStreams } from "./streams.ts";
+import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
+import { takeTurn } from "./turns.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
@@ -38,17 +39,19 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   const principal = await principalOf(c, rule);
   await limitKey(c.env, principal);
   checkScope(c, principal, rule);
-  refuseManyStreams(c.req.raw, principal);
+  const stream = reserveStream(c.req.raw, principal);
   c.set("principal", principal);
+  const endTurn = await takeTurn(principal);
   await next();
-  // A stream lasts longer than the check above.
-  if (isEventStream(c.res)) c.res = watched(c, principal);
+  endTurn();
+  // Such an answer lasts longer than the check above.
+  if (isLong(c.req.raw, c.res)) c.res = watched(c, principal, stream ?? countStream(principal));
+  else stream?.end();
 };
 
-/** The streaming answer, which ends when the credential does. */
-function watched(c: Context<App>, principal: Principal): Response {
+/** The answer, which ends when the credential does. */
+function watched(c: Context<App>, principal: Principal, stream: OpenStream): Response {
   const presented = presentedBy(c.req.raw, principal);
-  const stream = countStream(principal);
   const holds = async () => {
     stream.seen();
     return stillHolds(c.env, principal, presented);
