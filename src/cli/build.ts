@@ -1,7 +1,7 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Bundled, bundle } from "./bundle/bundle.ts";
+import { type Bundled, bundler } from "./bundle/bundle.ts";
 import { type Generated, generate, writeWhole } from "./generate.ts";
 import { findProject, type Project } from "./project.ts";
 
@@ -16,10 +16,20 @@ export interface Built extends Generated, Bundled {}
 /** Generates and bundles. Writes the output only on success. Throws a Fault that says what is to be mended. */
 export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
   const generated = await generate(project, options);
-  const bundled = await bundle(project);
-  writeWhole(join(project.weirDir, "build", "worker.js.map"), bundled.map);
-  writeWhole(join(project.weirDir, "build", "worker.js"), bundled.code);
-  return { ...generated, ...bundled, warnings: [...generated.warnings, ...bundled.warnings] };
+  const made = await bundler(project);
+  try {
+    const bundled = await made.bundle();
+    writeBundle(project, bundled);
+    return { ...generated, ...bundled, warnings: [...generated.warnings, ...bundled.warnings] };
+  } finally {
+    await made.dispose();
+  }
+}
+
+/** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
+export function writeBundle({ weirDir }: Project, { code, map }: Bundled): void {
+  writeWhole(join(weirDir, "build", "worker.js.map"), map);
+  writeWhole(join(weirDir, "build", "worker.js"), code);
 }
 
 export async function run(argv: string[]): Promise<number> {

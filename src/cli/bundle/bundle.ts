@@ -1,8 +1,7 @@
 /** The first of two phases of bundling: the project and the runtime into one module. Wrangler bundles the rest. */
 import { dirname, join } from "node:path";
-import { build, type BuildFailure, formatMessages } from "esbuild";
+import { type BuildFailure, context, formatMessages, type Plugin } from "esbuild";
 import { Fault } from "../fault.ts";
-import { FROM_SOURCE } from "../package.ts";
 import type { Project } from "../project.ts";
 import { oneLangchain } from "./langchain.ts";
 import { platform } from "./platform.ts";
@@ -10,21 +9,26 @@ import { platform } from "./platform.ts";
 export interface Bundled {
   code: Uint8Array;
   map: Uint8Array;
-  /** Absolute paths of the files that the bundle is made from, without those in node_modules. */
-  inputs: string[];
   warnings: string[];
 }
 
-/** Bundles `.weir/worker.ts`. Throws a Fault with file, line and code frame for each error. */
-export async function bundle(project: Project): Promise<Bundled> {
-  const outfile = join(project.weirDir, "build", "worker.js");
-  const result = await build({
+/** Bundles `.weir/worker.ts`, again and again as files change. */
+export interface Bundler {
+  /** Throws a Fault with file, line and code frame for each error. */
+  bundle(): Promise<Bundled>;
+  /** The project's files that the last bundle was made from, also of one that failed. */
+  readonly inputs: string[];
+  dispose(): Promise<void>;
+}
+
+export async function bundler(project: Project): Promise<Bundler> {
+  const inputs = new Set<string>();
+  const made = await context({
     entryPoints: [join(project.weirDir, "worker.ts")],
-    outfile,
+    outfile: join(project.weirDir, "build", "worker.js"),
     absWorkingDir: project.root,
     bundle: true,
     write: false,
-    metafile: true,
     format: "esm",
     target: "es2024",
     platform: "neutral",
@@ -33,19 +37,42 @@ export async function bundle(project: Project): Promise<Bundled> {
     conditions: ["workerd", "worker", "node", "import", "module", "default"],
     keepNames: true,
     sourcemap: "linked",
-    sourcesContent: !FROM_SOURCE,
+    sourcesContent: false,
     logLevel: "silent",
-    plugins: [oneLangchain(project), platform()],
-  }).catch(async (error: unknown) => {
-    throw new Fault(await described(error as BuildFailure));
+    plugins: [noted(project, inputs), oneLangchain(project), platform()],
   });
-  const file = (end: string) => result.outputFiles.find(({ path }) => path.endsWith(end))?.contents ?? new Uint8Array();
-  const inputs = Object.keys(result.metafile.inputs)
-    .filter((path) => !path.includes("node_modules/") && !/^[\w-]{2,}:/.test(path))
-    .map((path) => join(project.root, path))
-    .filter((path) => dirname(path) !== project.weirDir);
-  const warnings = await formatMessages(result.warnings, { kind: "warning" });
-  return { code: file(".js"), map: file(".js.map"), inputs, warnings };
+  return {
+    get inputs() {
+      return [...inputs];
+    },
+    async bundle() {
+      const before = [...inputs];
+      inputs.clear();
+      const result = await made.rebuild().catch(async (error: unknown) => {
+        // What an earlier file imported is not looked at again, and may be what mends it.
+        for (const input of before) inputs.add(input);
+        throw new Fault(await described(error as BuildFailure));
+      });
+      const file = (end: string) =>
+        result.outputFiles?.find(({ path }) => path.endsWith(end))?.contents ?? new Uint8Array();
+      const warnings = await formatMessages(result.warnings, { kind: "warning" });
+      return { code: file(".js"), map: file(".js.map"), warnings };
+    },
+    dispose: () => made.dispose(),
+  };
+}
+
+/** Notes which files of the project are read. */
+function noted({ weirDir }: Project, inputs: Set<string>): Plugin {
+  return {
+    name: "weir-inputs",
+    setup(build) {
+      build.onLoad({ filter: /.*/ }, ({ path }) => {
+        if (!path.includes("node_modules") && dirname(path) !== weirDir) inputs.add(path);
+        return undefined;
+      });
+    },
+  };
 }
 
 async function described(error: BuildFailure): Promise<string> {
