@@ -1,5 +1,5 @@
 /** Each assistant of a workspace as a tool: its graph's input schema in, the final state out. */
-import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import type { Tool } from "@modelcontextprotocol/server";
 import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { graphOf } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
@@ -69,7 +69,10 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {
   if (schema?.type !== "object") return { type: "object" };
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>);
+  type Property = NonNullable<Tool["inputSchema"]["properties"]>[string];
+  const properties = Object.entries(
+    (schema.properties ?? {}) as Record<string, Property & { langgraph_type?: string }>,
+  );
   return {
     ...schema,
     type: "object",

@@ -21,12 +21,12 @@ export const bench: Bench = {
 
     /** The time of one key's calls while so many requests of a key are sent at a time. */
     const measured = async (burst: number, key: string) => {
-      let over = false;
+      const over = new AbortController();
       const loops = Array.from({ length: burst }, async () => {
-        while (!over) await send("/threads", key, {});
+        while (!over.signal.aborted) await send("/threads", key, {});
       });
       const times = await timesOf(CALLS, () => send("/threads", own, {}));
-      over = true;
+      over.abort();
       await Promise.all(loops);
       return times;
     };
