@@ -44,15 +44,33 @@ function nameOf(root: string): string {
 
 interface Base extends WranglerConfig {
   d1_databases: { binding: keyof Resources["databases"] }[];
-  r2_buckets: { binding: keyof Resources["buckets"] }[];
+  r2_buckets: { binding: keyof Resources["buckets"]; bucket_name?: string }[];
   queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
   ratelimits: { name: keyof Resources["rateLimits"] }[];
 }
 
+/** The part of a project's configuration that may name resources of Weir's. */
+interface Named {
+  r2_buckets?: Base["r2_buckets"];
+  queues?: { producers?: Base["queues"]["producers"] };
+}
+
+/** The deployment's resources, with the names that the project's configuration gives to bindings of Weir's. */
+function resourcesFor(name: string, theirs: WranglerConfig): Resources {
+  const { buckets, queues, ...rest } = resourcesOf(name);
+  const { r2_buckets = [], queues: { producers = [] } = {} } = theirs as Named;
+  for (const { binding, bucket_name } of r2_buckets) {
+    if (bucket_name && binding in buckets) buckets[binding] = bucket_name;
+  }
+  for (const { binding, queue } of producers) {
+    if (queue && binding in queues) queues[binding] = queue;
+  }
+  return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
+}
+
 /** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
-function ownConfig(name: string, folder: string): WranglerConfig {
+function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars }: Resources, folder: string) {
   const base = readWranglerFile(BASE_CONFIG) as Base;
-  const { databases, buckets, queues, rateLimits, vars } = resourcesOf(name);
   const { producers, consumers } = base.queues;
   const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
   return {
@@ -84,7 +102,11 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const file = wranglerFileOf(root);
   const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
   const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
-  const wrangler = joined(ownConfig(name, weirDir), { ...theirs, name }, file ? basename(file) : "wrangler.jsonc");
+  const wrangler = joined(
+    ownConfig(resourcesFor(name, theirs), weirDir),
+    { ...theirs, name },
+    file ? basename(file) : "wrangler.jsonc",
+  );
   writeWhole(join(weirDir, ".gitignore"), "*\n");
   writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main));
   const wranglerPath = join(weirDir, "wrangler.json");

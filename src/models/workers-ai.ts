@@ -18,7 +18,7 @@ export interface AiBinding {
  */
 export function workersAi(ai: AiBinding): typeof fetch {
   return async (input, init) => {
-    const request = new Request(input as Request, init);
+    const request = new Request(input, init);
     if (!new URL(request.url).pathname.endsWith("/chat/completions")) {
       return refusal(404, `Workers AI answers chat completions here, not ${new URL(request.url).pathname}.`);
     }

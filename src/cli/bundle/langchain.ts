@@ -1,21 +1,21 @@
 /** One copy of LangChain: the project's, for the runtime's imports and for those of every package. */
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { PACKAGE, RUNTIME } from "../package.ts";
+import { MODULES, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
 /** Marks a resolution that this plugin asks for itself. */
 const ASKED = Symbol("asked");
 
 /**
- * `weir` is the runtime of this package. Its imports of `@langchain/*` resolve from the project, so that a message made by
- * the runtime is an instance of the project's classes.
+ * `weir` and `weir/…` are modules of this package. Their imports of `@langchain/*` resolve from the project, so that a
+ * message made by the runtime is an instance of the project's classes.
  */
 export function oneLangchain(project: Project): Plugin {
   return {
     name: "weir-langchain",
     setup(build) {
-      build.onResolve({ filter: /^weir$/ }, () => ({ path: RUNTIME }));
+      build.onResolve({ filter: /^weir(\/|$)/ }, ({ path }) => (MODULES[path] ? { path: MODULES[path] } : undefined));
       build.onResolve({ filter: /^@langchain\// }, async ({ path, kind, importer, pluginData }) => {
         if (pluginData === ASKED || !isRuntime(importer)) return undefined;
         const ask = (resolveDir: string) => build.resolve(path, { kind, resolveDir, pluginData: ASKED });
@@ -33,5 +33,6 @@ export function oneLangchain(project: Project): Plugin {
   };
 }
 
-/** Whether the file is of the runtime: the prebuilt one, or this repository's sources. */
-const isRuntime = (importer: string): boolean => importer === RUNTIME || importer.startsWith(join(PACKAGE, "src"));
+/** Whether the file is of this package: prebuilt, or a source of this repository. */
+const isRuntime = (importer: string): boolean =>
+  Object.values(MODULES).includes(importer) || importer.startsWith(join(PACKAGE, "src"));
