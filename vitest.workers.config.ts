@@ -41,7 +41,7 @@ export default defineConfig(async () => {
       },
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
+  const nowhere = ["test/{cli,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
   return {
     test: {
       // Two workerd processes: one waits for timers and the disk as often as for the processor.

@@ -27,9 +27,12 @@ export async function build(project: Project, options: { env?: string } = {}): P
 }
 
 /** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
-export function writeBundle({ weirDir }: Project, { code, map }: Bundled): void {
-  writeWhole(join(weirDir, "build", "worker.js.map"), map);
-  writeWhole(join(weirDir, "build", "worker.js"), code);
+export function writeBundle({ weirDir }: Project, { code, map, modules }: Bundled): void {
+  const write = (path: string, content: Uint8Array) => writeWhole(join(weirDir, path), content, undefined, weirDir);
+  for (const [path, content] of modules) write(join("build", path), content);
+  // wrangler watches the folder of the bundle, so the map lies outside: a build is one change there.
+  write("worker.js.map", map);
+  write(join("build", "worker.js"), code);
 }
 
 export async function run(argv: string[]): Promise<number> {

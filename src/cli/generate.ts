@@ -1,6 +1,7 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { type Resources, resourcesOf } from "./resources.ts";
@@ -15,11 +16,14 @@ export interface Generated {
   warnings: string[];
 }
 
-/** Writes the file if its content is new. A reader sees the old content or the new, never a part. */
-export function writeWhole(file: string, content: string | Uint8Array, mode?: number): void {
+/**
+ * Writes the file if its content is new. A reader sees the old content or the new, never a part. The part is written in
+ * `folder`, outside of what wrangler watches.
+ */
+export function writeWhole(file: string, content: string | Uint8Array, mode?: number, folder = dirname(file)): void {
   if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
   mkdirSync(dirname(file), { recursive: true });
-  const part = `${file}.${process.pid}.part`;
+  const part = join(folder, `${basename(file)}.${process.pid}.part`);
   writeFileSync(part, content, { mode });
   renameSync(part, file);
 }
@@ -77,6 +81,10 @@ function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars 
     ...base,
     name,
     main: "build/worker.js",
+    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
+    no_bundle: true,
+    find_additional_modules: true,
+    rules: MODULE_RULES,
     d1_databases: base.d1_databases.map((one) => ({
       ...one,
       database_name: databases[one.binding],

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent } from "../../examples/starter/src/agent.ts";
 import { chatModel } from "../../examples/starter/src/model.ts";
 import { generate } from "../../src/cli/generate.ts";
+import { MODULES } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
 import { resourcesOf } from "../../src/cli/resources.ts";
 import { readWranglerFile, type WranglerConfig } from "../../src/cli/wrangler-file.ts";
@@ -139,4 +140,12 @@ describe("npm create weir", () => {
     expect(again.stderr).toMatch(/is not empty. Name another folder/);
     expect(create("--unknown").stderr).toMatch(/Unknown option '--unknown'/);
   });
+});
+
+test("the package exports what its bundles resolve", () => {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    exports: Record<string, unknown>;
+  };
+  const named = Object.keys(exports).filter((name) => name !== "./package.json");
+  expect(named.map((name) => name.replace(/^\./, "weir")).sort()).toEqual(Object.keys(MODULES).sort());
 });

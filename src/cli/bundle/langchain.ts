@@ -16,6 +16,11 @@ export function oneLangchain(project: Project): Plugin {
     name: "weir-langchain",
     setup(build) {
       build.onResolve({ filter: /^weir(\/|$)/ }, ({ path }) => (MODULES[path] ? { path: MODULES[path] } : undefined));
+      // The main file of its first version reads a test file of its own when it is imported.
+      build.onResolve({ filter: /^pdf-parse$/ }, async ({ kind, resolveDir }) => {
+        const found = await build.resolve("pdf-parse/lib/pdf-parse.js", { kind, resolveDir });
+        return found.errors.length === 0 ? found : undefined;
+      });
       build.onResolve({ filter: /^@langchain\// }, async ({ path, kind, importer, pluginData }) => {
         if (pluginData === ASKED || !isRuntime(importer)) return undefined;
         const ask = (resolveDir: string) => build.resolve(path, { kind, resolveDir, pluginData: ASKED });

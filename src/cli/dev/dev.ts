@@ -40,6 +40,7 @@ export class Dev {
   #error: string | undefined;
   #warned = new Set<string>();
   #work: Promise<void> = Promise.resolve();
+  #migrated: Promise<() => void> | undefined;
   #introduced = false;
   #stopped = false;
 
@@ -96,6 +97,9 @@ export class Dev {
         ...["json", "jsonc", "toml"].map((end) => join(project.root, `wrangler.${end}`)),
       ];
       const generated = await generate(project, { env });
+      const config = localConfig(project, generated, environment);
+      // The first start migrates while it bundles, once however many builds fail until then.
+      this.#migrated ??= settled(migrate(config, stateOf(project), project.root));
       this.#bundler ??= await bundler(project);
       const bundled = await this.#bundler.bundle();
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
@@ -103,7 +107,8 @@ export class Dev {
         this.#warned.add(warning);
       }
       writeBundle(project, bundled);
-      await this.#serve(project, localConfig(project, generated, environment));
+      (await this.#migrated)();
+      await this.#serve(project, config);
     } finally {
       this.#watch.set([...this.#settings, ...(this.#bundler?.inputs ?? [])]);
     }
@@ -113,7 +118,6 @@ export class Dev {
     const { trace, print, port, verbose } = this.#options;
     const persistTo = stateOf(project);
     if (!this.#server) {
-      await migrate(config, persistTo, project.root);
       const shown = ownOutput();
       this.#server = new Server({
         config,
@@ -170,3 +174,12 @@ export class Dev {
     }, wait).unref();
   }
 }
+
+/** The outcome of a promise that is looked at later: a function that throws what it was rejected with. */
+const settled = (promise: Promise<void>): Promise<() => void> =>
+  promise.then(
+    () => () => {},
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
