@@ -86,7 +86,10 @@ try {
     cwd: project,
     env: { ...env, PORT: String(port) },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
+  // The output closes with the last process of the group.
+  const closed = new Promise((resolve) => server.once("close", resolve));
   let said = "";
   for (const stream of [server.stdout, server.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (said += text));
@@ -98,10 +101,8 @@ try {
     step(`npm run dev, first token ${JSON.stringify(token)}`);
   } finally {
     ended.catch(() => {});
-    server.kill("SIGTERM");
-    await new Promise((resolve) =>
-      server.exitCode === null && server.signalCode === null ? server.once("exit", resolve) : resolve(0),
-    );
+    if (server.pid) process.kill(-server.pid, "SIGTERM");
+    await closed;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
