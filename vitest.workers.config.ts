@@ -7,6 +7,7 @@ const pick = (names: string[]) =>
 /** Tests that change what all share (the registry of graphs, due work of every workspace, whole tables). */
 const ALONE = [
   "test/users/**/*.test.ts",
+  "test/config/settings.test.ts",
   "test/security/{a-user,users}-*.test.ts",
   "test/crons/{fire,routes}.test.ts",
   "test/graphs/made.test.ts",

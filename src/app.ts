@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
+import { agui } from "./agui/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
@@ -69,6 +70,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
+  if (!http.disable_agui) app.route("/agui", agui);
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }

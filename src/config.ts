@@ -23,17 +23,56 @@ const Cors = v.pipe(
   v.transform((given): CorsSettings => given),
 );
 
+/** Which headers of a request a graph reads in `configurable`. `*` at the end of a name stands for the rest of it. */
+const Headers = v.strictObject({ include: Names, exclude: Names, includes: Names, excludes: Names });
+
 export const Http = v.strictObject({
   disable_a2a: Off,
+  disable_agui: Off,
   disable_mcp: Off,
   disable_assistants: Off,
   disable_threads: Off,
   disable_runs: Off,
   disable_store: Off,
   cors: v.optional(Cors),
+  configurable_headers: v.optional(Headers),
+  /** The path under which every route is, as a reverse proxy may need it. */
+  mount_prefix: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\/[\w./-]*$/, "expected a path that begins with a slash"),
+      v.transform((path) => path.replace(/\/+$/, "")),
+    ),
+  ),
 });
 
-const Config = v.strictObject({ http: v.optional(Http, {}) });
+const Minutes = v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(60 * 24 * 366 * 10)));
+
+export const StoreTtl = v.strictObject({
+  /** Of items that are stored without one. */
+  default_ttl: Minutes,
+  /** Whether a read that does not say so puts off an item's end. */
+  refresh_on_read: v.optional(v.boolean()),
+  /** Taken and not used: expired items are deleted every minute. */
+  sweep_interval_minutes: v.optional(v.number()),
+});
+
+export const ThreadTtl = v.strictObject({
+  strategy: v.optional(v.picklist(["delete", "keep_latest"]), "delete"),
+  /** Of threads that are made without one. It counts from then. */
+  default_ttl: Minutes,
+  /** Taken and not used: a thread's own alarm ends it. */
+  sweep_interval_minutes: v.optional(v.number()),
+});
+
+/** `fields`: the paths of an item's value that are indexed where the item does not name its own. */
+const Index = v.strictObject({ fields: v.optional(v.array(v.string())) });
+
+const Config = v.strictObject({
+  http: v.optional(Http, {}),
+  store: v.optional(v.strictObject({ ttl: v.optional(StoreTtl), index: v.optional(Index) })),
+  checkpointer: v.optional(v.strictObject({ ttl: v.optional(ThreadTtl) })),
+});
 export type Config = v.InferOutput<typeof Config>;
 
 /** Checks a configuration. Throws an error that names each key that is unknown or not as it must be. */
@@ -50,3 +89,6 @@ export function faultOf(issue: v.BaseIssue<unknown>): string {
     ? `"${path}" is not a key that Weir knows`
     : `"${path}": ${issue.message}`;
 }
+
+/** What this deployment is configured with, filled by createWeir. The Durable Objects read it too. */
+export const settings: Config = readConfig({});

@@ -1,7 +1,7 @@
 /** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
 import "./runtime/als.ts";
 import { createApp } from "./app.ts";
-import { readConfig } from "./config.ts";
+import { readConfig, settings } from "./config.ts";
 import { tick } from "./crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
 import { schedule } from "./exports/schedule.ts";
@@ -10,12 +10,13 @@ import type { GraphEntry } from "./graphs/entry.ts";
 import { graphs } from "./graphs/index.ts";
 import { logError } from "./http/log.ts";
 import { allOf } from "./http/parallel.ts";
-import { problemResponse, toProblem } from "./http/problem.ts";
+import { Problem, problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
+export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./threads/search/object.ts";
 export { TracePartition } from "./traces/partition.ts";
 
@@ -36,7 +37,7 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * what it registers.
  */
 export function createWeir({ graphs: entries, app, config: given = {}, ...own }: WeirOptions) {
-  const config = readConfig(given);
+  const config = Object.assign(settings, readConfig(given));
   Object.assign(graphs, entries);
   Object.assign(custom, own);
   let made: ReturnType<typeof createApp> | undefined;
@@ -51,7 +52,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, ...own }:
   return {
     async fetch(request, env, ctx) {
       try {
-        return await (await appOf()).fetch(request, env, ctx);
+        return await (await appOf()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
       } catch (error) {
         return problemResponse(toProblem(error));
       }
@@ -79,4 +80,14 @@ export function createWeir({ graphs: entries, app, config: given = {}, ...own }:
       });
     },
   } satisfies ExportedHandler<Env>;
+}
+
+/** The request as the routes know it, without the prefix that all of them have outside. */
+function unmounted(request: Request, prefix: string | undefined): Request {
+  if (!prefix) return request;
+  const url = new URL(request.url);
+  if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`))
+    throw new Problem(404, `The routes of this deployment are under ${prefix}.`);
+  url.pathname = url.pathname.slice(prefix.length) || "/";
+  return new Request(url, request);
 }

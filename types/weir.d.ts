@@ -19,6 +19,15 @@ export interface Lazy<T> {
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the module exports
 export declare function lazy<T = any>(spec: string, load: () => Promise<object>): Lazy<T>;
 
+// oxlint-disable-next-line typescript/no-explicit-any -- the bindings of any project
+export type Embeddings = (texts: string[], env: any) => Promise<number[][]>;
+
+/** The embeddings of a provider's package: `embeddingsFrom("openai:text-embedding-3-small", () => import("@langchain/openai"))`. */
+export declare function embeddingsFrom(model: string, load: () => Promise<object>): Embeddings;
+
+/** The embeddings of a model of Workers AI, through the binding `AI`: `workersAiEmbeddings("@cf/baai/bge-m3")`. */
+export declare function workersAiEmbeddings(model: string): Embeddings;
+
 export interface WeirOptions {
   /** By graph id. */
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
@@ -28,7 +37,7 @@ export interface WeirOptions {
   app?: object;
   /** Texts to vectors, for semantic search in the Store. `env` holds the Worker's variables and bindings. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the bindings of any project
-  embeddings?: (texts: string[], env: any) => Promise<number[][]>;
+  embeddings?: Embeddings | Lazy<any>;
   /** What the agent cards of graphs say, by graph id. */
   a2a?: Record<string, unknown>;
   /** The keys of langgraph.json that the server honours while it runs: `http`, `store`, `checkpointer`. */

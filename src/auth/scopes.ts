@@ -40,7 +40,7 @@ const TABLE: Row[] = [
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
 
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
-  ["*", /^\/(?:a2a|mcp)(?:\/|$)/, "write"],
+  ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "write"],
 
   ...everything(/^\/(?:assistants|threads|runs|store|crons|api\/threads)(?:\/|$)/),
   ...everything(

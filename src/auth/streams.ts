@@ -20,8 +20,10 @@ export interface OpenStream {
 /** By credential. */
 const open = new Map<string, Set<Seen>>();
 
-/** The routes whose answers last as long as a run. A2A says so in its body, and in Accept. */
-const LONG = /\/(?:stream(?:\/events)?|wait|join)\/?$/;
+/** The routes whose answers are streams. A2A says so in its body, and in Accept. */
+const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
+/** The routes that answer with the result of a run, when it has ended. */
+const WAITS = /\/(?:wait|join)\/?$/;
 
 /**
  * Counts the stream that this request asks for; undefined when it asks for none. It counts before the work begins, so that
@@ -62,12 +64,14 @@ export function countStream(principal: Principal): OpenStream {
 
 /** Whether the answer lasts longer than its request's checks: a stream of events, or the wait for a run's result. */
 export function isLong({ url }: Request, response: Response): boolean {
-  return isEventStream(response) || (response.ok && response.body !== null && LONG.test(new URL(url).pathname));
+  return isEventStream(response) || (response.ok && response.body !== null && WAITS.test(new URL(url).pathname));
 }
 
 function asksForStream({ url, headers }: Request): boolean {
   const { pathname } = new URL(url);
   // A client of MCP accepts both kinds of answer with every call.
   if (pathname === "/mcp") return false;
-  return LONG.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"));
+  return (
+    STREAMS.test(pathname) || WAITS.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"))
+  );
 }

@@ -25,7 +25,10 @@ const asText = (value: unknown): string => (typeof value === "string" ? value : 
  * What `env` of langgraph.json gives: a file's variables, those of an object, or those of the shell that a list names.
  * A missing file is a warning, because a fresh clone has none.
  */
-export function environmentOf({ root, config: { env } }: Project, shell = process.env): Environment {
+export function environmentOf(
+  { root, config: { env } }: Project,
+  shell: Record<string, string | undefined> = process.env,
+): Environment {
   if (env === undefined) return { variables: {}, files: [], warnings: [] };
   if (Array.isArray(env)) {
     const missing = env.filter((name) => shell[name] === undefined);
@@ -50,7 +53,10 @@ const PROVIDERS = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL)$/;
  * The variables on this machine. As with dotenv, the shell's value wins over the file's; `.dev.vars`, the local file of
  * wrangler, wins over both.
  */
-export function localEnvironment(project: Project, shell = process.env): Environment {
+export function localEnvironment(
+  project: Project,
+  shell: Record<string, string | undefined> = process.env,
+): Environment {
   const own = environmentOf(project, shell);
   const devVars = resolve(project.root, ".dev.vars");
   const example = parsed(resolve(project.root, ".env.example"));

@@ -72,6 +72,23 @@ function resourcesFor(name: string, theirs: WranglerConfig): Resources {
   return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
 }
 
+/** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
+function fixed(databases: object[], folder: string): WranglerConfig {
+  return {
+    main: "build/worker.js",
+    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
+    no_bundle: true,
+    find_additional_modules: true,
+    rules: MODULE_RULES,
+    d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
+    assets: { directory: posix(folder, PAGE) },
+  };
+}
+
+/** The migrations are the package's, for Weir's own database. */
+const packaged = (database: { binding?: string }, folder: string): object =>
+  database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
+
 /** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
 function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars }: Resources, folder: string) {
   const base = readWranglerFile(BASE_CONFIG) as Base;
@@ -80,25 +97,24 @@ function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars 
   return {
     ...base,
     name,
-    main: "build/worker.js",
-    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
-    no_bundle: true,
-    find_additional_modules: true,
-    rules: MODULE_RULES,
-    d1_databases: base.d1_databases.map((one) => ({
-      ...one,
-      database_name: databases[one.binding],
-      migrations_dir: posix(folder, MIGRATIONS),
-    })),
+    ...fixed(
+      base.d1_databases.map((one) => ({ ...one, database_name: databases[one.binding] })),
+      folder,
+    ),
     r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
     queues: {
       producers: producers.map((one) => ({ ...one, queue: queues[one.binding] })),
       consumers: consumers.map((one) => ({ ...one, queue: queueOf(one.queue) })),
     },
     ratelimits: base.ratelimits.map((one) => ({ ...one, namespace_id: rateLimits[one.name] })),
-    assets: { directory: posix(folder, PAGE) },
     vars,
   };
+}
+
+/** Whether the project's own entry makes the Worker, as after `weir eject`. Then its configuration is complete too. */
+function isEjected(root: string, main: string | undefined): boolean {
+  const file = main === undefined ? undefined : join(root, main);
+  return file !== undefined && existsSync(file) && /\bcreateWeir\s*\(/.test(readFileSync(file, "utf8"));
 }
 
 /**
@@ -110,13 +126,16 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const file = wranglerFileOf(root);
   const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
   const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
-  const wrangler = joined(
-    ownConfig(resourcesFor(name, theirs), weirDir),
-    { ...theirs, name },
-    file ? basename(file) : "wrangler.jsonc",
-  );
+  const ejected = isEjected(root, theirs.main);
+  const wrangler: WranglerConfig = ejected
+    ? { ...theirs, name, ...fixed((theirs.d1_databases ?? []) as object[], weirDir) }
+    : joined(
+        ownConfig(resourcesFor(name, theirs), weirDir),
+        { ...theirs, name },
+        file ? basename(file) : "wrangler.jsonc",
+      );
   writeWhole(join(weirDir, ".gitignore"), "*\n");
-  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main));
+  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main, ejected));
   const wranglerPath = join(weirDir, "wrangler.json");
   writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
   return { wranglerPath, wrangler, warnings: project.warnings };

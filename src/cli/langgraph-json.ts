@@ -1,13 +1,11 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
-import { faultOf, Http as Served } from "../config.ts";
+import { faultOf, Http as Served, StoreTtl as ServedStoreTtl, ThreadTtl as ServedThreadTtl } from "../config.ts";
 import { Fault } from "./fault.ts";
 
 const Text = v.optional(v.string());
-const Flag = v.optional(v.boolean());
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
-const Minutes = v.optional(v.pipe(v.number(), v.minValue(0)));
 
 /** `<file>:<export>`. Without an export it is the default one. */
 const Spec = v.pipe(v.string(), v.nonEmpty('expected "<file>:<export>"'));
@@ -24,13 +22,8 @@ const Http = v.looseObject({
 
 const Index = v.looseObject({ embed: v.string(), dims: Count, fields: v.optional(v.array(v.string())) });
 
-const StoreTtl = v.looseObject({ default_ttl: Minutes, refresh_on_read: Flag, sweep_interval_minutes: Minutes });
-
-const ThreadTtl = v.looseObject({
-  strategy: v.optional(v.picklist(["delete", "keep_latest"])),
-  default_ttl: Minutes,
-  sweep_interval_minutes: Minutes,
-});
+const StoreTtl = v.looseObject(ServedStoreTtl.entries);
+const ThreadTtl = v.looseObject(ServedThreadTtl.entries);
 
 const Auth = v.looseObject({ path: v.optional(Spec) });
 const Store = v.looseObject({ index: v.optional(Index), ttl: v.optional(StoreTtl) });
@@ -46,7 +39,6 @@ export const LanggraphConfig = v.looseObject({
   http: v.optional(Http),
   store: v.optional(Store),
   checkpointer: v.optional(Checkpointer),
-  ui: v.optional(v.record(v.string(), v.string())),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -81,10 +73,26 @@ export const WITHOUT_EFFECT: Record<string, string> = {
   "http.enable_custom_route_auth": "puts routes of http.app behind auth, as Weir always does",
   "http.logging_headers": "chooses which headers are logged",
   "http.middleware_order": "chooses whether middleware of http.app runs before auth; here auth runs first",
+  ui: "serves React components with the graphs",
   ui_config: "shares packages between the pages of graphs",
   webhooks: "limits where webhooks may go",
   encryption: "encrypts what is stored with the project's own handlers",
 };
+
+/** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
+export function served({ http, store, checkpointer }: LanggraphConfig): object {
+  const fields = store?.index?.fields;
+  return {
+    ...(http && { http: known(http, Served.entries) }),
+    ...((store?.ttl || fields) && {
+      store: { ...(store?.ttl && { ttl: known(store.ttl, StoreTtl.entries) }), ...(fields && { index: { fields } }) },
+    }),
+    ...(checkpointer?.ttl && { checkpointer: { ttl: known(checkpointer.ttl, ThreadTtl.entries) } }),
+  };
+}
+
+const known = (value: object, entries: object): object =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(entries, key)));
 
 const SCHEMAS: Record<string, { entries: Record<string, unknown> }> = {
   "": LanggraphConfig,

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
 import { posix } from "./generate.ts";
-import { partsOf } from "./langgraph-json.ts";
+import { partsOf, served } from "./langgraph-json.ts";
 import type { Project } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
@@ -21,22 +21,59 @@ function specifier(folder: string, path: string): string {
   return found.startsWith(".") ? found : `./${found}`;
 }
 
-/** `folder` is where the file will be; `main` is the entry of the project's own, whose exports the worker gets. */
-export function workerSource(project: Project, folder: string, main: string | undefined): string {
-  const { graphs, auth, http: { app, ...http } = {} } = project.config;
+/** Packages of providers whose names differ. */
+const PACKAGES: Record<string, string> = { azure_openai: "openai", bedrock: "aws", google: "google-genai" };
+
+const isPath = (embed: string): boolean => /^[./]/.test(embed) || /\.[cm]?[jt]s(:|$)/.test(embed);
+
+/** The provider whose models are a binding's. */
+const WORKERS_AI = "workers-ai";
+
+/** What a generated worker imports for `store.index.embed`. */
+function embedderName(embed: string): string[] {
+  if (isPath(embed)) return [];
+  return [embed.startsWith(`${WORKERS_AI}:`) ? "workersAiEmbeddings" : "embeddingsFrom"];
+}
+
+/** `store.index.embed`: a file of the project's, or `<provider>:<model>` of an installed package. */
+function embeddings(project: Project, folder: string, embed: string): string {
+  if (isPath(embed)) return lazy(project, folder, "store.index.embed", embed);
+  const provider = embed.split(":")[0] ?? "";
+  if (!embed.includes(":"))
+    throw new Fault(
+      `langgraph.json: "store.index.embed" is "${embed}". Expected "<provider>:<model>" or "<file>:<export>".`,
+    );
+  if (provider === WORKERS_AI) return `workersAiEmbeddings(${JSON.stringify(embed.slice(WORKERS_AI.length + 1))})`;
+  const name = `@langchain/${PACKAGES[provider] ?? provider.replaceAll("_", "-")}`;
+  return `embeddingsFrom(${JSON.stringify(embed)}, () => import(${JSON.stringify(name)}))`;
+}
+
+/**
+ * `folder` is where the file will be. `main` is the entry of the project's own, whose exports the worker gets; when it is
+ * `ejected`, that entry is the worker.
+ */
+export function workerSource(project: Project, folder: string, main?: string, ejected = false): string {
+  if (main && ejected) {
+    const entry = JSON.stringify(specifier(folder, join(project.root, main)));
+    return `${HEADER}\nexport { default } from ${entry};\nexport * from ${entry};\n`;
+  }
+  const { graphs, auth, http, store } = project.config;
   const entries = Object.entries(graphs).map(([id, graph]) => {
     const spec = typeof graph === "string" ? graph : graph.path;
     return `    ${JSON.stringify(id)}: ${lazy(project, folder, `graphs.${id}`, spec)},`;
   });
   const options = ["  graphs: {", ...entries, "  },"];
   if (auth?.path) options.push(`  auth: ${lazy(project, folder, "auth.path", auth.path)},`);
-  if (app) options.push(`  app: ${lazy(project, folder, "http.app", app)},`);
-  const config = { http };
-  if (Object.keys(http).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
+  if (http?.app) options.push(`  app: ${lazy(project, folder, "http.app", http.app)},`);
+  const embed = store?.index?.embed;
+  if (embed) options.push(`  embeddings: ${embeddings(project, folder, embed)},`);
+  const config = served(project.config);
+  if (Object.keys(config).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
+  const names = ["createWeir", ...(embed ? embedderName(embed) : []), "lazy"].sort();
   const own = main ? [`export * from ${JSON.stringify(specifier(folder, join(project.root, main)))};`] : [];
   return [
     HEADER,
-    'import { createWeir, lazy } from "weir";',
+    `import { ${names.join(", ")} } from "weir";`,
     "",
     'export { Thread, ThreadIndex, TracePartition } from "weir";',
     ...own,

@@ -5,7 +5,16 @@ import type { WranglerConfig } from "./wrangler-file.ts";
 type Json = Record<string, unknown>;
 
 /** Keys that Weir sets, whatever the project's configuration says. */
-export const OURS = ["main", "assets", "migrations_dir", "build", "no_bundle", "base_dir", "rules", "find_additional_modules"];
+export const OURS = [
+  "main",
+  "assets",
+  "migrations_dir",
+  "build",
+  "no_bundle",
+  "base_dir",
+  "rules",
+  "find_additional_modules",
+];
 
 /** Keys that a named environment does not inherit from the top level: wrangler's own list. */
 const PER_ENVIRONMENT = new Set([
@@ -97,8 +106,8 @@ export function joined(ours: WranglerConfig, theirs: WranglerConfig, file: strin
   for (const [key, value] of Object.entries(theirs)) {
     if (OURS.includes(key)) continue;
     if (key in LISTS) result[key] = listOf(ours[key], value, { key, by: LISTS[key] as string, file });
-    else if (key === "durable_objects" || key === "queues" || key === "triggers")
-      result[key] = lists(ours[key], value, key, file);
+    else if (key === "queues") result[key] = following(ours[key], lists(ours[key], value, key, file));
+    else if (key === "durable_objects" || key === "triggers") result[key] = lists(ours[key], value, key, file);
     else if (key === "compatibility_date") result[key] = [ours[key] ?? "", String(value)].sort().at(-1);
     else if (key === "compatibility_flags") result[key] = [...new Set([...(ours[key] ?? []), ...(value as string[])])];
     else if (key === "exports" || key === "vars") result[key] = unique(ours[key], value, key, file);
@@ -146,6 +155,16 @@ function lists(ours: unknown, theirs: unknown, key: string, file: string): Json 
     else result[name] = collisions(known, value as Json[], "queue", `${key}.${name}`, file);
   }
   return result;
+}
+
+/** Consumers follow a producer of Weir's that the project gives another queue. */
+function following(ours: unknown, queues: Json): Json {
+  const { producers: before = [] } = (ours ?? {}) as { producers?: Json[] };
+  const { producers = [], consumers = [] } = queues as { producers?: Json[]; consumers?: Json[] };
+  const renamed = new Map(
+    before.map(({ binding, queue }) => [queue, producers.find((one) => one.binding === binding)?.queue]),
+  );
+  return { ...queues, consumers: consumers.map((one) => ({ ...one, queue: renamed.get(one.queue) ?? one.queue })) };
 }
 
 function collisions(ours: Json[], theirs: Json[], by: string, key: string, file: string): Json[] {

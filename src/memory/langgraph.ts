@@ -17,7 +17,7 @@ import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";
 import { StoredItem } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
-import { deleteItem, getItem, namespacesUnder, type PutItem, putItems } from "./store.ts";
+import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshesOnRead } from "./store.ts";
 
 /** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
@@ -54,12 +54,12 @@ class D1Store extends BaseStore {
   }
 
   private async getItem({ namespace, key }: GetOperation): Promise<LangGraphItem | null> {
-    const item = await getItem(this.db, this.workspaceId, namespace, key, true);
+    const item = await getItem(this.db, this.workspaceId, namespace, key, refreshesOnRead());
     return item ? forLangGraph(item) : null;
   }
 
   private async searchItems({ namespacePrefix, filter, limit = 10, offset = 0, query }: SearchOperation) {
-    const search = { prefix: namespacePrefix, filter, limit, offset, query, refreshTtl: true };
+    const search = { prefix: namespacePrefix, filter, limit, offset, query, refreshTtl: refreshesOnRead() };
     const items = await searchItems(this.db, this.workspaceId, search, this.meaning);
     return items.map((item) => ({ ...forLangGraph(item), score: item.score }));
   }

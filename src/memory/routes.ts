@@ -9,7 +9,7 @@ import { meaningOf } from "./embeddings.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
-import { deleteItem, getItem, namespacesUnder, putItems } from "./store.ts";
+import { deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
 
 const doc = documented("Store");
 
@@ -26,7 +26,7 @@ export const memory = new Hono<App>()
   .get("/items", doc("Read an item; null when there is none"), query(GetItemQuery), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "get", c.req.valid("query"));
-    const { namespace, key, refresh_ttl } = value;
+    const { namespace, key, refresh_ttl = refreshesOnRead() } = value;
     const item = await getItem(database(c.env.DB), principal.workspaceId, namespace, key, refresh_ttl, filter);
     return c.json(item ?? null);
   })
@@ -41,7 +41,7 @@ export const memory = new Hono<App>()
     const principal = c.get("principal");
     const { value, filter } = await narrowed(principal, "search", { ...asked, namespace: namespace_prefix });
     const { namespace: prefix, ...changed } = value;
-    const { refresh_ttl: refreshTtl = true, ...rest } = parse(
+    const { refresh_ttl: refreshTtl = refreshesOnRead(), ...rest } = parse(
       SearchItemsBody,
       { ...changed, namespace_prefix: prefix },
       "body",

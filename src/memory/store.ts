@@ -1,4 +1,5 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, type SQL, sql } from "drizzle-orm";
+import { settings } from "../config.ts";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
@@ -23,6 +24,10 @@ export interface PutItem {
 }
 
 const MINUTE = 60_000;
+
+/** Whether a read that does not say so puts off the end of an item's time. */
+export const refreshesOnRead = (): boolean => settings.store?.ttl?.refresh_on_read ?? true;
+
 /** The most bytes of an item's searched text. Text and value together stay below the 2 MB of a row. */
 const TEXT_BYTES = 768 * 1024;
 /** The most texts of one item that are embedded. Each is one statement of the transaction. */
@@ -30,7 +35,7 @@ const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
 export async function putItems(db: Database, workspaceId: string, items: PutItem[], meaning?: Meaning): Promise<void> {
-  const texts = items.map(({ value, index }) => textsOf(value, index));
+  const texts = items.map(({ value, index }) => textsOf(value, index ?? settings.store?.index?.fields));
   const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
   const vectors = meaning ? await embedEach(embedded, meaning.embed) : [];
   const statements = items.flatMap((item, n) => [
@@ -127,8 +132,14 @@ export async function deleteAllItems(db: Database, workspaceId: string): Promise
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
 
-function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl, filter }: PutItem, texts: string[]) {
+function upsert(
+  db: Database,
+  workspaceId: string,
+  { namespace, key, value, filter, ...item }: PutItem,
+  texts: string[],
+) {
   const now = Date.now();
+  const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
   const change = {
     value,
     text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,

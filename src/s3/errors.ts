@@ -58,11 +58,14 @@ function hint(status: number): string {
   return "the store gave no reason";
 }
 
+/** The code of a call that had no answer in time. */
+export const UNANSWERED = "RequestTimeout";
+
 /** No answer came: a reset, a timeout, a name that does not resolve. */
 export function unreachable(error: unknown): StoreError {
   const timeout = error instanceof Error && error.name === "TimeoutError";
   return timeout
-    ? new StoreError("RequestTimeout: the store did not answer in time", "RequestTimeout", false)
+    ? new StoreError(`${UNANSWERED}: the store did not answer in time`, UNANSWERED, false)
     : new StoreError("ConnectionFailed: the store could not be reached", "ConnectionFailed", false);
 }
 

@@ -65,6 +65,15 @@ export async function savePartition(db: Database, row: PartitionRow): Promise<vo
     });
 }
 
+/** Makes the row of a partition that has no runs yet. Changes nothing when it has one. */
+export async function announcePartition(
+  db: Database,
+  partition: Pick<PartitionRow, "workspaceId" | "projectId" | "day">,
+): Promise<void> {
+  const row = { ...partition, rows: 0, bytes: 0, lastRunStartTime: 0 };
+  await db.insert(tracePartitions).values(row).onConflictDoNothing();
+}
+
 export async function deletePartition(
   db: Database,
   workspaceId: string,

@@ -1,7 +1,7 @@
 /** The user's own code beside the graphs: `auth`, `app`, `a2a` and `embeddings`, filled by createWeir, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
 import { type Lazy, loaded } from "../lazy.ts";
-import type { Embeddings } from "../memory/embeddings.ts";
+import type { Embedder, Embeddings } from "../memory/embeddings.ts";
 
 /** What a handler is told. `value` is the request's and may be changed in place. */
 export interface AuthEvent {
@@ -37,7 +37,7 @@ export interface Custom {
   app?: Hono<HonoEnv>;
   /** What the agent cards of graphs say, by graph id: the members of an assistant's `metadata.a2a`. */
   a2a?: Record<string, unknown>;
-  embeddings?: Embeddings;
+  embeddings?: Embeddings | Lazy<Embeddings | Embedder>;
 }
 
 /** The application is mounted before the built-in routes, so its own come first. */

@@ -29,6 +29,7 @@ it("streams of a credential are counted while they are open", async () => {
   expect(await (await caller.fetch(`/threads/${thread}/runs`)).json()).toHaveLength(before.length);
   const a2a = { accept: "text/event-stream", "x-api-key": caller.key };
   expect((await send("/a2a/echo", { body: {}, headers: a2a })).status).toBe(429);
+  expect((await caller.fetch("/agui/echo", { body: {} })).status).toBe(429);
 
   // What is no stream goes on, for this credential and for all others.
   expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);

@@ -32,6 +32,10 @@ const STREAMS: Record<string, (ask: Fetch, thread: string) => Promise<Response>>
     return ask(`/threads/${thread}/runs/${run_id}/stream`);
   },
   "POST /runs/stream": (ask) => ask("/runs/stream", { body: run }),
+  "POST /agui/{assistant}": (ask, thread) => {
+    const messages = [{ id: "m", role: "user", content: "forever" }];
+    return ask("/agui/actor", { body: { threadId: thread, runId: "r", messages } });
+  },
   "A2A message/stream": (ask) => {
     const params = { message: message1("forever") };
     return ask("/a2a/actor", { body: { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params } });

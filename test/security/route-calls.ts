@@ -10,6 +10,11 @@ const times = { start_time: "2026-01-01T00:00:00Z" };
 /** Bodies by the path below `/api/v1`, `/api/v2` and `/api`. A function makes one from the things. */
 const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /a2a/:assistant_id": ({ task_id }) => ({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: task_id } }),
+  "POST /agui/:assistant_id": ({ thread_id }) => ({
+    threadId: thread_id,
+    runId: crypto.randomUUID(),
+    messages: [{ id: crypto.randomUUID(), role: "user", content: "hi" }],
+  }),
   "POST /threads/:thread_id/commands": () => ({ id: 1, method: "state.get", params: {} }),
   "POST /threads/:thread_id/stream": () => ({ channels: ["values", "messages", "lifecycle"] }),
   "POST /threads/:thread_id/stream/events": () => ({ channels: ["values", "messages", "lifecycle"] }),

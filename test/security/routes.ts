@@ -17,6 +17,7 @@ export const ROUTES: Record<string, Access | "public"> = {
   "POST /a2a/:assistant_id": "write",
   "GET /a2a/:assistant_id/.well-known/agent-card.json": "public",
   "GET /a2a/:assistant_id/.well-known/agent.json": "public",
+  "POST /agui/:assistant_id": "write",
   "GET /api/threads": "read",
   "DELETE /api/threads/:thread_id": "write",
   "POST /api/threads/:thread_id/commands": "write",

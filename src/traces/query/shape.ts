@@ -1,4 +1,5 @@
 /** A run as the two generations of the query API show it. */
+import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
 import type { LargeField, QueriedRun } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
@@ -15,7 +16,7 @@ function iso(micros: number | null): string | null {
 }
 
 function json(text: string | null): unknown {
-  return text === null ? null : JSON.parse(text);
+  return text === null ? null : parseExact(text);
 }
 
 /** Costs are decimal strings in the first generation. */
