@@ -28,7 +28,7 @@ import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
-import { bodyAgain } from "./users/app.ts";
+import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
@@ -44,7 +44,11 @@ export function createApp({ http }: Config): Hono<App> {
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
-  if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
+  if (custom.app)
+    app
+      .use(behalfOfCaller)
+      .route("/", custom.app as Hono<App>)
+      .use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);

@@ -8,11 +8,14 @@ import { schedule } from "./exports/schedule.ts";
 import { isWake, work } from "./exports/work.ts";
 import type { GraphEntry } from "./graphs/entry.ts";
 import { graphs } from "./graphs/index.ts";
+import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
 import { logError } from "./http/log.ts";
 import { allOf } from "./http/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
+import { installLoopback } from "./loopback/install.ts";
+import { installLogger } from "./runtime/logger.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
@@ -25,6 +28,8 @@ export interface WeirOptions extends Omit<Custom, "app"> {
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
   /** A Hono application whose routes come before the built-in ones. */
   app?: NonNullable<Custom["app"]> | Lazy<NonNullable<Custom["app"]>>;
+  /** JSON Schemas by graph id, of graphs that are typed only in TypeScript: what `weir schemas` writes. */
+  schemas?: Record<string, BuiltSchemas>;
   /** The keys of langgraph.json that the server honours while it runs. */
   config?: unknown;
 }
@@ -36,9 +41,10 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * The Worker's handlers. Throws when `config` is not as it must be. One deployment is one call: the Durable Objects read
  * what it registers.
  */
-export function createWeir({ graphs: entries, app, config: given = {}, ...own }: WeirOptions) {
+export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ...own }: WeirOptions) {
   const config = Object.assign(settings, readConfig(given));
   Object.assign(graphs, entries);
+  Object.assign(builtSchemas, schemas);
   Object.assign(custom, own);
   let made: ReturnType<typeof createApp> | undefined;
 
@@ -48,6 +54,10 @@ export function createWeir({ graphs: entries, app, config: given = {}, ...own }:
     if (app) custom.app = await loaded(app, 503);
     return (made ??= createApp(config));
   };
+
+  // Without `mount_prefix`, which is of addresses from outside.
+  installLoopback(async (request, env, ctx) => (await appOf()).fetch(request, env, ctx));
+  installLogger();
 
   return {
     async fetch(request, env, ctx) {

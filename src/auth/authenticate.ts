@@ -5,6 +5,7 @@ import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
+import { innerCaller } from "../loopback/caller.ts";
 import type { App } from "../http/types.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, userOf } from "../users/authenticate.ts";
@@ -25,6 +26,7 @@ import { takeTurn } from "./turns.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
+const TRUNCATE = "/internal/truncate";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Requires a Principal with the right scope on every route but the public ones. */
@@ -34,6 +36,13 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (rule?.access === "deployment") {
     checkAdminKey(c);
     noteAdminKey(c, null);
+    return next();
+  }
+  const inner = innerCaller(c.req.raw);
+  // It is part of the run or the request that it is made in, which has been counted.
+  if (inner) {
+    checkScope(c, inner, rule);
+    c.set("principal", inWorkspace(c, inner, rule));
     return next();
   }
   const principal = await principalOf(c, rule);
@@ -86,6 +95,9 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
 async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const bearer = c.req.header("authorization");
   const key = c.req.header("x-api-key");
+  // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
+  const isBare = bearer === undefined && key === undefined;
+  if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, or means nothing to it.
   if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
   if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { type Bundled, bundler } from "./bundle/bundle.ts";
 import { type Generated, generate, writeWhole } from "./generate.ts";
 import { findProject, type Project } from "./project.ts";
+import { writeSchemas } from "./schemas.ts";
 
 export const usage = `weir build [dir] [--env <name>]
 
@@ -15,6 +16,7 @@ export interface Built extends Generated, Bundled {}
 
 /** Generates and bundles. Writes the output only on success. Throws a Fault that says what is to be mended. */
 export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
+  writeSchemas(project);
   const generated = await generate(project, options);
   const made = await bundler(project);
   try {

@@ -15,6 +15,9 @@ export interface Project {
   warnings: string[];
 }
 
+/** The JSON Schemas that were read from the project's types, if they were. */
+export const schemasFile = ({ weirDir }: Project): string => join(weirDir, "schemas.json");
+
 /** The file in this folder or the nearest one above it. */
 function fileAbove(folder: string): string | undefined {
   const file = join(folder, "langgraph.json");

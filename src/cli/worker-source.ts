@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
 import { posix } from "./generate.ts";
 import { partsOf, served } from "./langgraph-json.ts";
-import type { Project } from "./project.ts";
+import { type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 
@@ -67,6 +67,10 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   if (http?.app) options.push(`  app: ${lazy(project, folder, "http.app", http.app)},`);
   const embed = store?.index?.embed;
   if (embed) options.push(`  embeddings: ${embeddings(project, folder, embed)},`);
+  const schemas = schemasFile(project);
+  // An ejected worker is committed, the folder of what Weir generates is not.
+  const typed = folder === project.weirDir && existsSync(schemas);
+  if (typed) options.push("  schemas,");
   const config = served(project.config);
   if (Object.keys(config).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
   const names = ["createWeir", ...(embed ? embedderName(embed) : []), "lazy"].sort();
@@ -77,6 +81,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
     "",
     'export { Thread, ThreadIndex, TracePartition } from "weir";',
     ...own,
+    ...(typed ? [`import schemas from ${JSON.stringify(specifier(folder, schemas))};`] : []),
     "",
     "export default createWeir({",
     ...options,

@@ -97,6 +97,7 @@ export async function runRequest(
     feedback_keys: feedback_keys == null ? undefined : [...new Set([feedback_keys].flat())],
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
     configurable: by.configurable,
+    depth: by.principal.depth,
   };
 }
 

@@ -4,6 +4,7 @@ import { type BuildFailure, context, formatMessages } from "esbuild";
 import { Fault } from "../fault.ts";
 import { partsOf } from "../langgraph-json.ts";
 import type { Project } from "../project.ts";
+import { Broken } from "./broken.ts";
 import { DEFINES, files } from "./files.ts";
 import { importersOf } from "./importers.ts";
 import { oneLangchain } from "./langchain.ts";
@@ -32,6 +33,7 @@ export async function bundler(project: Project): Promise<Bundler> {
   const inputs = new Set<string>();
   const modules = new Map<string, Uint8Array>();
   const unusable = new Map<string, string>();
+  const broken = new Broken();
   const { root, weirDir } = project;
   const made = await context({
     entryPoints: [join(weirDir, "worker.ts")],
@@ -53,6 +55,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     footer: { js: "//# sourceMappingURL=../worker.js.map" },
     logLevel: "silent",
     plugins: [
+      broken.plugin,
       files(project, modules, inputs),
       providers(project),
       oneLangchain(project),
@@ -60,14 +63,23 @@ export async function bundler(project: Project): Promise<Bundler> {
       missing((text, importer) => unusable.set(importer, text)),
     ],
   });
+  /** Once more for as long as files of packages turn out not to fit. */
+  const rebuilt = async (): Promise<Awaited<ReturnType<typeof made.rebuild>>> => {
+    for (const noted of [inputs, modules, unusable]) noted.clear();
+    try {
+      return await made.rebuild();
+    } catch (error) {
+      if (!broken.note(error as BuildFailure, root)) throw error;
+      return rebuilt();
+    }
+  };
   return {
     get inputs() {
       return [...inputs];
     },
     async bundle() {
       const before = [...inputs];
-      for (const noted of [inputs, modules, unusable]) noted.clear();
-      const result = await made.rebuild().catch(async (error: unknown) => {
+      const result = await rebuilt().catch(async (error: unknown) => {
         // What an earlier file imported is not looked at again, and may be what mends it.
         for (const input of before) inputs.add(input);
         throw new Fault(await described(error as BuildFailure));

@@ -1,4 +1,5 @@
 /** One copy of LangChain: the project's, for the runtime's imports and for those of every package. */
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
 import { MODULES, PACKAGE } from "../package.ts";
@@ -6,6 +7,9 @@ import type { Project } from "../project.ts";
 
 /** Marks a resolution that this plugin asks for itself. */
 const ASKED = Symbol("asked");
+
+/** The modules that the project's version of LangChain does not have. */
+const ABSENT = "weir-absent";
 
 /**
  * `weir` and `weir/…` are modules of this package. Their imports of `@langchain/*` resolve from the project, so that a
@@ -15,6 +19,7 @@ export function oneLangchain(project: Project): Plugin {
   return {
     name: "weir-langchain",
     setup(build) {
+      build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
       build.onResolve({ filter: /^weir(\/|$)/ }, ({ path }) => (MODULES[path] ? { path: MODULES[path] } : undefined));
       // The main file of its first version reads a test file of its own when it is imported.
       build.onResolve({ filter: /^pdf-parse$/ }, async ({ kind, resolveDir }) => {
@@ -32,10 +37,37 @@ export function oneLangchain(project: Project): Plugin {
           resolveDir: project.root,
           pluginData: ASKED,
         });
-        return langgraph.errors.length > 0 ? found : ask(dirname(langgraph.path));
+        const own = langgraph.errors.length > 0 ? found : await ask(dirname(langgraph.path));
+        // The runtime imports on demand what older versions do not have, and does without it.
+        return own.errors.length > 0 && kind === "dynamic-import" ? { path, namespace: ABSENT } : own;
       });
+      build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => ({
+        contents: `throw new Error(${JSON.stringify(`This version of LangChain has no ${path}.`)});`,
+        loader: "js",
+      }));
     },
   };
+}
+
+/** The lowest version of LangGraph that the runtime drives: the peer range of package.json has it too. */
+const LOWEST = [0, 2, 57];
+
+/** A sentence if the project's LangGraph is older than that. What is not installed is found by the bundler. */
+function tooOld(root: string): string[] {
+  let version: string;
+  try {
+    const require = createRequire(join(root, "package.json"));
+    ({ version } = require("@langchain/langgraph/package.json") as { version: string });
+  } catch {
+    return [];
+  }
+  const given = version.split(/[.-]/).map(Number);
+  const at = LOWEST.findIndex((part, i) => part !== given[i]);
+  if (at === -1 || (given[at] ?? 0) > (LOWEST[at] ?? 0)) return [];
+  const lowest = LOWEST.join(".");
+  return [
+    `LangGraph ${version} is installed. Weir needs ${lowest} or newer: npm install @langchain/langgraph@^${lowest}`,
+  ];
 }
 
 /** Whether the file is of this package: prebuilt, or a source of this repository. */

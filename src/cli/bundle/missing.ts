@@ -73,7 +73,8 @@ export function missing(warn: (text: string, importer: string) => void): Plugin 
 /** Code that asks for a module while it runs catches the error, to do without it; a static import cannot. */
 const moment = (kind: ImportKind): "load" | "use" => (kind === "import-statement" ? "use" : "load");
 
-const thrower = (why: string): string =>
+/** A module that throws when it is loaded. It is CommonJS, so that it has every export that is imported by name. */
+export const thrower = (why: string): string =>
   `throw Object.assign(new Error(${JSON.stringify(why)}), { code: "MODULE_NOT_FOUND" });`;
 
 /** A CommonJS module, so that it has every export that is imported by name. */

@@ -6,6 +6,7 @@ import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
 import { generate } from "../generate.ts";
 import { findProject, type Project } from "../project.ts";
+import { writeSchemasApart } from "../schemas.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { localConfig, stateOf } from "./local-config.ts";
@@ -43,6 +44,8 @@ export class Dev {
   #migrated: Promise<() => void> | undefined;
   #introduced = false;
   #stopped = false;
+  /** Ends what runs beside the server. */
+  readonly #ended = new AbortController();
 
   constructor(options: DevOptions) {
     this.#options = options;
@@ -63,6 +66,7 @@ export class Dev {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#ended.abort();
     this.#watch.close();
     await Promise.all([this.#front.close(), this.#server?.stop()]);
     await this.#work;
@@ -137,9 +141,15 @@ export class Dev {
     const { url } = this.#server;
     if (!url || this.#introduced) return;
     this.#introduced = true;
+    void this.#readTypes(project);
     const key = await localKey(project, url);
     print(introduction(project, `http://127.0.0.1:${port}`, key));
     this.#everyMinute();
+  }
+
+  /** The schemas that the types declare, read beside the server, which serves without them until then. */
+  async #readTypes(project: Project): Promise<void> {
+    if (await writeSchemasApart(project, this.#ended.signal)) this.#enqueue();
   }
 
   #failed(message: string): void {
