@@ -4,7 +4,10 @@
  */
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";
+import { platformExamples } from "./datasets/examples/platform-routes.ts";
+import { examples } from "./datasets/examples/routes.ts";
 import { datasets } from "./datasets/routes.ts";
+import { datasetVersionRoutes } from "./datasets/version-routes.ts";
 import { feedbackConfigs } from "./feedback/config-routes.ts";
 import { feedback } from "./feedback/routes.ts";
 import { feedbackTokens } from "./feedback/token-routes.ts";
@@ -22,6 +25,8 @@ const shared = new Hono<App>()
   .route("/", feedback)
   .route("/", feedbackConfigs)
   .route("/", datasets)
+  .route("/", datasetVersionRoutes)
+  .route("/", examples)
   .route("/", otlp);
 
 /** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
@@ -32,4 +37,7 @@ export const traces = new Hono<App>()
   .route("/", attachments)
   .route("/api/v1", ingestRoutes())
   .route("/api/v1", shared)
+  // The SDKs put `/v1` before a platform path unless their address ends with it.
+  .route("/v1/platform", platformExamples)
+  .route("/api/v1/platform", platformExamples)
   .route("/api/v2", runQueriesV2);
