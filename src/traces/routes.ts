@@ -4,6 +4,8 @@
  */
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";
+import { comparativeExperiments } from "./datasets/comparative-routes.ts";
+import { compare } from "./datasets/compare/routes.ts";
 import { platformExamples } from "./datasets/examples/platform-routes.ts";
 import { examples } from "./datasets/examples/routes.ts";
 import { datasets } from "./datasets/routes.ts";
@@ -17,6 +19,8 @@ import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
+import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
+import { shares, sharesV2 } from "./share/routes.ts";
 
 const shared = new Hono<App>()
   .route("/", runQueries)
@@ -26,7 +30,11 @@ const shared = new Hono<App>()
   .route("/", feedbackConfigs)
   .route("/", datasets)
   .route("/", datasetVersionRoutes)
+  .route("/", comparativeExperiments)
+  .route("/", compare)
   .route("/", examples)
+  .route("/", shares)
+  .route("/", publicShares)
   .route("/", otlp);
 
 /** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
@@ -40,4 +48,6 @@ export const traces = new Hono<App>()
   // The SDKs put `/v1` before a platform path unless their address ends with it.
   .route("/v1/platform", platformExamples)
   .route("/api/v1/platform", platformExamples)
-  .route("/api/v2", runQueriesV2);
+  .route("/api/v2", runQueriesV2)
+  .route("/api/v2", sharesV2)
+  .route("/api/v2", publicSharesV2);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, blobKeys, type Example, exampleParts, newDataset, sendExamples } from "../support/examples.ts";
-import { NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
+import { type MultipartPart, NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
 
 let caller: Caller;
 beforeAll(async () => {
@@ -109,7 +109,7 @@ describe("examples sent as multipart", () => {
     expect(Object.keys(renamed.attachment_urls ?? {})).toEqual(["attachment.c", "attachment.d"]);
   });
 
-  it.each<[string, (id: string) => { name: string; data: string }[], number, string]>([
+  it.each<[string, (id: string) => MultipartPart[], number, string]>([
     ["a name that is no id", () => [{ name: "post.x", data: "{}" }], 422, "must be the id"],
     [
       "an unknown field",

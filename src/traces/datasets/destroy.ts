@@ -1,5 +1,7 @@
 import { database } from "../../db/client.ts";
+import { deleteComparativesOf } from "./comparative-store.ts";
 import { deleteBlobs, datasetPrefix } from "./examples/bodies.ts";
+import { deleteShare } from "../share/store.ts";
 import { deleteExamplesOf } from "./examples/store.ts";
 import { type DatasetRow, deleteDataset } from "./store.ts";
 import { deleteVersionsOf } from "./version-store.ts";
@@ -13,6 +15,8 @@ export async function destroyDataset(env: Env, { workspaceId, id }: DatasetRow):
   await deleteExamplesOf(db, workspaceId, id);
   await deleteBlobs(env.BLOBS, datasetPrefix(workspaceId, id));
   await deleteVersionsOf(db, workspaceId, id);
+  await deleteComparativesOf(db, workspaceId, id);
+  await deleteShare(db, { workspaceId, kind: "dataset", targetId: id });
   await deleteDataset(db, workspaceId, id);
   // Examples that were written after the first deletion.
   await deleteExamplesOf(db, workspaceId, id);

@@ -2,30 +2,28 @@
 import type { Database } from "../../../db/client.ts";
 import { withinBytes } from "../../../http/bytes.ts";
 import type { DatasetRow } from "../store.ts";
+import { boundExamples } from "./bound.ts";
 import { EXAMPLE_METADATA_BYTES } from "./limits.ts";
 import type { MetadataOperation } from "./schema.ts";
-import { type ExampleRow, findExamples, writeVersion } from "./store.ts";
+import { type ExampleRow, metadataOfExamples, writeVersion } from "./store.ts";
 
-/** Examples whose rows are held at a time. */
-const AT_ONCE = 200;
-
-/** Applies the operations in their order. Returns the ids of the examples that the dataset has. */
+/**
+ * Applies the operations in their order, to all examples in one version. Returns the ids of the examples that the dataset has.
+ * @throws Problem 413 when the examples are too large for one request.
+ */
 export async function changeMetadata(
   db: Database,
-  dataset: DatasetRow,
+  { workspaceId, id: datasetId }: DatasetRow,
   ids: string[],
   operations: MetadataOperation[],
 ): Promise<Set<string>> {
-  const { workspaceId, id: datasetId } = dataset;
-  const updated = new Set<string>();
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const rows = await findExamples(db, workspaceId, ids.slice(at, at + AT_ONCE));
-    const own = rows.filter((row) => row.datasetId === datasetId);
-    const states = own.map((row) => ({ ...row, metadata: applied(row.metadata, operations) }));
-    if (states.length > 0) await writeVersion(db, workspaceId, datasetId, { ended: own.map(({ id }) => id), states });
-    for (const { id } of own) updated.add(id);
-  }
-  return updated;
+  await boundExamples(db, workspaceId, ids);
+  const rows = await metadataOfExamples(db, workspaceId, datasetId, ids);
+  if (rows.length === 0) return new Set();
+  const metadata = rows.map((row) => ({ id: row.id, metadata: applied(row.metadata, operations) }));
+  const known = rows.map(({ id }) => id);
+  await writeVersion(db, workspaceId, datasetId, { ended: known, metadata });
+  return new Set(known);
 }
 
 function applied(metadata: ExampleRow["metadata"], operations: MetadataOperation[]): ExampleRow["metadata"] {

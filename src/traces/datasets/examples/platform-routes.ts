@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { database } from "../../../db/client.ts";
 import { documented } from "../../../http/documented.ts";
+import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param } from "../../../http/validate.ts";
 import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
@@ -9,7 +10,8 @@ import { boundaryOf, readParts } from "../../ingest/multipart.ts";
 import { existingDataset } from "../existing.ts";
 import { type GivenExample, GivenParts } from "./given.ts";
 import { changeMetadata } from "./metadata.ts";
-import { ChangeMetadata, DatasetId, EraseExamples } from "./schema.ts";
+import { ChangeMetadata, DatasetId, EraseExamples, ExampleOfDataset } from "./schema.ts";
+import { knownIds } from "./store.ts";
 import { createExamples, eraseForGood, removeExamples, updateExamples, type Written } from "./write.ts";
 import type { DatasetRow } from "../store.ts";
 
@@ -23,6 +25,19 @@ export const platformExamples = new Hono<App>()
     else await removeExamples(c.env, workspaceId, example_ids);
     return c.json({ message: "Examples deleted" });
   })
+  .delete(
+    "/datasets/:dataset_id/examples/:example_id",
+    doc("Delete an example of a dataset"),
+    param(ExampleOfDataset),
+    async (c) => {
+      const { dataset_id, example_id } = c.req.valid("param");
+      const { workspaceId } = await existingDataset(c, dataset_id);
+      const known = await knownIds(database(c.env.DB), workspaceId, dataset_id, [example_id]);
+      if (!known.has(example_id)) throw new Problem(404, "Example not found in this dataset.");
+      await removeExamples(c.env, workspaceId, [example_id]);
+      return c.body(null, 204);
+    },
+  )
   .patch(
     "/datasets/:dataset_id/examples/metadata",
     doc("Change the metadata of many examples"),
@@ -37,7 +52,7 @@ export const platformExamples = new Hono<App>()
           ? { id, status: "UPDATED" }
           : { id, status: "NOT_FOUND", description: "The dataset has no such example." },
       );
-      return c.json({ statuses });
+      return c.json({ statuses }, 207);
     },
   )
   .post("/datasets/:dataset_id/examples", doc("Create examples as multipart/form-data"), param(DatasetId), (c) =>

@@ -62,6 +62,7 @@ export const UpdateExamples = v.pipe(
 );
 
 export const ExampleId = v.object({ example_id: Uuid });
+export const ExampleOfDataset = v.object({ dataset_id: Uuid, example_id: Uuid });
 export const DatasetId = v.object({ dataset_id: Uuid });
 
 /** A time, or the name of a version. */

@@ -24,8 +24,18 @@ export function validAt(asOf?: number): SQL | undefined {
   return and(lte(examples.since, asOf), or(isNull(examples.until), gt(examples.until, asOf)));
 }
 
+/** What a version changes. */
+interface Changes {
+  /** The ids of examples whose current states end. */
+  ended: string[];
+  /** New states. */
+  states?: ExampleState[];
+  /** New metadata of ended examples, which otherwise stay as they are. */
+  metadata?: { id: string; metadata: ExampleRow["metadata"] }[];
+}
+
 /**
- * Ends the current states of the examples `ended` and writes `states`, as one version of the dataset. Returns the version's
+ * Ends the current states of the examples `ended` and writes new ones, as one version of the dataset. Returns the version's
  * time, milliseconds. It is later than the time of every earlier version.
  * @throws Problem 404 when the dataset was deleted, 409 when an id is in use.
  */
@@ -33,7 +43,7 @@ export async function writeVersion(
   db: Database,
   workspaceId: string,
   datasetId: string,
-  { ended, states }: { ended: string[]; states: ExampleState[] },
+  { ended, states = [], metadata = [] }: Changes,
 ): Promise<number> {
   const now = Date.now();
   const isDataset = and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, datasetId));
@@ -57,6 +67,14 @@ export async function writeVersion(
           s.value ->> '$.inputs', s.value ->> '$.outputs', s.value ->> '$.inputsHash', s.value ->> '$.outputsHash',
           s.value ->> '$.metadata', s.value ->> '$.attachments', s.value ->> '$.sourceRunId'
           FROM datasets d, json_each(${json}) s WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}`,
+      ),
+    ),
+    ...inParameters(metadata).map((json) =>
+      db.insert(examples).select(
+        sql`SELECT e.workspace_id, e.dataset_id, e.id, d.examples_at, NULL, e.created_at, e.name, e.inputs, e.outputs, e.inputs_hash,
+          e.outputs_hash, s.value ->> '$.metadata', e.attachments, e.source_run_id
+          FROM datasets d, json_each(${json}) s, examples e WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}
+          AND e.workspace_id = d.workspace_id AND e.dataset_id = d.id AND e.id = s.value ->> '$.id' AND e.until = d.examples_at`,
       ),
     ),
   ];
@@ -191,6 +209,23 @@ export async function findExamples(
     .all();
 }
 
+/** The ids of a dataset's current examples, newest first. */
+export async function listExampleIds(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .select({ id: examples.id })
+    .from(examples)
+    .where(and(ofDataset(workspaceId, datasetId), validAt()))
+    .orderBy(desc(examples.createdAt), desc(examples.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
 /** Which of these ids are current examples of the dataset. */
 export async function knownIds(
   db: Database,
@@ -233,6 +268,26 @@ export async function listSplits(
       WHERE ${and(ofDataset(workspaceId, datasetId), validAt(asOf))} AND s.type = 'text' ORDER BY 1`,
   );
   return rows.map(({ split }) => split);
+}
+
+/** The metadata of the dataset's current examples with these ids. */
+export async function metadataOfExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
+  return db
+    .select({ id: examples.id, metadata: examples.metadata })
+    .from(examples)
+    .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
+    .all();
+}
+
+/** The current examples with these ids, by dataset. */
+export async function idsByDataset(db: Database, workspaceId: string, ids: string[]): Promise<Map<string, string[]>> {
+  const rows = await db
+    .select({ id: examples.id, datasetId: examples.datasetId })
+    .from(examples)
+    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids), validAt()))
+    .all();
+  const groups = Map.groupBy(rows, ({ datasetId }) => datasetId);
+  return new Map([...groups].map(([datasetId, group]) => [datasetId, group.map(({ id }) => id)]));
 }
 
 /** The datasets that have these examples in any version. */

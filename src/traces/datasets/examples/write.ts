@@ -1,15 +1,24 @@
 /** Creating, changing and deleting examples. Each request makes one version of its dataset. */
-import { database } from "../../../db/client.ts";
+import { type Database, database } from "../../../db/client.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
 import { withinBytes } from "../../../http/bytes.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { DatasetRow } from "../store.ts";
+import { boundExamples } from "./bound.ts";
 import { blobKey, Blobs, datasetPrefix } from "./bodies.ts";
 import type { GivenExample } from "./given.ts";
 import { ATTACHMENT_LIST_BYTES, EXAMPLE_METADATA_BYTES } from "./limits.ts";
 import type { AttachmentOperations } from "./schema.ts";
 import { type SourceRun, sourceRuns } from "./source.ts";
-import { datasetsOf, eraseExamples, type ExampleRow, type ExampleState, findExamples, writeVersion } from "./store.ts";
+import {
+  datasetsOf,
+  eraseExamples,
+  type ExampleRow,
+  type ExampleState,
+  findExamples,
+  idsByDataset,
+  writeVersion,
+} from "./store.ts";
 
 /** The split of an example that names none. */
 const BASE_SPLIT = ["base"];
@@ -33,7 +42,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
   const states = given.map((example) => created(example, sources.get(example.head.source_run_id ?? ""), blobs, now));
-  const existing = new Map((await findExamples(db, workspaceId, ids)).map((row) => [row.id, row]));
+  const existing = new Map((await storedRows(db, workspaceId, ids)).map((row) => [row.id, row]));
   const fresh = states.filter((state) => {
     const row = existing.get(state.id);
     if (row && !(row.datasetId === dataset.id && isSame(row, state))) {
@@ -55,7 +64,7 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const db = database(env.DB);
   const { workspaceId } = dataset;
   const ids = given.map(({ id }) => id);
-  const rows = await findExamples(db, workspaceId, ids);
+  const rows = await storedRows(db, workspaceId, ids);
   const byId = new Map(rows.filter((row) => row.datasetId === dataset.id).map((row) => [row.id, row]));
   const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
   const states = given.map((example) => {
@@ -70,9 +79,8 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
 /** Ends examples. Earlier versions of their datasets still have them. */
 export async function removeExamples(env: Env, workspaceId: string, ids: string[]): Promise<void> {
   const db = database(env.DB);
-  const rows = await findExamples(db, workspaceId, ids);
-  for (const [datasetId, group] of Map.groupBy(rows, (row) => row.datasetId)) {
-    await writeVersion(db, workspaceId, datasetId, { ended: group.map(({ id }) => id), states: [] });
+  for (const [datasetId, ended] of await idsByDataset(db, workspaceId, ids)) {
+    await writeVersion(db, workspaceId, datasetId, { ended });
   }
 }
 
@@ -85,6 +93,12 @@ export async function eraseForGood(env: Env, workspaceId: string, ids: string[])
     const keys = hashes.map((hash) => blobKey({ workspaceId, datasetId }, hash));
     for (let at = 0; at < keys.length; at += 1000) await env.BLOBS.delete(keys.slice(at, at + 1000));
   }
+}
+
+/** The current states of these examples. @throws Problem 413 when they are too large for one request */
+async function storedRows(db: Database, workspaceId: string, ids: string[]): Promise<ExampleRow[]> {
+  await boundExamples(db, workspaceId, ids);
+  return findExamples(db, workspaceId, ids);
 }
 
 function refuseRepeated(given: GivenExample[]): void {
