@@ -65,7 +65,7 @@ describe.each(SDKS)("langsmith %s", (version, SdkClient, run, runComparative) =>
   let client: Client;
   let datasetId = "";
   beforeAll(() => {
-    client = new SdkClient({ apiUrl: server.url, apiKey: server.key });
+    client = new SdkClient({ apiUrl: server.url, apiKey: server.key, webUrl: server.url });
   });
 
   /** Right about all questions, or wrong about the one that is named. */
@@ -86,7 +86,7 @@ describe.each(SDKS)("langsmith %s", (version, SdkClient, run, runComparative) =>
             key: "correct",
             score: JSON.stringify(outputs) === JSON.stringify(referenceOutputs) ? 1 : 0,
           }),
-          ({ outputs }: { outputs: { answer?: string } }) => ({ key: "length", score: outputs.answer?.length ?? 0 }),
+          ({ outputs }: { outputs?: { answer?: string } }) => ({ key: "length", score: outputs?.answer?.length ?? 0 }),
         ],
         summaryEvaluators: [({ runs }: { runs: object[] }) => ({ key: "answered", score: runs.length })],
       },
@@ -242,7 +242,7 @@ describe.each(SDKS)("langsmith %s", (version, SdkClient, run, runComparative) =>
     const calls: Promise<unknown>[] = [
       client.createAnnotationQueue({ name: "q" }),
       collect(client.listPrompts()),
-      client.pullPromptCommit("owner/name"),
+      collect(client.listCommits("owner/name")),
       client.uploadCsv({ csvFile: new Blob(["a"]), fileName: "a.csv", inputKeys: ["a"], outputKeys: [] }),
       client.readDatasetOpenaiFinetuning({ datasetId }),
     ];

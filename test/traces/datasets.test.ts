@@ -145,6 +145,20 @@ describe("examples sent as multipart", () => {
     expect(await list(dataset)).toEqual([]);
   });
 
+  it("refuse more than one request can write", async () => {
+    const dataset = await newDataset(caller);
+    const many = (count: number, of: object) =>
+      Array.from({ length: count }, () => exampleParts(crypto.randomUUID(), of)).flat();
+    const small = await sendExamples(caller, dataset, many(300, { inputs: { a: "x".repeat(30_000) } }));
+    expect([small.status, await small.json()]).toMatchObject([
+      413,
+      { detail: expect.stringContaining("small bodies") },
+    ]);
+    const heads = await sendExamples(caller, dataset, many(90, { inputs: {}, metadata: { a: "x".repeat(50_000) } }));
+    expect([heads.status, await heads.json()]).toMatchObject([413, { detail: expect.stringContaining("Metadata") }]);
+    expect(await list(dataset)).toEqual([]);
+  });
+
   it("take over inputs, outputs and attachments of a run", async () => {
     const dataset = await newDataset(caller);
     const run = sentRun(NOON, { inputs: { q: 1 }, outputs: LARGE, end_time: "2026-11-20T15:49:55Z" });

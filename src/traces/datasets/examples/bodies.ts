@@ -4,7 +4,7 @@ import { Problem } from "../../../http/problem.ts";
 import { CONNECTIONS, inParallel } from "../../../http/parallel.ts";
 import { type Blob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../../../db/datasets.ts";
-import { BODY_BYTES, INLINE_BYTES } from "./limits.ts";
+import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./limits.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */
 export interface PlacedBody {
@@ -30,15 +30,25 @@ export function blobKey(row: { workspaceId: string; datasetId: string }, hash: s
 /** Collects what a request stores in R2. `store` writes it, and must be called before the rows are written. */
 export class Blobs {
   readonly #waiting = new Map<string, Blob>();
+  #inline = 0;
 
   constructor(private readonly prefix: string) {}
 
-  /** @throws Problem 413 when the body is too large. */
+  /** @throws Problem 413 when the body is too large, or too many small ones are in one request. */
   addBody(json: Uint8Array): PlacedBody {
     if (json.byteLength > BODY_BYTES) {
       throw new Problem(413, `inputs and outputs of an example hold at most ${BODY_BYTES} bytes each.`);
     }
-    if (json.byteLength <= INLINE_BYTES) return { text: Buffer.from(json).toString(), hash: null };
+    if (json.byteLength <= INLINE_BYTES) {
+      this.#inline += json.byteLength;
+      if (this.#inline > INLINE_TOTAL_BYTES) {
+        throw new Problem(
+          413,
+          `The small bodies hold more than ${INLINE_TOTAL_BYTES} bytes. Send fewer examples at a time.`,
+        );
+      }
+      return { text: Buffer.from(json).toString(), hash: null };
+    }
     return { text: null, hash: this.#add(json) };
   }
 

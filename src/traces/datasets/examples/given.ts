@@ -5,7 +5,7 @@ import { isUuid } from "../../../http/uuid.ts";
 import { parse } from "../../../http/validate.ts";
 import type { Part } from "../../ingest/multipart.ts";
 import type { NewAttachment } from "./bodies.ts";
-import { EXAMPLES } from "./limits.ts";
+import { EXAMPLES, HEADS_BYTES } from "./limits.ts";
 import { AttachmentOperations, ExampleHead } from "./schema.ts";
 
 export interface GivenExample {
@@ -26,6 +26,7 @@ export class GivenParts {
   readonly #byId = new Map<string, GivenExample & { hasHead: boolean }>();
   /** The bytes that are held. */
   bytes = 0;
+  #heads = 0;
 
   /** @throws Problem 422 that names the part. */
   add({ name, type, data }: Part): void {
@@ -38,6 +39,13 @@ export class GivenParts {
     const own = new Uint8Array(data);
     this.bytes += own.byteLength;
     if (field === "") {
+      this.#heads += own.byteLength;
+      if (this.#heads > HEADS_BYTES) {
+        throw new Problem(
+          413,
+          `Metadata and splits hold more than ${HEADS_BYTES} bytes. Send fewer examples at a time.`,
+        );
+      }
       example.head = parse(ExampleHead, jsonOf(own, at), at);
       example.hasHead = true;
     } else if (field === "inputs" || field === "outputs") {
