@@ -146,7 +146,7 @@ export function callOf(route: string, things: Things): RouteCall {
   const query = new URLSearchParams((QUERIES[route] ?? QUERIES[short])?.(things)).toString();
   const at = query ? `${path}?${query}` : path;
   if (pattern.endsWith("/runs/multipart")) return { method, path: at, ...multipart(things) };
-  if (/\/platform\/datasets\/:dataset_id\/examples$/.test(pattern)) {
+  if (pattern.endsWith("/platform/datasets/:dataset_id/examples")) {
     return { method, path: at, ...exampleParts(method, things) };
   }
   const body = (EXACT[route] ?? BODIES[route] ?? BODIES[short])?.(things);

@@ -147,7 +147,7 @@ describe("examples sent as multipart", () => {
 
   it("refuse more than one request can write", async () => {
     const dataset = await newDataset(caller);
-    const many = (count: number, of: object) =>
+    const many = (count: number, of: Record<string, unknown>) =>
       Array.from({ length: count }, () => exampleParts(crypto.randomUUID(), of)).flat();
     const small = await sendExamples(caller, dataset, many(300, { inputs: { a: "x".repeat(30_000) } }));
     expect([small.status, await small.json()]).toMatchObject([

@@ -18,26 +18,24 @@ export function exampleFilter(text: string): SQL {
 }
 
 function conditionOf(filter: Filter, counter: { left: number }): SQL {
-  switch (filter.op) {
-    case "and":
-    case "or": {
-      const parts = filter.args.map((arg) => sql`(${conditionOf(arg, counter)})`);
-      return sql.join(parts, sql.raw(` ${filter.op.toUpperCase()} `));
-    }
-    case "not":
-      return sql`NOT (${conditionOf(filter.arg, counter)})`;
-    case "contains":
-      spend(counter, 2 * JSON.stringify(filter.metadata).split(/[,:]/).length);
-      return contains(examples.metadata, filter.metadata);
-    case "exists":
-      spend(counter, 1);
-      return sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}) m WHERE m.key = ${filter.key})`;
-    default:
-      throw new Problem(
-        400,
-        "Invalid filter: a filter of examples takes and, or, not, has(metadata, …) and exists(metadata, …). Use splits and metadata for others.",
-      );
+  const { op } = filter;
+  if (op === "and" || op === "or") {
+    const parts = filter.args.map((arg) => sql`(${conditionOf(arg, counter)})`);
+    return sql.join(parts, sql.raw(` ${op.toUpperCase()} `));
   }
+  if (op === "not") return sql`NOT (${conditionOf(filter.arg, counter)})`;
+  if (op === "contains") {
+    spend(counter, 2 * JSON.stringify(filter.metadata).split(/[,:]/).length);
+    return contains(examples.metadata, filter.metadata);
+  }
+  if (op === "exists") {
+    spend(counter, 1);
+    return sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}) m WHERE m.key = ${filter.key})`;
+  }
+  throw new Problem(
+    400,
+    "Invalid filter: a filter of examples takes and, or, not, has(metadata, …) and exists(metadata, …). Use splits and metadata for others.",
+  );
 }
 
 function spend(counter: { left: number }, values: number): void {

@@ -62,7 +62,7 @@ export const examples = new Hono<App>()
     const groups = [...Map.groupBy(given, ({ dataset_id }) => dataset_id)];
     const [[datasetId, group] = ["", []], ...others] = groups;
     if (others.length > 0) throw new Problem(422, "Invalid body: all examples must be of one dataset.");
-    const parts = group.map(({ id = crypto.randomUUID(), dataset_id: _, ...rest }) => givenExample(id, rest));
+    const parts = group.map(({ id = crypto.randomUUID(), ...rest }) => givenExample(id, rest));
     return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
   })
   .patch("/examples/bulk", doc("Change examples"), body(schema.UpdateExamples), async (c) => {
