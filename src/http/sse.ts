@@ -89,72 +89,12 @@ function answer({ next, leave }: Source, headers: Record<string, string> = {}): 
   });
 }
 
-/** Milliseconds between two questions whether a stream may go on. */
-const CHECK_MS = 5_000;
-
-const ENDED = encoder.encode(
-  sseFrame({
-    event: "error",
-    data: JSON.stringify({ error: "Unauthorized", message: "The credential of this stream has ended." }),
-  }),
-);
-
 /** Whether the answer is a stream of events. */
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));
 
-/**
- * The same stream, which ends with an `error` event as soon as `holds`, asked every five seconds, says no. `onEnd` is called
- * once, when the stream has ended, failed or lost its reader.
- */
-export function endedUnless(response: Response, holds: () => Promise<boolean>, onEnd: () => void): Response {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const between = new FrameEnd();
-  let ended = false;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const finish = () => {
-    if (!ended) onEnd();
-    ended = true;
-    clearInterval(timer);
-  };
-  const end = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    if (ended || (await holds()) || ended) return;
-    finish();
-    if (between.here) {
-      controller.enqueue(ENDED);
-      controller.close();
-    } else controller.error(new Error("The credential of this stream has ended within an event."));
-    await reader.cancel();
-  };
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      timer = setInterval(() => void end(controller), CHECK_MS);
-    },
-    async pull(controller) {
-      try {
-        const { value } = await reader.read();
-        if (ended) return;
-        if (value) {
-          between.pass(value);
-          return controller.enqueue(value);
-        }
-      } catch (error) {
-        finish();
-        throw error;
-      }
-      finish();
-      controller.close();
-    },
-    async cancel() {
-      finish();
-      await reader.cancel();
-    },
-  });
-  return new Response(body, response);
-}
-
 /** Whether the bytes passed so far end with a whole frame: a comment within one would damage it. */
-class FrameEnd {
+export class FrameEnd {
   #lineFeeds = 2;
 
   get here(): boolean {

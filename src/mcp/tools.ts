@@ -5,7 +5,7 @@ import { graphOf } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
-import { schemasOf } from "../runtime/introspect.ts";
+import { schemasOf } from "../graphs/schemas.ts";
 
 /** Tools on one page of `tools/list`, and assistants read at once when a tool is looked for. */
 export const PAGE = 100;
@@ -64,7 +64,11 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
   const graph = await graphOf(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;
-  return { name: toolName(assistant), description, inputSchema: inputSchema(schemasOf(graph).input_schema) };
+  return {
+    name: toolName(assistant),
+    description,
+    inputSchema: inputSchema((await schemasOf(assistant.graph_id, graph)).input_schema),
+  };
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {

@@ -1,9 +1,11 @@
 /** Runs a graph, and hands everything it emits to a sink, synchronously and in order. */
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Command, getConfig, isCommand, type Pregel, Send } from "@langchain/langgraph";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { Command, isCommand, type Pregel, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { keysFrom, keyTasks } from "./idempotency-key.ts";
+import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./tap.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
@@ -57,7 +59,7 @@ export function command({ update, resume, goto }: WireCommand): Command {
   const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
   return new Command({
     ...(update == null ? {} : { update: update as Record<string, unknown> }),
-    ...(resume === undefined ? {} : { resume }),
+    ...(resume === undefined ? {} : { resume: answer(resume) }),
     ...(targets.length === 0 ? {} : { goto: targets.map(target) }),
   });
 }
@@ -76,8 +78,9 @@ export function bind(graph: Graph, checkpointer?: BaseCheckpointSaver, store?: B
 
 /** Resolves when the graph ended or paused; rejects with what a node threw, or the signal's reason. */
 export async function drive(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
-  const modes = [...ALWAYS, ...(options.debug ? ["debug"] : [])];
-  const push = ([namespace, mode, payload]: [string[], string, unknown]) => sink.chunk(namespace, mode, payload);
+  const modes = [...ALWAYS, ...(options.debug || !hasTasksMode ? ["debug"] : [])];
+  const chunk = asNewest((...emitted) => sink.chunk(...emitted), options.debug);
+  const push = (emitted: [string[], string, unknown]) => chunk(...emitted);
   const config = {
     runId: options.runId,
     configurable: {
@@ -121,7 +124,9 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
 }
 
 function writerNamespace(): string[] {
-  const namespace = getConfig()?.configurable?.checkpoint_ns as string | undefined;
+  const namespace = AsyncLocalStorageProviderSingleton.getRunnableConfig()?.configurable?.checkpoint_ns as
+    | string
+    | undefined;
   return namespace ? namespace.split("|").slice(0, -1) : [];
 }
 

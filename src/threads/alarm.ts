@@ -54,6 +54,7 @@ export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => 
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
     if (parts.stale) await parts.project(runner.busy);
     await deliver(parts);
+    if (parts.tables.outbox.spent && parts.record) parts.saveRecord(parts.record);
     parts.journal.flush();
   } catch (error) {
     logError(error, { thread: parts.threadId, while: "its alarm" });

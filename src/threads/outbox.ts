@@ -19,8 +19,10 @@ const LANES = [TRACES, ["webhook"], ["task", "task-hook"]];
 type Lane = readonly string[];
 /** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
 const TRACE_ROW = 400_000;
+/** Characters of a trace that the thread's own row holds at most: changes of the thread write that row again. */
+const TRACE_IN_THREAD = 100_000;
 
-/** Queues what a run's end brings about. Called inside the transaction that ends it. */
+/** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
 export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
   if (tracer) queueTrace(parts, run, tracer);
@@ -63,7 +65,11 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
     });
     let batch: string[] = [];
     let size = 0;
-    const queue = () => parts.tables.outbox.add("trace", `[${batch.join(",")}]`);
+    const { outbox } = parts.tables;
+    if (texts.length === 0) return;
+    if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
+      return outbox.keepTrace(`[${texts.join(",")}]`);
+    const queue = () => outbox.add("trace", `[${batch.join(",")}]`);
     for (const text of texts) {
       if (batch.length > 0 && size + text.length > TRACE_ROW) {
         queue();
@@ -120,8 +126,8 @@ async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
     await carryOut(parts, row);
     if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
     // A trace may be told twice, so its row waits for the next transaction: of another run, or of the alarm.
-    parts.tables.outbox.done(row.id);
-    parts.journal.due(() => parts.tables.outbox.remove(row.id));
+    const id = parts.tables.outbox.done(row.id);
+    if (id !== undefined) parts.journal.due(() => parts.tables.outbox.remove(id));
   } catch (error) {
     postpone(parts, row, String(error));
   }

@@ -209,7 +209,7 @@ export class Runner {
     if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
     const { workspaceId, threadId } = this.parts;
     const record = newRecord(workspaceId, threadId, { ...request.metadata });
-    return request.temporary ? { ...record, temporary: {} } : record;
+    return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
@@ -308,12 +308,12 @@ export class Runner {
     const others = this.open.filter((one) => one.id !== run.id);
     const record = this.#recordAfter(run, emitter, others.length > 0, reason);
     journal.due(() => {
+      queueSideEffects(this.parts, run, tracer);
       this.parts.writeRecord(record);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
         checkpoints.remove((entry) => entry.metadata.run_id === run.id);
       } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
-      queueSideEffects(this.parts, run, tracer);
     });
     journal.flush();
     if (this.#active?.run.id === run.id) this.#active = undefined;

@@ -97,8 +97,10 @@ export class Tables {
     return this.#sql.all<{ record: string }>("SELECT record FROM thread")[0]?.record;
   }
 
+  /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
   putThread(record: string): void {
-    this.#sql.run("INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record", record);
+    const sql = "INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record";
+    this.#sql.run(sql, this.outbox.withTrace(record));
   }
 
   run(runId: string): RunRow | undefined {

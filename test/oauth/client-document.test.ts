@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
 import { Browser, CALLBACK, errorOf, ORIGIN, redeem, refresh, request, type Tokens, withToken } from "./person.ts";
 

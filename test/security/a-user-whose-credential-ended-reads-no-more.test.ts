@@ -9,6 +9,7 @@ import { threadObject } from "../../src/threads/rpc.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import type { UserAuth } from "../../src/users/registry.ts";
 import { deployUsers, userCalled } from "./users.ts";
 
 type Fetch = (path: string, options?: { body?: unknown; headers?: Record<string, string> }) => Promise<Response>;
@@ -144,8 +145,9 @@ it("a user whom the deployment does not know any more reads no more", async () =
   const known = new Set(["gil"]);
   deployUsers();
   const { custom } = await import("../../src/users/registry.ts");
-  const authenticate = custom.auth?.["~handlerCache"].authenticate;
-  const handlers = custom.auth?.["~handlerCache"] ?? {};
+  const auth = custom.auth as UserAuth;
+  const handlers = auth["~handlerCache"];
+  const { authenticate } = handlers;
   handlers.authenticate = (request) => {
     if (known.size === 0) throw Object.assign(new Error("Gone."), { status: 401 });
     return authenticate?.(request);

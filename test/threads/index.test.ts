@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type IndexRow, indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { rowsWritten } from "../support/rows-written.ts";
 import { newThread } from "./client.ts";
 
 interface Found {
@@ -61,6 +62,29 @@ it("keeps the newer of two rows of a thread", async () => {
   expect(await shard.count({})).toBe(1);
   await shard.remove([row(1, { revision: 9 })]);
   expect(await shard.count({})).toBe(0);
+});
+
+it("writes two rows for a change: the thread's, and that of the index of the times of change", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  await shard.put(row(1));
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  const written = await runInDurableObject(stub, (index, { storage }) =>
+    rowsWritten(storage.sql, () => index.put(row(1, { revision: 2, updatedAt: 5_000 }))),
+  );
+  expect(written).toBe(2);
+});
+
+it("takes the time of creation of a thread that follows a deleted one of its id", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  const created = async () =>
+    (await shard.search({ limit: 1, offset: 0, sortBy: "created_at", sortOrder: "asc" }))[0]?.createdAt;
+  await shard.put(row(1, { revision: 5, createdAt: 1_000 }));
+  await shard.put(row(1, { revision: 6, createdAt: 2_000 }));
+  expect(await created()).toBe(2_000);
+  await shard.put(row(1, { revision: 4, createdAt: 3_000 }));
+  expect(await created()).toBe(2_000);
 });
 
 it("takes over the rows that D1 has of the workspace, once", async () => {

@@ -2,10 +2,14 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { newCaller } from "../support/caller.ts";
+import { Gather } from "../../src/traces/partition/gather.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say, stream } from "./client.ts";
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 it("stores traces while a webhook's receiver hangs, and tells it in order once it is back", async () => {
   const told: string[] = [];
@@ -44,7 +48,9 @@ it("stores traces while a webhook's receiver hangs, and tells it in order once i
 it("stores all the traces that a restart finds waiting, more than one reading gives", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);
-  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  vi.stubGlobal("fetch", async () => new Response());
+  // The table is made when something is first put into it.
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello"), webhook: "https://hooks.example/run" });
   const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   await runInDurableObject(stub(), async (_, { storage }) => {
     for (let i = 0; i < 45; i += 1)
@@ -56,4 +62,74 @@ it("stores all the traces that a restart finds waiting, more than one reading gi
   const left = () =>
     runInDurableObject(stub(), (_, { storage }) => storage.sql.exec("SELECT id FROM outbox").toArray().length);
   expect(await left()).toBe(0);
+});
+
+/** How many traces of graphs' runs the workspace has. */
+async function tracesOf(caller: Caller): Promise<number> {
+  const sessions = await caller.fetch("/api/v1/sessions?name=default");
+  const [project] = await sessions.json<{ id: string }[]>();
+  if (!project) return 0;
+  const body = { session: [project.id], is_root: true };
+  return (await (await caller.fetch("/api/v1/runs/query", { body })).json<{ runs: object[] }>()).runs.length;
+}
+
+/** How a thread's trace lies in its object, and how many rows of the outbox there are. */
+async function traceOf(workspaceId: string, thread: string) {
+  return runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) => {
+    const { record } = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
+    const tables = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master").toArray();
+    const made = tables.some(({ name }) => name === "outbox");
+    const queued = made ? storage.sql.exec("SELECT id FROM outbox").toArray().length : undefined;
+    return { kept: (JSON.parse(record) as { trace?: object[] }).trace?.length, queued };
+  });
+}
+
+it("keeps a run's trace in the thread's row until the alarm, without an outbox", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: 2, queued: undefined });
+  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
+  await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${thread}`));
+  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: undefined, queued: undefined });
+});
+
+it("writes six rows for a run of a thread that is there", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const run = async () => stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  await run();
+  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
+  const before = await stub.rowsWritten();
+  await run();
+  // The run twice, events twice, checkpoints, and the thread with the trace.
+  expect((await stub.rowsWritten()) - before).toBe(6);
+});
+
+it("stores the trace that a restart finds in the thread's row", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  // As a process leaves it that dies before the trace is stored.
+  const add = vi.spyOn(Gather.prototype, "add").mockReturnValue(new Promise(() => undefined));
+  await stream(caller, thread, { assistant_id: "echo", input: say("again") });
+  expect(await traceOf(caller.workspaceId, thread)).toMatchObject({ kept: 2 });
+  await abortAllDurableObjects();
+  add.mockRestore();
+  await runDurableObjectAlarm(stub());
+  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
+});
+
+it("moves a trace that cannot be stored to the outbox, and tries again", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  await stream(caller, thread, { assistant_id: "echo", input: say("again") });
+  const queued = async () => (await traceOf(caller.workspaceId, thread)).queued;
+  await expect.poll(queued, { timeout: 10_000 }).toBe(2);
+  add.mockRestore();
+  await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
 });

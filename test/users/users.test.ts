@@ -1,8 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app, createApp } from "../../src/app.ts";
-import { config } from "../../src/config.ts";
+import { createApp } from "../../src/app.ts";
+import { app } from "../support/app.ts";
+import { readConfig } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { configurableOf } from "../../src/threads/request.ts";
 import { custom } from "../../src/users/registry.ts";
@@ -12,7 +13,7 @@ import * as pack from "./pack.ts";
 Object.assign(custom, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
 // `app` was made before, without an application of the user's.
-const own = createApp(config.http);
+const own = createApp(readConfig({}));
 
 const send = (
   path: string,

@@ -15,6 +15,8 @@ import { IndexTables } from "./tables.ts";
 
 /** Bytes after which new threads go to the next shard. An object holds 10 GB. */
 const FULL = 5_000_000_000;
+/** Writes after which the size is looked at again: asking for it costs as much as writing a row. A row may have 1 MB. */
+const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
 
@@ -26,6 +28,10 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   #waiting: IndexRow[] = [];
   #writing: Promise<void> | undefined;
   #full = false;
+  /** Whether this shard has the rows that D1 had, once that is known. */
+  #complete: boolean;
+  /** Writes until the size is looked at. */
+  #unseen = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -33,6 +39,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     const [workspaceId = "", shard] = (ctx.id.name ?? "").split(":");
     this.#workspaceId = workspaceId;
     this.#shard = Number(shard);
+    this.#complete = this.#shard > 0;
   }
 
   async put(row: IndexRow): Promise<number> {
@@ -106,6 +113,8 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
 
   /** The shard for new threads: this one until it is full, then the next one, of which shard 0 must know first. */
   async #next(): Promise<number> {
+    if (!this.#full && (this.#unseen -= 1) >= 0) return this.#shard;
+    this.#unseen = LOOK_EVERY;
     if (this.#tables.size < FULL) return this.#shard;
     if (!this.#full) await indexShard(this.env, this.#workspaceId, 0).grow(this.#shard + 2);
     this.#full = true;
@@ -114,7 +123,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
 
   /** Versions before this object kept the index in D1: its rows are taken over once. */
   async #imported(): Promise<void> {
-    if (this.#shard > 0 || this.#tables.meta("imported") !== undefined) return;
+    if (this.#complete || (this.#complete = this.#tables.meta("imported") !== undefined)) return;
     this.#ready ??= importThreads(this.env, this.#workspaceId, this.#tables).catch((error: unknown) => {
       this.#ready = undefined;
       throw error;

@@ -49,8 +49,14 @@ const SORTS = {
 const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
   status = excluded.status, metadata = excluded.metadata, config = excluded.config, "values" = excluded."values",
   has_values = excluded.has_values, interrupts = excluded.interrupts, error = excluded.error,
-  created_at = excluded.created_at, updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
+  updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
   revision = excluded.revision WHERE revision <= excluded.revision`;
+
+/**
+ * The time of creation changes only when a thread of the same id follows a deleted one. In `PUT` it would write a row of its
+ * index for each run: SQLite writes the indexes of all columns that a statement sets, changed or not.
+ */
+const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
 /** What a shard knows about itself. */
 export type Meta = "imported" | "shards";
@@ -81,6 +87,7 @@ export class IndexTables {
         const rest = [hasValues ? 1 : 0, JSON.stringify(interrupts), error && JSON.stringify(error)];
         const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
         this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times);
+        this.#sql.exec(PUT_CREATED, row.createdAt, id, revision);
       }
     });
   }
