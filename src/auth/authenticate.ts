@@ -26,6 +26,7 @@ import { takeTurn } from "./turns.ts";
 
 /** How Weir's own access tokens begin; any other credential is for the deployment's own `Auth`, if it has one. */
 const TOKEN_PREFIX = "weir_at_";
+const TRUNCATE = "/internal/truncate";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Requires a Principal with the right scope on every route but the public ones. */
@@ -94,6 +95,9 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
 async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const bearer = c.req.header("authorization");
   const key = c.req.header("x-api-key");
+  // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
+  const isBare = bearer === undefined && key === undefined;
+  if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
   // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, or means nothing to it.
   if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
   if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);

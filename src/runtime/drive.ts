@@ -111,9 +111,15 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
     for await (const _chunk of stream) options.signal.throwIfAborted();
     return;
   }
-  const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<unknown>;
+  const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<{
+    event?: string;
+    run_id?: string;
+    tags?: string[];
+  }>;
   for await (const event of events) {
-    if (!(event as { tags?: string[] }).tags?.includes("langsmith:hidden")) sink.event(event);
+    // The chunks of the graph itself are those of the other modes.
+    const isOwnChunk = event.event === "on_chain_stream" && event.run_id === options.runId;
+    if (!isOwnChunk && !event.tags?.includes("langsmith:hidden")) sink.event(event);
   }
 }
 

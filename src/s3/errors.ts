@@ -58,6 +58,12 @@ function hint(status: number): string {
   return "the store gave no reason";
 }
 
+/** The store acknowledged an object that it does not hold. A later attempt writes it again. */
+export function notStored(key: string): StoreError {
+  const reason = `the store acknowledged ${key} and does not hold it in full`;
+  return new StoreError(`NotStored: ${reason}`, "NotStored", false);
+}
+
 /** The code of a call that had no answer in time. */
 export const UNANSWERED = "RequestTimeout";
 

@@ -48,6 +48,22 @@ export class Isolate {
     return [await result, most];
   }
 
+  /**
+   * What heap and buffers hold once garbage has been collected; bytes. The collection waits until the isolate has work:
+   * `touch` makes a request.
+   */
+  async live(touch: () => Promise<unknown>): Promise<number> {
+    const collecting = { over: false };
+    const collected = this.call("HeapProfiler.collectGarbage").finally(() => (collecting.over = true));
+    while (!collecting.over) {
+      await touch();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await collected;
+    const { usedSize, backingStorageSize = 0 } = (await this.call("Runtime.getHeapUsage")) as HeapUsage;
+    return usedSize + backingStorageSize;
+  }
+
   close(): void {
     this.socket.close();
   }

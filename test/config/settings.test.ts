@@ -36,7 +36,7 @@ it("http.mount_prefix is the path of every route", async () => {
 it("store.ttl is the time of items without one", async () => {
   const caller = await newCaller();
   const expiry = async (ttl?: number) => {
-    await caller.fetch("/store/items", { namespace: ["ttl"], key: "k", value: {}, ttl }, "PUT");
+    await caller.fetch("/store/items", { method: "PUT", body: { namespace: ["ttl"], key: "k", value: {}, ttl } });
     const { results } = await env.DB.prepare("SELECT ttl_minutes FROM store_items WHERE workspace_id = ?")
       .bind(caller.workspaceId)
       .run();
@@ -50,7 +50,7 @@ it("store.ttl is the time of items without one", async () => {
 it("checkpointer.ttl is the time of threads without one", async () => {
   const caller = await newCaller();
   const made = async (ttl?: object) => {
-    const { thread_id } = await (await caller.fetch("/threads", { ttl })).json<{ thread_id: string }>();
+    const { thread_id } = await (await caller.fetch("/threads", { body: { ttl } })).json<{ thread_id: string }>();
     return (await caller.fetch(`/threads/${thread_id}?include=ttl`)).json<{ ttl?: object }>();
   };
   expect(await made()).not.toHaveProperty("ttl");
@@ -66,7 +66,7 @@ it("store.index.embed makes the embeddings class of a provider's package", async
       return texts.map((text) => [text.length, this.options.model.length]);
     }
   }
-  const embed = embeddingsFrom("openai:ada:002", async () => ({ AzureOpenAIEmbeddings: class {}, OpenAIEmbeddings }));
+  const embed = embeddingsFrom("openai:ada:002", async () => ({ AzureOpenAIEmbeddings: Object, OpenAIEmbeddings }));
   expect(await embed(["a", "bc"], env)).toEqual([
     [1, 7],
     [2, 7],

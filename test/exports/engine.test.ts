@@ -126,6 +126,22 @@ describe("an export", () => {
     expect(JSON.stringify(await runsOf(world, job.id))).not.toContain("the-secret-of-the-tests");
   });
 
+  it("writes a file again that the store acknowledged and does not hold", async () => {
+    let lies = 2;
+    const { world, job } = await exporting({
+      fault: ({ method, url }) => {
+        const isWrite = method === "PUT" ? !url.includes("partNumber") : url.includes("uploadId");
+        return isWrite && !url.includes("tmp/") && lies-- > 0 ? { kind: "lie" } : undefined;
+      },
+    });
+    await world.settle({ minutes: 10 });
+    expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
+    const errors = (await runsOf(world, job.id)).flatMap((run) => Object.values(run.errors ?? {}));
+    expect(errors).toEqual([expect.stringContaining("NotStored"), expect.stringContaining("NotStored")]);
+    const { manifest, rows } = await readBack(world.s3, job.id);
+    expect(rows).toHaveLength(manifest?.rows ?? 0);
+  });
+
   it("ends as TIMEDOUT after 72 hours", async () => {
     const { world, job } = await exporting({ limits: { retryDelay: 1e9 }, fault: () => ({ kind: "reset" }) });
     await world.settle({ minutes: 2 });

@@ -1,11 +1,13 @@
 /**
- * The Worker with one more route, for benches that want more runs than they have time to send:
+ * The Worker with two more routes, for benches that want more data than they have time to send.
  * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`.
+ * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).
  */
 import weir from "../../src/index.ts";
 import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { TracePartition as Product } from "../../src/traces/partition.ts";
+import { fillIndex, type Filling } from "./bench-index.ts";
 
 export * from "../../src/index.ts";
 
@@ -69,6 +71,10 @@ export default {
   ...weir,
   async fetch(request, env, ctx): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/bench/threads") {
+      await fillIndex(env, await request.json<Filling>());
+      return new Response("done\n");
+    }
     if (pathname !== "/bench/multiply") return weir.fetch(request, env, ctx);
     const name = ["workspace", "project", "day"].map((part) => searchParams.get(part)).join("/");
     const partition = env.TRACE_PARTITION.getByName(name) as unknown as Multiplying;

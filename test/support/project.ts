@@ -30,15 +30,23 @@ export interface TestProject {
 /** Writes the files. Packages are this repository's, and those that `files` has under node_modules. */
 export function newProject(files: Record<string, string | object>): TestProject {
   const root = mkdtempSync(join(tmpdir(), "weir-project-"));
-  const write = (path: string, content: string | object) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), typeof content === "string" ? content : JSON.stringify(content, null, 2));
-  };
   mkdirSync(join(root, "node_modules"));
   for (const name of ["@langchain", "zod", "hono"])
     symlinkSync(join(ROOT, "node_modules", name), join(root, "node_modules", name));
-  for (const [path, content] of Object.entries(files)) write(path, content);
-  return { root, write, remove: () => rmSync(root, { recursive: true, force: true }) };
+  writeFiles(root, files);
+  return {
+    root,
+    write: (path, content) => writeFiles(root, { [path]: content }),
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+/** Writes files by their path in the folder: texts, and objects as JSON. */
+export function writeFiles(folder: string, files: Record<string, string | object>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content, null, 2));
+  }
 }
 
 export interface RunningDev {

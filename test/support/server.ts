@@ -61,14 +61,13 @@ export async function startServer(
   const { url } = await harness.listen();
   await harness.getWorker().applyD1Migrations("DB");
   const origin = url.origin;
-  const { THREAD, DB } = await harness.getWorker<Env>().getEnv();
+  const { THREAD } = await harness.getWorker<Env>().getEnv();
   const own = await access(origin);
   const watch = new CrossingsWatch(origin);
   return {
     ...own,
     crossings: () => watch.take(),
     another: () => access(origin),
-    db: DB,
     rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
     async stop() {
       const found = await watch.take();
@@ -139,8 +138,6 @@ export async function multiply(
 export interface CountingServer extends TestServer {
   /** Rows that the Durable Object of a thread wrote since it woke. */
   rowsWritten(threadId: string): Promise<number>;
-  /** Its database, for rows that no call could make quickly enough. */
-  db: D1Database;
 }
 
 /** A server in a process group of its own, on state that outlives the process. */

@@ -311,3 +311,20 @@ it("every agent route has its row, or is not for users", async () => {
   expect(routes.size).toBeGreaterThan(40);
   expect(refused).toEqual([]);
 });
+
+it("a local server with an `Auth` of its own is emptied without a credential, and only that", async () => {
+  const bare = (path: string, vars: object, headers: Record<string, string> = {}) =>
+    app.fetch(
+      new Request(`http://localhost${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: "{}",
+      }),
+      { ...env, ...vars },
+      createExecutionContext(),
+    );
+  expect((await bare("/internal/truncate", { AUTH: "open" })).status).toBe(200);
+  expect((await bare("/internal/truncate", { AUTH: "" })).status).toBe(401);
+  expect((await bare("/internal/truncate", { AUTH: "open" }, { origin: "https://evil.example" })).status).toBe(401);
+  expect((await bare("/threads", { AUTH: "open" })).status).toBe(401);
+});

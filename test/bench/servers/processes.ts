@@ -10,7 +10,8 @@ export interface Process {
   command: string;
   /** Processor time so far, that of its ended children included; seconds. */
   cpu: number;
-  /** The most memory that was resident, bytes. */
+  /** Resident memory now, and the most that was resident; bytes. */
+  resident: number;
   peak: number;
 }
 
@@ -38,6 +39,7 @@ function readProcess(pid: number): Process | undefined {
       parent: fields[1] ?? 0,
       command: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
       cpu: fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) / TICKS,
+      resident: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024,
       peak: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024,
     };
   } catch {

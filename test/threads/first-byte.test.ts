@@ -1,0 +1,41 @@
+/** What a run asks of D1, which has one writer for the whole deployment and may be far from the caller. */
+import { env } from "cloudflare:workers";
+import { afterEach, expect, it, vi } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { newThread, say } from "./client.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+/** The statements that D1 gets while a run streams, up to its first byte and up to its end. */
+async function statementsOf(caller: Caller, thread: string): Promise<{ first: string[]; all: string[] }> {
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  const sent = () => prepare.mock.calls.map(([sql]) => sql);
+  const body = { assistant_id: "echo", input: say("hello") };
+  const response = await caller.fetch(`/threads/${thread}/runs/stream`, { body });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  expect((await reader.read()).value?.byteLength).toBeGreaterThan(0);
+  const first = sent();
+  while (!(await reader.read()).done);
+  const all = sent();
+  prepare.mockRestore();
+  return { first, all };
+}
+
+it("asks D1 nothing for a run of a known key and assistant, to its first byte and to its end", async () => {
+  const caller = await newCaller();
+  const cold = await statementsOf(caller, await newThread(caller));
+  expect(cold.first.join()).toContain("assistants");
+  const warm = await statementsOf(caller, await newThread(caller));
+  expect(warm).toEqual({ first: [], all: [] });
+});
+
+it("reads a key and an assistant from D1 again after five seconds", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  await statementsOf(caller, thread);
+  const now = Date.now();
+  vi.spyOn(Date, "now").mockReturnValue(now + 5_001);
+  const { first } = await statementsOf(caller, thread);
+  expect(first.some((sql) => sql.includes("api_keys"))).toBe(true);
+  expect(first.some((sql) => sql.includes("assistants"))).toBe(true);
+});
