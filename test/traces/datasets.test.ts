@@ -314,6 +314,21 @@ it("splits are changed by both generations of the SDK", async () => {
   expect((await caller.fetch(`/datasets/${dataset}/splits`, { method: "PUT", body: strange })).status).toBe(404);
 });
 
+it("changes of one example at the same moment are all kept", async () => {
+  const dataset = await newDataset(caller);
+  const { id } = await upload(dataset);
+  const names = ["a", "b", "c", "d"];
+  await Promise.all([
+    ...names.map(async (split_name) =>
+      ask(caller, `/datasets/${dataset}/splits`, { method: "PUT", body: { split_name, examples: [id] } }),
+    ),
+    ask(caller, `/examples/${id}`, { method: "PATCH", body: { outputs: { kept: true } } }),
+  ]);
+  expect(await ask(caller, `/datasets/${dataset}/splits`)).toEqual(["a", "b", "base", "c", "d"]);
+  expect(await ask(caller, `/examples/${id}`)).toMatchObject({ outputs: { kept: true } });
+  expect(await ask<unknown[]>(caller, `/datasets/${dataset}/versions`)).toHaveLength(6);
+});
+
 it("a dataset is created as the SDK does, and changed", async () => {
   const name = crypto.randomUUID();
   const schema = { type: "object" };
