@@ -15,6 +15,7 @@ export default defineConfig({
     alias: [
       // The stream's client carries a tracing client that no page uses: 54 KB of 126.
       { find: /^langsmith(\/.*)?$/, replacement: local("src/web/api/no-tracing.ts") },
+      { find: "react-remove-scroll", replacement: local("src/web/ui/no-scroll-lock.tsx") },
     ],
   },
   build: {

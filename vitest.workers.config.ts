@@ -7,14 +7,15 @@ const pick = (names: string[]) =>
 /** Tests that change what all share (the registry of graphs, due work of every workspace, whole tables). */
 const ALONE = [
   "test/users/**/*.test.ts",
+  "test/config/settings.test.ts",
   "test/security/{a-user,users}-*.test.ts",
   "test/crons/{fire,routes}.test.ts",
   "test/graphs/made.test.ts",
+  "test/loopback/loopback.test.ts",
   "test/a2a/authors.test.ts",
   "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",
   "test/threads/{first-byte,resume}.test.ts",
-  "test/http/sse.test.ts",
   "test/oauth/cleanup.test.ts",
   "test/system/{metrics,minute}.test.ts",
 ];
@@ -42,7 +43,7 @@ export default defineConfig(async () => {
       },
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
+  const nowhere = ["test/{cli,compat,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
   return {
     test: {
       // Two workerd processes: one waits for timers and the disk as often as for the processor.

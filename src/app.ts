@@ -2,11 +2,12 @@
 import { Hono } from "hono";
 import { agentCards } from "./a2a/cards.ts";
 import { a2a } from "./a2a/routes.ts";
+import { agui } from "./agui/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
 import { auth } from "./auth/routes.ts";
-import { type Config, config } from "./config.ts";
+import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { documented } from "./http/documented.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
@@ -26,24 +27,29 @@ import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
+import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
-import { bodyAgain } from "./users/app.ts";
+import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
-/** The app, without what the deployment has switched off. */
-export function createApp(http: Config["http"]): Hono<App> {
+/** The app, without what the deployment has switched off. A custom application of the registry must be loaded by now. */
+export function createApp({ http }: Config): Hono<App> {
   // Clients join addresses as they like: a slash at the end of a path means nothing.
   const app = new Hono<App>({ strict: false });
 
   app.onError((error) => problemResponse(toProblem(error)));
-  app.notFound(noRoute(app));
+  app.notFound(noRoute(app, notServed));
 
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
-  if (custom.app) app.route("/", custom.app as Hono<App>).use(bodyAgain);
+  if (custom.app)
+    app
+      .use(behalfOfCaller)
+      .route("/", custom.app as Hono<App>)
+      .use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);
@@ -69,8 +75,7 @@ export function createApp(http: Config["http"]): Hono<App> {
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
+  if (!http.disable_agui) app.route("/agui", agui);
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }
-
-export const app = createApp(config.http);

@@ -1,8 +1,10 @@
 /** Push notifications: their configuration, and their delivery out of the thread's outbox. */
+import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
 import { handleTasks, type TaskEffect } from "../threads/outbox.ts";
 import { type Json, type TaskView, threadStub } from "../threads/rpc.ts";
+import { signedHeaders } from "../webhooks/sign.ts";
 import { type Call, contextOf, params, project } from "./call.ts";
 import { taskIdOf } from "./context.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
@@ -89,7 +91,7 @@ async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   const task = (await read({ thread, runId: task_id, ids }, view)).fold.task();
   if (hook === undefined) return project(database(env.DB), workspaceId, first.assistant_id, task);
   const receiver = view.hooks[hook] as unknown as Hook | undefined;
-  if (receiver && !isOvertaken(effect, view, task)) await notify(env, receiver, task);
+  if (receiver && !isOvertaken(effect, view, task)) await notify(env, effect, receiver, task);
 }
 
 /** The task has changed again since: a later effect tells how it stands now. */
@@ -97,23 +99,29 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
   return runs.at(-1)?.run_id !== run_id || (began === true && isSettled(status.state));
 }
 
-async function notify(env: Env, { generation, config }: Hook, task: Task): Promise<void> {
+/**
+ * Signed as other webhooks of the workspace are, beside what the receiver asked for. Another attempt of the same effect has
+ * the same delivery id.
+ */
+async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;
   // It was set when the deployment allowed it. Another attempt would change nothing.
   if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
-  const body = wrappedTask(task, generation);
+  const body = JSON.stringify(wrappedTask(task, generation));
+  const delivery = sha256(JSON.stringify(effect)).slice(0, 32);
   const { scheme, credentials } = authentication ?? {};
   const headers = {
     "content-type": generation === "0.3" ? "application/json" : "application/a2a+json",
     ...(generation === "1.0" && { "a2a-version": "1.0" }),
     ...(token && { "x-a2a-notification-token": token }),
     ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
+    ...(await signedHeaders(env, effect.workspaceId, { delivery, body })),
   };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const response = await fetch(url, {
     method: "POST",
     headers,
-    body: JSON.stringify(body),
+    body,
     redirect: "manual",
     signal,
   });

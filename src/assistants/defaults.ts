@@ -26,7 +26,7 @@ export interface DefaultAssistant {
 export const graphIds = (): string[] => Object.keys(graphs);
 
 /** The graph for those who name none: the one called `agent`, or the registry's first. */
-export const defaultGraphId: string = "agent" in graphs ? "agent" : (graphIds()[0] ?? "");
+export const defaultGraphId = (): string => ("agent" in graphs ? "agent" : (graphIds()[0] ?? ""));
 
 /** The id of a graph's default assistant. */
 export const defaultAssistantId = (graphId: string): string => uuidv5(NAMESPACE, graphId);

@@ -6,7 +6,8 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
-import { drawGraph, schemasOf, subgraphSchemas } from "../runtime/introspect.ts";
+import { schemasOf } from "../graphs/schemas.ts";
+import { drawGraph, subgraphSchemas } from "../runtime/introspect.ts";
 import { graphOf } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
@@ -36,7 +37,7 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     async (c) => {
       const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
-      return c.json({ graph_id: assistant.graph_id, ...schemasOf(graph) });
+      return c.json({ graph_id: assistant.graph_id, ...(await schemasOf(assistant.graph_id, graph)) });
     },
   )
   .get(

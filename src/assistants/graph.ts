@@ -14,8 +14,14 @@ export async function graphOf({ graph_id, config, context }: OfGraph, env: Env):
   return graph;
 }
 
-/** Whether the graph's state has a `messages` key. True also of a graph that cannot be made: its run says why. */
-export async function hasMessages(assistant: OfGraph, env: Env): Promise<boolean> {
+/** The keys of the graph's state. Undefined for a graph that cannot be made: its run says why. */
+export async function channelsOf(assistant: OfGraph, env: Env): Promise<Set<string> | undefined> {
   const graph = await graphOf(assistant, env).catch(() => undefined);
-  return graph === undefined || "messages" in graph.channels;
+  return graph && new Set(Object.keys(graph.channels));
+}
+
+/** Whether the graph's state has a `messages` key. True also of a graph that cannot be made. */
+export async function hasMessages(assistant: OfGraph, env: Env): Promise<boolean> {
+  const channels = await channelsOf(assistant, env);
+  return channels === undefined || channels.has("messages");
 }

@@ -10,10 +10,10 @@ export interface Principal {
   scopes: readonly Scope[];
   /**
    * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the deployment's own
-   * `Auth`, nothing (open mode), or a cron of the workspace.
+   * `Auth`, nothing (open mode), a cron of the workspace, or a run that calls its own server.
    */
-  kind: "key" | "admin" | "token" | "user" | "open" | "cron";
-  /** The key's, grant's or cron's id, for logs and the audit trail; never the secret. */
+  kind: "key" | "admin" | "token" | "user" | "open" | "cron" | "run";
+  /** The key's, grant's, cron's or run's id, for logs and the audit trail; never the secret. */
   credentialId: string;
   /** The OAuth grant that it came from: of a token, and of a key that a token made. */
   grantId?: string;
@@ -23,6 +23,8 @@ export interface Principal {
   expiresAt?: number;
   /** The networks (CIDR) from which the API key works. */
   allowedIps?: string[];
+  /** Of a call that the project's code makes of its own server: how many such calls it is nested in, itself counted. */
+  depth?: number;
   /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */
   user?: AppUser;
 }

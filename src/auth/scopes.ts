@@ -40,12 +40,13 @@ const TABLE: Row[] = [
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
 
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
-  ["*", /^\/(?:a2a|mcp)(?:\/|$)/, "write"],
+  ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "write"],
 
   ...everything(/^\/(?:assistants|threads|runs|store|crons|api\/threads)(?:\/|$)/),
   ...everything(
     new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|feedback-configs|datasets|examples|traces|threads)(?:/|$)`),
   ),
+  ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
   ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
 ];

@@ -1,29 +1,44 @@
 /** How many streams one credential may have open. Every event is framed and sent for each of them. */
 import { Problem } from "../http/problem.ts";
+import { isEventStream } from "../http/sse.ts";
 import type { Principal } from "./principal.ts";
+import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
 export const MOST_STREAMS = 256;
 /** The platform can end a request without running its code. A stream not seen for so many milliseconds has ended. */
 const ABANDONED_MS = 30_000;
 
-interface OpenStream {
-  /** Milliseconds since 1970. */
-  seenAt: number;
+/** A stream that counts against its credential. */
+export interface OpenStream {
+  /** The stream is still open. Called every few seconds. */
+  seen: () => void;
+  /** The stream has ended. */
+  end: () => void;
 }
 
 /** By credential. */
-const open = new Map<string, Set<OpenStream>>();
+const open = new Map<string, Set<Seen>>();
 
 /** The routes whose answers are streams. A2A says so in its body, and in Accept. */
-const STREAMS = /\/stream(?:\/events)?\/?$/;
+const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
+/** The routes that answer with the result of a run, when it has ended. */
+const WAITS = /\/(?:wait|join)\/?$/;
 
-/** @throws Problem 429 when the request asks for a stream and the credential has too many. */
-export function refuseManyStreams(request: Request, principal: Principal): void {
+/**
+ * Counts the stream that this request asks for; undefined when it asks for none. It counts before the work begins, so that
+ * requests which arrive at once are refused too.
+ *
+ * @throws Problem 429 when the credential has too many.
+ */
+export function reserveStream(request: Request, principal: Principal): OpenStream | undefined {
+  if (!asksForStream(request)) return undefined;
   const own = open.get(keyOf(principal));
-  if (!own || own.size < MOST_STREAMS || !asksForStream(request)) return;
-  for (const stream of own) if (stream.seenAt < Date.now() - ABANDONED_MS) own.delete(stream);
-  if (own.size >= MOST_STREAMS) throw tooManyStreams();
+  if (own && own.size >= MOST_STREAMS) {
+    dropUnseen(own, ABANDONED_MS);
+    if (own.size >= MOST_STREAMS) throw tooManyStreams();
+  }
+  return countStream(principal);
 }
 
 export function tooManyStreams(): Problem {
@@ -32,15 +47,14 @@ export function tooManyStreams(): Problem {
   });
 }
 
-/** Counts a stream that has begun. The caller calls `seen` every few seconds while it is open, and `end` when it has ended. */
-export function countStream(principal: Principal): { seen: () => void; end: () => void } {
+export function countStream(principal: Principal): OpenStream {
   const key = keyOf(principal);
   const own = open.get(key) ?? new Set();
   open.set(key, own);
-  const stream = { seenAt: Date.now() };
+  const stream = { at: Date.now() };
   own.add(stream);
   return {
-    seen: () => void (stream.seenAt = Date.now()),
+    seen: () => void (stream.at = Date.now()),
     end: () => {
       own.delete(stream);
       if (own.size === 0 && open.get(key) === own) open.delete(key);
@@ -48,13 +62,16 @@ export function countStream(principal: Principal): { seen: () => void; end: () =
   };
 }
 
+/** Whether the answer lasts longer than its request's checks: a stream of events, or the wait for a run's result. */
+export function isLong({ url }: Request, response: Response): boolean {
+  return isEventStream(response) || (response.ok && response.body !== null && WAITS.test(new URL(url).pathname));
+}
+
 function asksForStream({ url, headers }: Request): boolean {
   const { pathname } = new URL(url);
   // A client of MCP accepts both kinds of answer with every call.
   if (pathname === "/mcp") return false;
-  return STREAMS.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"));
-}
-
-function keyOf({ workspaceId, credentialId }: Principal): string {
-  return `${workspaceId} ${credentialId}`;
+  return (
+    STREAMS.test(pathname) || WAITS.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"))
+  );
 }

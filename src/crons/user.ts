@@ -22,7 +22,7 @@ export async function principalOf(env: Env, cron: CronRow): Promise<Principal> {
   const acts = { workspaceId, scopes: ["read", "write"] as const, credentialId: id };
   if (cron.userId === null) return { ...acts, kind: "cron" };
   const home = env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
-  if (!hasUsers() || home !== workspaceId.toLowerCase())
+  if (!(await hasUsers()) || home !== workspaceId.toLowerCase())
     throw new Problem(403, "The deployment no longer has users in the workspace of this cron.");
   return { ...acts, kind: "user", user: await userOf(env, cron.userId, cron) };
 }

@@ -33,6 +33,7 @@ export const crons = sqliteTable(
   (table) => [
     index("crons_workspace").on(table.workspaceId, table.createdAt),
     index("crons_due").on(table.enabled, table.nextRunDate),
+    index("crons_thread").on(table.workspaceId, table.threadId),
   ],
 );
 

@@ -6,9 +6,15 @@ import { resolveColumn, type RunPage, type Texts } from "../traces/page.ts";
 import { type PayloadField, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
+import { Slots } from "./slots.ts";
 
 /** What a queue message says: look at this export, or at this export run. Never the state, which is the ledger's. */
-export type Wake = { exportId: string } | { runId: string };
+export type Wake = { exportId: string } | RunWake;
+export interface RunWake {
+  runId: string;
+  /** Unknown in messages of the sweep. */
+  destinationId?: string;
+}
 
 /** Moments after which a crash leaves something behind. Tests stop the world there. */
 export type Point =
@@ -26,6 +32,7 @@ export interface Deps {
   db: Database;
   keys: SealKeys;
   limits: Limits;
+  slots: Slots;
   maxExperiments: number;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -36,7 +43,12 @@ export interface Deps {
   open(destination: OpenDestination): ObjectStore;
   send(wake: Wake, delaySeconds?: number): Promise<void>;
   at(point: Point): Promise<void>;
+  /** Lets the isolate answer other requests. Without timers its event loop takes no new connection. */
+  pause: () => Promise<void>;
 }
+
+/** Of this isolate: the queue may send more runs to it than fit into its memory. */
+const SLOTS = new Slots(LIMITS.runsPerIsolate);
 
 /** The real world of a running Worker. */
 export function depsOf(env: Env): Deps {
@@ -45,6 +57,7 @@ export function depsOf(env: Env): Deps {
     db: database(env.DB),
     keys: env,
     limits: LIMITS,
+    slots: SLOTS,
     maxExperiments: maxExperiments(env),
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
@@ -55,5 +68,6 @@ export function depsOf(env: Env): Deps {
       await env.EXPORTS.send(wake, { delaySeconds });
     },
     at: async () => undefined,
+    pause: () => new Promise((resolve) => setTimeout(resolve, 0)),
   };
 }

@@ -28,6 +28,7 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
     await sink.finish();
     await deps.at("before manifest");
     await sink.complete();
+    await store.confirm(key, sink.offset);
   } catch (error) {
     await sink.abort().catch(() => undefined);
     throw error;

@@ -24,9 +24,12 @@ export const LIMITS = {
   sliceBytes: 256 * 1024 * 1024,
   /** Parts of a file's upload: equal, as R2 requires, and at least 5 MiB, as S3 does. */
   partBytes: 5 * 1024 * 1024,
-  /** A page of the partition, and a row group of the file: several of them must fit 128 MB in several copies. */
-  pageRows: 5_000,
-  pageBytes: 4 * 1024 * 1024,
+  /**
+   * A page of the partition, and a row group of the file. Several of them must fit 128 MB in several copies, and reading or
+   * encoding one must not keep the isolate from its requests.
+   */
+  pageRows: 2_000,
+  pageBytes: 2 * 1024 * 1024,
   /** One invocation takes no new slice after this long. */
   invocation: 60_000,
 

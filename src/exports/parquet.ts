@@ -16,6 +16,8 @@ import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts } from "./encod
 
 type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
 
+const noPause = (): Promise<void> => Promise.resolve();
+
 const asGiven: Resolve = async ({ payloads }, field) => payloads[field];
 
 /** "PAR1", which begins and ends a file. */
@@ -40,9 +42,9 @@ export class RunFile {
 
   /**
    * Writes a page as a row group. `resolve` returns one payload column at a time, and its buffer is freed after it is
-   * written. Only one payload column is in memory.
+   * written. Only one payload column is in memory. `pause` is awaited after each column that takes long to compress.
    */
-  async add(page: RunPage, resolve = asGiven): Promise<void> {
+  async add(page: RunPage, resolve = asGiven, pause = noPause): Promise<void> {
     if (page.rows === 0) return;
     const start = this.sink.offset;
     const columns: ReturnType<typeof writeChunk>[] = [];
@@ -52,6 +54,7 @@ export class RunFile {
         columns.push(this.write(field, page.rows, encodeLaidOut(texts)));
         // Freed at once: V8 collects buffers late, and an isolate has 128 MB.
         texts.bytes.buffer.transfer(0);
+        await pause();
       } else {
         columns.push(this.write(field, page.rows, encode(page, field)));
       }

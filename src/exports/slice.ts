@@ -84,6 +84,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     await lease.keep(pending);
     await deps.at("before complete");
     await sink.complete();
+    await store.confirm(key, sink.offset);
     await deps.at("after complete");
     const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
     return await commit(deps, lease, run, { cursor, done, file: written });
@@ -112,7 +113,7 @@ type ReadPage = (after: RunPosition | null) => Promise<RunPage | undefined>;
 
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
 async function fill(
-  { limits, resolve }: Deps,
+  { limits, resolve, pause }: Deps,
   file: RunFile,
   lease: Lease,
   pages: { first: RunPosition | null; read: ReadPage },
@@ -127,7 +128,8 @@ async function fill(
     const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
-    await file.add(page, resolve);
+    await file.add(page, resolve, pause);
+    await pause();
     if (page.done) return { cursor, done: true };
   }
   return { cursor, done: false };

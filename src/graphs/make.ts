@@ -1,27 +1,33 @@
 /** The compiled graph behind an entry of the registry. */
-import { type Access, type Agent, type Graph, type ServerRuntime } from "./entry.ts";
+import { loaded } from "../lazy.ts";
+import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "./entry.ts";
 import { graphs } from "./index.ts";
+import { normalise } from "./normalise.ts";
 
 type Config = Record<string, unknown>;
 
+/** What is registered under this id, its module loaded; undefined when it is not deployed. */
+async function entryOf(graphId: string): Promise<GraphEntry | undefined> {
+  const entry = Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined;
+  return entry && loaded(entry);
+}
+
 /**
- * The graph of this id; undefined when it is not deployed. A factory gets `config`, and why the server calls it. What an
- * agent wraps is unwrapped.
+ * The graph of this id, compiled; undefined when it is not deployed. A factory gets `config`, and why the server calls it.
+ * Throws where the project exports no graph, or its factory throws.
  */
 export async function makeGraph(graphId: string, config: Config, env: Env, access: Access): Promise<Graph | undefined> {
-  const entry = Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined;
-  if (typeof entry !== "function") return entry && unwrapped(entry);
-  const runtime: ServerRuntime =
-    access === "threads.create_run"
-      ? { accessContext: access, executionRuntime: { context: config.context } }
-      : { accessContext: access, executionRuntime: null };
-  return unwrapped(await entry(config, { ...env, ...runtime }));
+  const entry = await entryOf(graphId);
+  if (entry === undefined) return undefined;
+  const made = await (typeof entry === "function" ? entry(config, { ...env, ...runtimeOf(config, access) }) : entry);
+  return normalise(made, graphId);
 }
 
 /** Whether the graph of this id is made from a config. */
-export const isFactory = (graphId: string): boolean =>
-  Object.hasOwn(graphs, graphId) && typeof graphs[graphId] === "function";
+export const isFactory = async (graphId: string): Promise<boolean> => typeof (await entryOf(graphId)) === "function";
 
-/** `createAgent` and `createDeepAgent` return an agent that has some methods of a graph, and the graph itself. */
-const unwrapped = (made: Graph | Agent): Graph =>
-  "graph" in made && !("lg_is_pregel" in made) ? made.graph : (made as Graph);
+function runtimeOf(config: Config, access: Access): ServerRuntime {
+  return access === "threads.create_run"
+    ? { accessContext: access, executionRuntime: { context: config.context } }
+    : { accessContext: access, executionRuntime: null };
+}

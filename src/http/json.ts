@@ -16,6 +16,34 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** A number whose digits are more than a JavaScript number holds. `JSON.stringify` writes it as it was. */
+export interface ExactNumber {
+  readonly rawJSON: string;
+}
+
+/** ECMAScript's JSON.parse source text access, which TypeScript does not describe yet. */
+const exact = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  rawJSON(text: string): ExactNumber;
+  isRawJSON(value: unknown): value is ExactNumber;
+};
+
+/** An integer that a parsed number may not hold exactly. */
+const LONG_INTEGER = /\d{16}/;
+export const hasLongInteger = (json: string): boolean => LONG_INTEGER.test(json);
+
+/** The value of a JSON text, in which integers past 2^53 are `ExactNumber`s. @throws SyntaxError */
+export function parseExact(text: string): unknown {
+  if (!hasLongInteger(text)) return JSON.parse(text);
+  return exact.parse(text, (_, value, { source }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && source && /^-?\d+$/.test(source)
+      ? exact.rawJSON(source)
+      : value,
+  );
+}
+
+export const isExactNumber = (value: unknown): value is ExactNumber => exact.isRawJSON(value);
+
 /**
  * The value of a request's JSON in UTF-8, or undefined when the bytes are none.
  * @throws Problem 413 when it holds more than `JSON_VALUES` values.

@@ -52,17 +52,34 @@ export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<st
   return answer({ next: async () => (await reader.read()).value, leave: async () => reader.cancel() }, headers);
 }
 
-/** Who asks every five seconds whether a stream may go on, and is told when it has ended, failed or lost its reader. */
-interface Guard {
-  holds: () => Promise<boolean>;
-  onEnd: () => void;
-}
-
-/** The guards of streams made here: one stream around another would cost each chunk a turn more. */
-const guards = new WeakMap<ReadableStream, (guard: Guard) => void>();
-
-function answer(source: Source, headers: Record<string, string> = {}): Response {
-  return new Response(streamOf(source, HEARTBEAT), {
+function answer({ next, leave }: Source, headers: Record<string, string> = {}): Response {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const between = new FrameEnd();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      timer = setInterval(() => between.here && controller.enqueue(HEARTBEAT), HEARTBEAT_MS);
+    },
+    async pull(controller) {
+      try {
+        const bytes = await next();
+        if (bytes) {
+          between.pass(bytes);
+          return controller.enqueue(bytes);
+        }
+      } catch (error) {
+        clearInterval(timer);
+        // The connection fails, so that clients reconnect. They would take a clean end for the end of the run.
+        throw error;
+      }
+      clearInterval(timer);
+      controller.close();
+    },
+    async cancel() {
+      clearInterval(timer);
+      await leave();
+    },
+  });
+  return new Response(body, {
     headers: {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
@@ -72,90 +89,12 @@ function answer(source: Source, headers: Record<string, string> = {}): Response 
   });
 }
 
-const ENDED = encoder.encode(
-  sseFrame({
-    event: "error",
-    data: JSON.stringify({ error: "Unauthorized", message: "The credential of this stream has ended." }),
-  }),
-);
-
 /** Whether the answer is a stream of events. */
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));
 
-/**
- * The same answer, whose stream ends with an `error` event as soon as `holds`, asked every five seconds, says no. `onEnd` is
- * called once, when the stream has ended, failed or lost its reader.
- */
-export function endedUnless(response: Response, holds: Guard["holds"], onEnd: Guard["onEnd"]): Response {
-  const body = response.body as ReadableStream<Uint8Array>;
-  const guard = guards.get(body);
-  if (guard) {
-    guard({ holds, onEnd });
-    return response;
-  }
-  const reader = body.getReader();
-  const source = { next: async () => (await reader.read()).value, leave: async () => reader.cancel() };
-  return new Response(streamOf(source, undefined, { holds, onEnd }), response);
-}
-
-/** The source's bytes. Every five seconds `beat` is sent between two frames, and the guard is asked. */
-function streamOf({ next, leave }: Source, beat: Uint8Array | undefined, guard?: Guard): ReadableStream<Uint8Array> {
-  const between = new FrameEnd();
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let ended = false;
-  const finish = () => {
-    if (!ended) guard?.onEnd();
-    ended = true;
-    clearInterval(timer);
-  };
-  const check = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    if (!guard || ended || (await guard.holds()) || ended) return;
-    finish();
-    if (between.here) {
-      controller.enqueue(ENDED);
-      controller.close();
-    } else controller.error(new Error("The credential of this stream has ended within an event."));
-    await leave();
-  };
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      timer = setInterval(() => {
-        if (beat && between.here) controller.enqueue(beat);
-        void check(controller);
-      }, HEARTBEAT_MS);
-    },
-    async pull(controller) {
-      try {
-        const bytes = await next();
-        if (ended) return;
-        if (bytes) {
-          between.pass(bytes);
-          return controller.enqueue(bytes);
-        }
-      } catch (error) {
-        if (ended) return;
-        finish();
-        // The connection fails, so that clients reconnect. They would take a clean end for the end of the run.
-        throw error;
-      }
-      finish();
-      controller.close();
-    },
-    async cancel() {
-      finish();
-      await leave();
-    },
-  });
-  guards.set(stream, (given) => {
-    guard = given;
-    if (ended) given.onEnd();
-  });
-  return stream;
-}
-
 /** Whether the bytes passed so far end with a whole frame: a comment within one would damage it. */
-class FrameEnd {
+export class FrameEnd {
   #lineFeeds = 2;
 
   get here(): boolean {

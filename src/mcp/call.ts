@@ -1,5 +1,5 @@
 /** A tool call: a stateless run of the assistant, waited for. */
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import type { Caller } from "../threads/access.ts";

@@ -1,8 +1,15 @@
-/** `/mcp`: the Model Context Protocol over streamable HTTP, stateless. Each assistant is a tool. */
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
-import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/cfworker";
+/**
+ * `/mcp`: the Model Context Protocol over streamable HTTP, stateless. Each assistant is a tool. Version 2026-07-28, in which each
+ * request says its version, and the versions before it, which begin with `initialize`.
+ */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { type Context, Hono } from "hono";
 import { documented } from "../http/documented.ts";
 import { decodeJson, NESTING, nestsDeeper } from "../http/json.ts";
@@ -22,25 +29,24 @@ function serverFor(c: Context<App>): Server {
   const principal = c.get("principal");
   const { workspaceId } = principal;
   const visible = () => authorize(principal, "assistants", "search", { metadata: {} });
-  const server = new Server(
-    { name: "Weir", version: VERSION },
-    { capabilities: { tools: { listChanged: false } }, jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
-  );
-  server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
+  const server = new Server({ name: "Weir", version: VERSION }, { capabilities: { tools: { listChanged: false } } });
+  server.setRequestHandler("tools/list", async ({ params }) => {
     const offset = Number(params?.cursor ?? 0);
-    if (!Number.isSafeInteger(offset) || offset < 0) throw new McpError(ErrorCode.InvalidParams, "Unknown cursor.");
+    if (!Number.isSafeInteger(offset) || offset < 0)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown cursor.");
     const { tools, more } = await listTools(c.env, workspaceId, offset, await visible());
     return more ? { tools, nextCursor: String(offset + PAGE) } : { tools };
   });
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     const assistant = await assistantOfTool(c.env, workspaceId, params.name, await visible());
-    if (!assistant) throw new McpError(ErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
+    if (!assistant)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
     const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
     try {
-      return await callAssistant(by, assistant, params.arguments ?? {}, signal);
+      return await callAssistant(by, assistant, params.arguments ?? {}, mcpReq.signal);
     } catch (error) {
       const { status, detail } = toProblem(error);
-      throw new McpError(status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError, detail);
+      throw new ProtocolError(status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, detail);
     }
   });
   return server;
@@ -59,10 +65,26 @@ async function answer(c: Context<App>): Promise<Response> {
   const message = decodeJson(body);
   if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   const request = new Request(c.req.url, { method: "POST", headers, body });
+  if (!(await isLegacyRequest(request, message))) return answerModern(c, request, message, takesJson);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
   await serverFor(c).connect(transport);
   // Where there is none, the transport says what is wrong with the body.
   return transport.handleRequest(request, { parsedBody: message });
+}
+
+/** From 2026-07-28 on: a request says its version itself. Tools announce no changes, so there is nothing to subscribe to. */
+async function answerModern(
+  c: Context<App>,
+  request: Request,
+  parsedBody: unknown,
+  takesJson: boolean,
+): Promise<Response> {
+  const handler = createMcpHandler(() => serverFor(c), {
+    legacy: "reject",
+    responseMode: takesJson ? "auto" : "sse",
+    maxSubscriptions: 0,
+  });
+  return handler.fetch(request, { parsedBody });
 }
 
 function refuse(): never {

@@ -1,11 +1,11 @@
 /** Each assistant of a workspace as a tool: its graph's input schema in, the final state out. */
-import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import type { Tool } from "@modelcontextprotocol/server";
 import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { graphOf } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
-import { schemasOf } from "../runtime/introspect.ts";
+import { schemasOf } from "../graphs/schemas.ts";
 
 /** Tools on one page of `tools/list`, and assistants read at once when a tool is looked for. */
 export const PAGE = 100;
@@ -64,12 +64,19 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
   const graph = await graphOf(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;
-  return { name: toolName(assistant), description, inputSchema: inputSchema(schemasOf(graph).input_schema) };
+  return {
+    name: toolName(assistant),
+    description,
+    inputSchema: inputSchema((await schemasOf(assistant.graph_id, graph)).input_schema),
+  };
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {
   if (schema?.type !== "object") return { type: "object" };
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>);
+  type Property = NonNullable<Tool["inputSchema"]["properties"]>[string];
+  const properties = Object.entries(
+    (schema.properties ?? {}) as Record<string, Property & { langgraph_type?: string }>,
+  );
   return {
     ...schema,
     type: "object",

@@ -1,12 +1,71 @@
-/** Semantic search is on when the registry of graphs exports `embeddings`. */
-import * as registry from "../graphs/index.ts";
+/** Semantic search is on when the deployment has embeddings. */
+import { Lazy } from "../lazy.ts";
+import { custom } from "../users/registry.ts";
+import type { Meaning } from "./meaning.ts";
 import type { Embed } from "./vectors.ts";
 
-/** `export const embeddings` beside the graphs: texts to vectors, with the Worker's variables and bindings at hand. */
+/** Texts to vectors, with the Worker's variables and bindings at hand. */
 export type Embeddings = (texts: string[], env: Env) => Promise<number[][]>;
 
-/** The deployment's embeddings; undefined where it has none, and the Store is searched by words. */
-export function embeddingsOf(env: Env): Embed | undefined {
-  const { embeddings } = registry as { embeddings?: Embeddings };
-  return embeddings && ((texts) => embeddings(texts, env));
+/** The most texts in one call of an embeddings model of Workers AI. */
+const WORKERS_AI_TEXTS = 100;
+
+/** An embeddings class of LangChain's, as far as the server uses it. */
+export interface Embedder {
+  embedDocuments(texts: string[]): Promise<number[][]>;
+}
+
+/** Classes of packages that have several, by the provider's name in `store.index.embed`. */
+const CLASSES: Record<string, string> = { openai: "OpenAIEmbeddings", azure_openai: "AzureOpenAIEmbeddings" };
+
+/**
+ * The embeddings of a provider's package: `model` is `<provider>:<model>`, as `store.index.embed` has it. Loaded and made by
+ * the first call. Throws when the package has no embeddings.
+ */
+export function embeddingsFrom(model: string, load: () => Promise<Record<string, unknown>>): Embeddings {
+  const at = model.indexOf(":");
+  const [provider, name] = [model.slice(0, at), model.slice(at + 1)];
+  let made: Embedder | undefined;
+  return async (texts) => {
+    if (!made) {
+      const module = await load();
+      const known = CLASSES[provider] ?? Object.keys(module).find((key) => key.endsWith("Embeddings"));
+      const Class =
+        known === undefined ? undefined : (module[known] as (new (options: object) => Embedder) | undefined);
+      if (!Class) throw new Error(`The package of "${provider}" has no embeddings.`);
+      made = new Class({ model: name });
+    }
+    return made.embedDocuments(texts);
+  };
+}
+
+/** The embeddings of the model of Workers AI that is bound as AI: `store.index.embed` of `workers-ai:@cf/…`. */
+export function workersAiEmbeddings(model: string): Embeddings {
+  return async (texts, { AI }) => {
+    if (!AI) throw new Error(`${model} needs the binding AI. Set "ai": { "binding": "AI" } in wrangler.jsonc.`);
+    const all: number[][] = [];
+    for (let at = 0; at < texts.length; at += WORKERS_AI_TEXTS) {
+      const { data } = (await AI.run(model, { text: texts.slice(at, at + WORKERS_AI_TEXTS) })) as { data: number[][] };
+      all.push(...data);
+    }
+    return all;
+  };
+}
+
+/** What the project exports: a function of texts, or an embeddings object. */
+async function ownEmbeddings(lazy: Lazy<Embeddings | Embedder>, texts: string[], env: Env): Promise<number[][]> {
+  const own = await lazy.get();
+  return typeof own === "function" ? own(texts, env) : own.embedDocuments(texts);
+}
+
+/**
+ * How the deployment compares meanings: its embeddings, and the Vectorize index that is bound as STORE_INDEX. Undefined where
+ * it has no embeddings, and the Store is searched by words.
+ */
+export function meaningOf(env: Env): Meaning | undefined {
+  const { embeddings } = custom;
+  if (!embeddings) return undefined;
+  const embed: Embed = (texts) =>
+    embeddings instanceof Lazy ? ownEmbeddings(embeddings, texts, env) : embeddings(texts, env);
+  return { embed, index: env.STORE_INDEX };
 }

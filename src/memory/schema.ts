@@ -41,7 +41,7 @@ const namespaceQuery = v.pipe(
 export const GetItemQuery = v.object({
   namespace: v.optional(namespaceQuery, []),
   key,
-  refresh_ttl: v.optional(Flag, "true"),
+  refresh_ttl: v.optional(Flag),
 });
 
 export const DeleteItemBody = v.object({ namespace: v.nullish(Namespace, []), key });

@@ -1,12 +1,15 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, type SQL, sql } from "drizzle-orm";
+import { settings } from "../config.ts";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
+import type { Meaning } from "./meaning.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
 import { type Index, textsOf } from "./text.ts";
+import { type IndexedItem, indexItems } from "./vector-index.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
 
 export interface PutItem {
@@ -21,22 +24,45 @@ export interface PutItem {
 }
 
 const MINUTE = 60_000;
+
+/** Whether a read that does not say so puts off the end of an item's time. */
+export const refreshesOnRead = (): boolean => settings.store?.ttl?.refresh_on_read ?? true;
+
 /** The most bytes of an item's searched text. Text and value together stay below the 2 MB of a row. */
 const TEXT_BYTES = 768 * 1024;
 /** The most texts of one item that are embedded. Each is one statement of the transaction. */
 const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
-export async function putItems(db: Database, workspaceId: string, items: PutItem[], embed?: Embed): Promise<void> {
-  const texts = items.map(({ value, index }) => textsOf(value, index));
+export async function putItems(db: Database, workspaceId: string, items: PutItem[], meaning?: Meaning): Promise<void> {
+  const texts = items.map(({ value, index }) => textsOf(value, index ?? settings.store?.index?.fields));
   const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
-  const vectors = embed ? await embedEach(embedded, embed) : [];
+  const vectors = meaning ? await embedEach(embedded, meaning.embed) : [];
   const statements = items.flatMap((item, n) => [
     upsert(db, workspaceId, item, texts[n] ?? []),
     ...vectorStatements(db, workspaceId, item, vectors[n]),
   ]);
   const [first, ...rest] = statements;
   if (first) await db.batch([first, ...rest]);
+  if (meaning?.index) await indexItems(meaning.index, workspaceId, await written(db, workspaceId, items, vectors));
+}
+
+/** The items with the ids of their rows. */
+async function written(
+  db: Database,
+  workspaceId: string,
+  items: PutItem[],
+  vectors: number[][][],
+): Promise<IndexedItem[]> {
+  const ids = items.map(({ namespace, key }) =>
+    db
+      .select({ id: storeItems.id })
+      .from(storeItems)
+      .where(isItem(workspaceId, namespace, key)),
+  );
+  const [first, ...rest] = ids;
+  const rows = first ? await db.batch([first, ...rest]) : [];
+  return rows.flatMap(([row], n) => (row ? [{ id: row.id, vectors: vectors[n] ?? [] }] : []));
 }
 
 /** The condition that an item's value contains what a user's filter asks for. */
@@ -106,8 +132,14 @@ export async function deleteAllItems(db: Database, workspaceId: string): Promise
   await db.delete(storeItems).where(eq(storeItems.workspaceId, workspaceId));
 }
 
-function upsert(db: Database, workspaceId: string, { namespace, key, value, ttl, filter }: PutItem, texts: string[]) {
+function upsert(
+  db: Database,
+  workspaceId: string,
+  { namespace, key, value, filter, ...item }: PutItem,
+  texts: string[],
+) {
   const now = Date.now();
+  const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
   const change = {
     value,
     text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,

@@ -9,12 +9,13 @@ import { addressOf, isWithin } from "../auth/network.ts";
 import { type ApiKeyRow, findKey, findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
+import { documentClient, isDocumentId } from "./client-document.ts";
 import { issuerOf } from "./issuer.ts";
 import { readForm } from "./form.ts";
 import { consentPage, errorPage, signInPage } from "./pages.ts";
 import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Untrusted } from "./request.ts";
 import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
-import { insertGrant, type SignInRow } from "./store.ts";
+import { type ClientRow, findClient, insertGrant, type SignInRow } from "./store.ts";
 
 /** RFC 6749 section 4.1.2: a code lives ten minutes at most; it is redeemed at once. */
 const CODE_MS = 60_000;
@@ -61,7 +62,7 @@ export async function withRequest(
 ): Promise<Response> {
   const origin = issuerOf(c);
   try {
-    return await next(await readRequest(database(c.env.DB), parameters, origin));
+    return await next(await readRequest(parameters, origin, (id) => clientOf(c, id)));
   } catch (error) {
     if (error instanceof Untrusted) return errorPage(error.message);
     if (!(error instanceof RequestFault)) throw error;
@@ -71,6 +72,10 @@ export async function withRequest(
     if (redirectUri.startsWith("https:")) return errorPage(description, { address, redirectUri });
     return redirect(c, address);
   }
+}
+
+async function clientOf(c: Context<App>, id: string): Promise<ClientRow | undefined> {
+  return isDocumentId(id) ? documentClient(c, id) : findClient(database(c.env.DB), id);
 }
 
 /** Back to GET with the same request, now that somebody has signed in. */
@@ -197,6 +202,7 @@ async function grant(
   const id = crypto.randomUUID();
   await insertGrant(
     db,
+    client,
     {
       id,
       clientId: client.id,

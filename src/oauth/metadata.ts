@@ -21,6 +21,7 @@ export function serverMetadata(origin: string) {
     revocation_endpoint_auth_methods_supported: ["none"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
     resource_parameter_supported: true,
     protected_resources: PATHS.map((path) => origin + path),
   };

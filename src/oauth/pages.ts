@@ -2,6 +2,7 @@
 import { html } from "hono/html";
 import type { Scope } from "../auth/principal.ts";
 import { type Html, htmlPage } from "../http/page.ts";
+import { isDocumentId } from "./client-document.ts";
 import { isVisibleName } from "./name.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";
 
@@ -41,6 +42,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
   const form = html`
     <h1>Sign in to continue to ${nameOf(request)}</h1>
     <p class="soft">It asked for access to a workspace on this server. You decide on the next page.</p>
+    ${isDocumentId(request.client.id) ? html`<p class="soft">It is described by ${describedBy(request)}.</p>` : ""}
     ${fault ? html`<p class="bad" role="alert">${fault}</p>` : ""}
     ${
       open
@@ -89,6 +91,14 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
         <dt>Workspace</dt>
         <dd>${workspace}</dd>
       </div>
+      ${
+        isDocumentId(request.client.id)
+          ? html`<div>
+              <dt>It is described by</dt>
+              <dd>${describedBy(request)}</dd>
+            </div>`
+          : ""
+      }
       <div>
         <dt>It returns to</dt>
         <dd>${placeOf(request.redirectUri)}</dd>
@@ -113,8 +123,7 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
         )}
       </fieldset>
       <p class="soft">
-        Anybody can register an application under any name. Allow it only if you started this yourself and know where it
-        returns to.
+        ${originOfName(request)} Allow it only if you started this yourself and know where it returns to.
       </p>
       <div class="actions">
         <button name="step" value="deny">Deny</button>
@@ -128,6 +137,19 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
 function nameOf({ client }: AuthorizationRequest): string {
   // Earlier versions took names of characters that show nothing.
   return client.name !== null && isVisibleName(client.name) ? client.name : "an unnamed application";
+}
+
+/** The host whose document describes the application. */
+const describedBy = ({ client }: AuthorizationRequest) => new URL(client.id).host;
+
+/** What the application's name is worth. */
+function originOfName(request: AuthorizationRequest): string {
+  if (!isDocumentId(request.client.id)) return "Anybody can register an application under any name.";
+  const host = describedBy(request);
+  // RFC 8252 section 8.6: a loopback address proves nothing about the program that listens there.
+  return request.redirectUri.startsWith("https:")
+    ? `${host} chose the name of the application.`
+    : `${host} chose the name of the application, but any program on this device can ask in its place.`;
 }
 
 /** Where a redirect URI leads, in words a person can check. */

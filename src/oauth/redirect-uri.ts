@@ -20,16 +20,20 @@ const DOTTED_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/;
 const PLAIN_SCHEME = /^[a-z][a-z0-9+-]*$/;
 /**
  * Schemes that are no application's own: a browser runs them, reads files with them or sends to a network; an operating
- * system starts programs, calls, messages, settings or installers by them. docs/oauth.md lists them.
+ * system starts programs, calls, messages, settings or installers by them. docs/oauth.md lists them by what they do.
  */
 const DANGEROUS = new Set(
   (
-    "javascript data vbscript blob file filesystem about view-source jar intent ws wss ftp ftps sftp mailto tel sms " +
-    "chrome edge opera brave resource res mhtml content android-app market itms itms-apps itms-services " +
-    "ssh telnet smb nfs ldap ldaps rdp vnc git svn gopher rtsp mms magnet webcal feed sip sips callto facetime " +
-    "shell search search-ms ms-msdt ms-officecmd ms-settings ms-appinstaller hcp help x-apple-systempreferences"
+    "javascript vbscript livescript mocha data blob file filesystem about view-source jar mhtml res resource content cid mid " +
+    "applescript chrome edge opera brave vivaldi devtools wyciwyg intent intents android-app package market itms itms-apps " +
+    "itms-appss itms-services jnlp jnlps steam shell search search-ms hcp help x-man-page mailto tel sms smsto mmsto sip sips " +
+    "callto facetime facetime-audio facetime-group webcal webcals feed xmpp irc ircs bitcoin ethereum lightning upi payto " +
+    "ws wss ftp ftps sftp tftp scp ssh telnet smb cifs afp nfs dav davs ldap ldaps ldapi imap imaps pop nntp news rdp vnc git " +
+    "svn rsync gopher finger rtsp mms magnet ed2k urn tag dns geo acct"
   ).split(" "),
 );
+/** Families of such schemes. A dot does not make one of them an application's. */
+const SYSTEM = /^(?:ms-|microsoft[.-]|windows(?:defender|[.-])|x-apple|com\.apple\.|chrome-|moz-|web\+|ext\+)/;
 /** Browser extensions have an https form of their address. */
 const EXTENSION = /^(?:[a-z]+-)+extension$/;
 
@@ -68,9 +72,12 @@ function judgeWeb(uri: string, url: URL): Judgement {
 
 function judgeNative(uri: string, scheme: string): Judgement {
   if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri)) return refused("must have the form scheme:/path or scheme://host/path");
-  if (DOTTED_SCHEME.test(scheme)) return { verdict: "allowed", reason: "private-use scheme of a reversed domain name" };
   if (EXTENSION.test(scheme)) return { verdict: "dropped", reason: "must use the https address of the extension" };
-  if (PLAIN_SCHEME.test(scheme) && !DANGEROUS.has(scheme)) {
+  const isSystem = SYSTEM.test(scheme) || DANGEROUS.has(scheme);
+  if (DOTTED_SCHEME.test(scheme) && !isSystem) {
+    return { verdict: "allowed", reason: "private-use scheme of a reversed domain name" };
+  }
+  if (PLAIN_SCHEME.test(scheme) && !isSystem) {
     return { verdict: "allowed", reason: "scheme of an application" };
   }
   return refused("must be https, loopback http, or a scheme of an application such as com.example.app");

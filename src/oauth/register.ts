@@ -13,7 +13,7 @@ export const REGISTRATION_LIMIT = 8 * 1024;
 const GRANTS = ["authorization_code", "refresh_token"];
 
 /** The client that `body` (parsed JSON) describes, with the server's substitutions made. Throws OAuthError. */
-export function newClient(body: unknown, now: number): ClientRow {
+export function newClient(body: unknown, now: number, id = newSecret("weir_client_")): ClientRow {
   const metadata = readMetadata(body);
   if (metadata.token_endpoint_auth_method !== "none") {
     throw invalid("Only public clients are registered: token_endpoint_auth_method must be none.");
@@ -23,7 +23,7 @@ export function newClient(body: unknown, now: number): ClientRow {
   if (!grantTypes.includes("authorization_code")) throw invalid("grant_types must include authorization_code.");
   if (!metadata.response_types.includes("code")) throw invalid("response_types must include code.");
   return {
-    id: newSecret("weir_client_"),
+    id,
     name: metadata.client_name || null,
     clientUri: metadata.client_uri || null,
     logoUri: metadata.logo_uri || null,

@@ -1,9 +1,8 @@
 /** An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): from its parameters to what is asked. */
 import { type Scope, SCOPES } from "../auth/principal.ts";
-import type { Database } from "../db/client.ts";
 import { type OAuthErrorCode } from "./problem.ts";
 import { isRegistered } from "./redirect-uri.ts";
-import { type ClientRow, findClient } from "./store.ts";
+import type { ClientRow } from "./store.ts";
 
 /** The parameters that make up a request; others are ignored. */
 export const PARAMETERS = [
@@ -47,8 +46,15 @@ export class RequestFault extends Error {
   }
 }
 
-/** Reads and checks a request. `origin` is this server's own. Throws Untrusted or RequestFault. */
-export async function readRequest(db: Database, given: URLSearchParams, origin: string): Promise<AuthorizationRequest> {
+/**
+ * Reads and checks a request. `origin` is this server's own; `find` returns the client with an id.
+ * @throws Untrusted, RequestFault
+ */
+export async function readRequest(
+  given: URLSearchParams,
+  origin: string,
+  find: (id: string) => Promise<ClientRow | undefined>,
+): Promise<AuthorizationRequest> {
   const parameters: Parameters = {};
   const repeated = PARAMETERS.filter((name) => given.getAll(name).length > 1);
   for (const name of PARAMETERS) {
@@ -59,7 +65,7 @@ export async function readRequest(db: Database, given: URLSearchParams, origin: 
   if (repeated.includes("client_id") || repeated.includes("redirect_uri")) {
     throw new Untrusted("The request names its client or redirect address twice.");
   }
-  const client = parameters.client_id ? await findClient(db, parameters.client_id) : undefined;
+  const client = parameters.client_id ? await find(parameters.client_id) : undefined;
   if (!client) throw new Untrusted("The application is not registered here. It may have to register again.");
   const redirectUri = parameters.redirect_uri;
   if (!redirectUri || !isRegistered(redirectUri, client.redirectUris)) {

@@ -41,12 +41,19 @@ export async function takeSignIn(db: Database, hash: string, now: number): Promi
     .get();
 }
 
-/** A person's yes: the grant, its code, and the client marked as used, together. */
-export async function insertGrant(db: Database, grant: GrantRow, code: CodeRow): Promise<void> {
+/**
+ * A person's yes: the grant, its code, and the client as it was shown, together. The token endpoint reads that client: it
+ * fetches no metadata document.
+ */
+export async function insertGrant(db: Database, client: ClientRow, grant: GrantRow, code: CodeRow): Promise<void> {
+  const { id: _id, createdAt: _createdAt, ...shown } = { ...client, usedAt: grant.createdAt };
   await db.batch([
     db.insert(oauthGrants).values(grant),
     db.insert(oauthCodes).values(code),
-    db.update(oauthClients).set({ usedAt: grant.createdAt }).where(eq(oauthClients.id, grant.clientId)),
+    db
+      .insert(oauthClients)
+      .values({ ...client, usedAt: grant.createdAt })
+      .onConflictDoUpdate({ target: oauthClients.id, set: shown }),
   ]);
 }
 

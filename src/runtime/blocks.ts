@@ -3,6 +3,7 @@
  * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
  */
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { typeOf } from "./serde.ts";
 
 type Block = Record<string, unknown> & { type: string };
 export type MessageEvent = Record<string, unknown> & { event: string };
@@ -52,7 +53,7 @@ export class MessageBlocks {
 
   /** A whole message that no model streamed. */
   whole(message: BaseMessage): MessageEvent[] {
-    const role = message.getType();
+    const role = typeOf(message);
     const toolCallId = (message as { tool_call_id?: string }).tool_call_id;
     const { content } = message;
     const whole = typeof content === "string" ? content : undefined;

@@ -1,9 +1,11 @@
 /** Runs a graph, and hands everything it emits to a sink, synchronously and in order. */
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Command, getConfig, isCommand, type Pregel, Send } from "@langchain/langgraph";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { Command, isCommand, type Pregel, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { keysFrom, keyTasks } from "./idempotency-key.ts";
+import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./tap.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
@@ -57,7 +59,7 @@ export function command({ update, resume, goto }: WireCommand): Command {
   const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
   return new Command({
     ...(update == null ? {} : { update: update as Record<string, unknown> }),
-    ...(resume === undefined ? {} : { resume }),
+    ...(resume === undefined ? {} : { resume: answer(resume) }),
     ...(targets.length === 0 ? {} : { goto: targets.map(target) }),
   });
 }
@@ -76,8 +78,9 @@ export function bind(graph: Graph, checkpointer?: BaseCheckpointSaver, store?: B
 
 /** Resolves when the graph ended or paused; rejects with what a node threw, or the signal's reason. */
 export async function drive(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
-  const modes = [...ALWAYS, ...(options.debug ? ["debug"] : [])];
-  const push = ([namespace, mode, payload]: [string[], string, unknown]) => sink.chunk(namespace, mode, payload);
+  const modes = [...ALWAYS, ...(options.debug || !hasTasksMode ? ["debug"] : [])];
+  const chunk = asNewest((...emitted) => sink.chunk(...emitted), options.debug);
+  const push = (emitted: [string[], string, unknown]) => chunk(...emitted);
   const config = {
     runId: options.runId,
     configurable: {
@@ -108,14 +111,22 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
     for await (const _chunk of stream) options.signal.throwIfAborted();
     return;
   }
-  const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<unknown>;
+  const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<{
+    event?: string;
+    run_id?: string;
+    tags?: string[];
+  }>;
   for await (const event of events) {
-    if (!(event as { tags?: string[] }).tags?.includes("langsmith:hidden")) sink.event(event);
+    // The chunks of the graph itself are those of the other modes.
+    const isOwnChunk = event.event === "on_chain_stream" && event.run_id === options.runId;
+    if (!isOwnChunk && !event.tags?.includes("langsmith:hidden")) sink.event(event);
   }
 }
 
 function writerNamespace(): string[] {
-  const namespace = getConfig()?.configurable?.checkpoint_ns as string | undefined;
+  const namespace = AsyncLocalStorageProviderSingleton.getRunnableConfig()?.configurable?.checkpoint_ns as
+    | string
+    | undefined;
   return namespace ? namespace.split("|").slice(0, -1) : [];
 }
 

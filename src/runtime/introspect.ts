@@ -1,12 +1,6 @@
 /** What a graph looks like from outside: its drawing, its JSON Schemas, its subgraphs. */
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
-import {
-  getConfigTypeSchema,
-  getInputTypeSchema,
-  getOutputTypeSchema,
-  getStateTypeSchema,
-} from "@langchain/langgraph/zod/schema";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph
 type Graph = Pregel<any, any, any, any, any, any, any, any>;
@@ -40,15 +34,20 @@ export async function drawGraph(graph: Graph, xray: boolean | number): Promise<{
 
 /**
  * JSON Schemas of the graph's input, output, state and context; null where the graph declares none. A graph without
- * runtime schemas (`Annotation`) gets the names of its channels. Message lists carry `langgraph_type: "messages"`.
+ * runtime schemas (`Annotation`) gets those of its `types`, or the names of its channels. Message lists carry `langgraph_type: "messages"`.
  */
-export function schemasOf(graph: Graph): GraphSchemas {
+export async function schemasOf(
+  graph: Graph,
+  types: Partial<Record<"input" | "output" | "state" | "config", JsonSchema>> = {},
+): Promise<GraphSchemas> {
   const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
-  const context = attempt(() => getConfigTypeSchema(graph)) ?? null;
+  // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
+  const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
+  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? types.config ?? null;
   return {
-    input_schema: attempt(() => getInputTypeSchema(graph)) ?? byName(input),
-    output_schema: attempt(() => getOutputTypeSchema(graph)) ?? byName(output),
-    state_schema: attempt(() => getStateTypeSchema(graph)) ?? byName(state),
+    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? types.input ?? byName(input),
+    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? types.output ?? byName(output),
+    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? types.state ?? byName(state),
     config_schema: context,
     context_schema: context,
   };
@@ -61,7 +60,8 @@ export async function subgraphSchemas(
   recurse: boolean,
 ): Promise<Record<string, GraphSchemas>> {
   const found: Record<string, GraphSchemas> = {};
-  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse)) found[name] = schemasOf(subgraph);
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
+    found[name] = await schemasOf(subgraph);
   return found;
 }
 

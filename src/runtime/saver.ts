@@ -9,7 +9,9 @@ import {
   type CheckpointPendingWrite,
   type CheckpointTuple,
   copyCheckpoint,
+  maxChannelVersion,
   type PendingWrite,
+  TASKS,
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 
@@ -115,9 +117,11 @@ export class Saver extends BaseCheckpointSaver {
 
   async #tuple(saved: SavedCheckpoint): Promise<CheckpointTuple> {
     const [values, writes] = await Promise.all([this.storage.values(saved), this.storage.writes(saved.ns, saved.id)]);
+    const checkpoint = { ...structuredClone(saved.checkpoint), channel_values: values };
+    if (checkpoint.v < 4 && saved.parentId !== undefined) await this.#addSends(checkpoint, saved.ns, saved.parentId);
     return {
       config: this.#config(saved.ns, saved.id),
-      checkpoint: { ...structuredClone(saved.checkpoint), channel_values: values },
+      checkpoint,
       metadata: { ...saved.metadata },
       parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
       pendingWrites: current(writes).map(({ taskId, channel, value }): CheckpointPendingWrite => [
@@ -126,6 +130,14 @@ export class Saver extends BaseCheckpointSaver {
         value,
       ]),
     };
+  }
+
+  /** LangGraph before 1.0 (checkpoints below version 4) keeps what was sent for the next step as writes of the parent. */
+  async #addSends({ channel_values, channel_versions }: Checkpoint, ns: string, parentId: string): Promise<void> {
+    const writes = await this.storage.writes(ns, parentId);
+    channel_values[TASKS] = writes.filter(({ channel }) => channel === TASKS).map(({ value }) => value);
+    const versions = Object.values(channel_versions);
+    channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
   #config(ns: string, id: string): RunnableConfig {

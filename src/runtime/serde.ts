@@ -131,7 +131,7 @@ function plain(value: unknown, room: Room): unknown {
   }
   room.left -= 3;
   if (Array.isArray(value)) return items(value, room);
-  if (isBaseMessage(value)) return { ...members(fieldsOf(value), room), type: value.getType() };
+  if (isBaseMessage(value)) return { ...members(fieldsOf(value), room), type: typeOf(value) };
   if (value instanceof Map) return members(Object.fromEntries(value), room);
   if (value instanceof Set) return items(value, room);
   if (value instanceof Error) return members({ error: value.name, message: value.message }, room);
@@ -140,6 +140,9 @@ function plain(value: unknown, room: Room): unknown {
   if (typeof value.toJSON === "function") return plain((value.toJSON as () => unknown)(), room);
   return members(value, room);
 }
+
+/** The message's type. One of another copy of LangChain, older than 0.3, has only the older method. */
+export const typeOf = (message: BaseMessage): string => message.getType?.() ?? message._getType();
 
 /** The data of `toDict`, which would make the stored form first: that costs five times as much, for each token. */
 function fieldsOf(message: BaseMessage): object {
@@ -191,7 +194,7 @@ export function wireWithin(value: object, most: number, kept: number): string {
 }
 
 /** A streamed message's wire form: a chunk says that it is one (`AIMessageChunk`), as clients of the classic modes expect. */
-export function wireChunk(message: { getType(): string; constructor: unknown }): string {
+export function wireChunk(message: object): string {
   const name = (message.constructor as { lc_name?: () => string }).lc_name?.() ?? "";
   const text = wire(message);
   // The type is what the wire form writes last; a token's cost is what matters here.

@@ -5,6 +5,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { addressOf } from "./debug.ts";
 import { bind, command, type Graph, type WireCommand } from "./drive.ts";
+import { withId } from "./older.ts";
 import { errorBody, wire } from "./serde.ts";
 
 type Json = Record<string, unknown>;
@@ -77,7 +78,7 @@ function configOf({ threadId, checkpointId, checkpointNs }: SnapshotOptions): Ru
 }
 
 function threadState(state: StateSnapshot): Json {
-  const { tasks } = state;
+  const tasks = state.tasks.map((task) => ({ ...task, interrupts: task.interrupts.map(withId) }));
   return {
     values: state.values as unknown,
     next: state.next,

@@ -7,6 +7,7 @@ import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@lang
 import { AIMessageChunk, type BaseMessage, isBaseMessage } from "@langchain/core/messages";
 import type { LLMResult } from "@langchain/core/outputs";
 import { MessageBlocks, type MessageEvent } from "./blocks.ts";
+import { typeOf } from "./serde.ts";
 
 type Metadata = Record<string, unknown>;
 
@@ -179,7 +180,7 @@ export class Tap extends BaseCallbackHandler {
     this.#seen.add(message.id ?? id);
     this.sink.tuple(call.namespace, message, call.metadata);
     // The protocol reports tool results on its `tools` channel, not as messages.
-    if (message.getType() !== "tool") this.#messages(call, new MessageBlocks(message.id ?? id).whole(message));
+    if (typeOf(message) !== "tool") this.#messages(call, new MessageBlocks(message.id ?? id).whole(message));
   }
 
   #messages(call: Call, events: MessageEvent[]): void {

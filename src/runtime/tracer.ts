@@ -61,6 +61,9 @@ const KEPT_PAYLOAD = 10_000;
 type OfCall = [parent?: string, tags?: string[], metadata?: Metadata, name?: string];
 type OfModel = [parent?: string, extra?: Metadata, tags?: string[], metadata?: Metadata, name?: string];
 
+/** The name of a compiled graph whose author gave it none. */
+const UNNAMED = "LangGraph";
+
 export class Tracer extends BaseCallbackHandler {
   name = "WeirTracer";
   override awaitHandlers = true;
@@ -203,7 +206,10 @@ export class Tracer extends BaseCallbackHandler {
     const invocation = extra?.["invocation_params"] as Metadata | undefined;
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
     const metadata = { ...this.given, ...told };
-    this.#spans.set(id, { id, parent, name, runType, start, inputs, tags, metadata, invocation, hidden });
+    const graphId = metadata["graph_id"];
+    // Lists of traces are of no use when every root has the name that LangGraph gives to graphs without one.
+    const shown = parent === undefined && name === UNNAMED && typeof graphId === "string" ? graphId : name;
+    this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
   }
 
   #end(id: string, outputs: unknown): void {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { type BucketAddress, bucketUrl, encodeKey, signingRegion } from "./address.ts";
-import { element, errorOf, StoreError, unreachable } from "./errors.ts";
+import { element, errorOf, notStored, StoreError, unreachable } from "./errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
 export interface S3Credentials {
@@ -38,7 +38,7 @@ const PAUSE_MS = 250;
 export const LONGEST_CALL_MS = ATTEMPTS * TIMEOUT_MS + PAUSE_MS * (2 ** (ATTEMPTS - 1) - 1);
 
 interface S3Request {
-  method: "PUT" | "POST" | "DELETE";
+  method: "HEAD" | "PUT" | "POST" | "DELETE";
   key: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
@@ -115,6 +115,18 @@ export class S3Store implements ObjectStore {
       headers: { "content-type": "application/xml" },
       body: new TextEncoder().encode(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`),
     });
+  }
+
+  async confirm(key: string, bytes: number): Promise<void> {
+    const head = await this.send({ method: "HEAD", key }).catch((error: unknown) => {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code === "HTTP404") throw notStored(key);
+      // Credentials that may only write are enough for an export, and some stores have no HEAD.
+      if (error.permanent) return undefined;
+      throw error;
+    });
+    const length = head?.response.headers.get("content-length");
+    if (length && Number(length) !== bytes) throw notStored(key);
   }
 
   async abortUpload(key: string, uploadId: string): Promise<void> {

@@ -58,11 +58,20 @@ function hint(status: number): string {
   return "the store gave no reason";
 }
 
+/** The store acknowledged an object that it does not hold. A later attempt writes it again. */
+export function notStored(key: string): StoreError {
+  const reason = `the store acknowledged ${key} and does not hold it in full`;
+  return new StoreError(`NotStored: ${reason}`, "NotStored", false);
+}
+
+/** The code of a call that had no answer in time. */
+export const UNANSWERED = "RequestTimeout";
+
 /** No answer came: a reset, a timeout, a name that does not resolve. */
 export function unreachable(error: unknown): StoreError {
   const timeout = error instanceof Error && error.name === "TimeoutError";
   return timeout
-    ? new StoreError("RequestTimeout: the store did not answer in time", "RequestTimeout", false)
+    ? new StoreError(`${UNANSWERED}: the store did not answer in time`, UNANSWERED, false)
     : new StoreError("ConnectionFailed: the store could not be reached", "ConnectionFailed", false);
 }
 

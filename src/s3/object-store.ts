@@ -20,5 +20,7 @@ export interface ObjectStore {
   uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part>;
   /** Makes the object visible, replacing an older one. */
   completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
+  /** Throws unless the store holds an object of this size. Passes when the credentials may not read it. */
+  confirm(key: string, bytes: number): Promise<void>;
   abortUpload(key: string, uploadId: string): Promise<void>;
 }

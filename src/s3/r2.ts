@@ -1,5 +1,5 @@
 /** An object store that is an R2 bucket bound to the Worker: no credentials, no network. */
-import { StoreError } from "./errors.ts";
+import { notStored, StoreError } from "./errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
 /** R2's codes for an upload that is gone and for a part it does not have. */
@@ -36,6 +36,11 @@ export class R2Store implements ObjectStore {
   async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
     const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
     await attempt(this.bucket.resumeMultipartUpload(key, uploadId).complete(uploaded));
+  }
+
+  async confirm(key: string, bytes: number): Promise<void> {
+    const object = await attempt(this.bucket.head(key));
+    if (object?.size !== bytes) throw notStored(key);
   }
 
   async abortUpload(key: string, uploadId: string): Promise<void> {

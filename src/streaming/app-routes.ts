@@ -70,7 +70,7 @@ export const application = new Hono<App>()
       const thread = threadOf(c, c.req.valid("param").thread_id);
       const standing = await thread.standing();
       if (!standing?.graphId) {
-        const { assistant_id: id, graph_id } = await assistantOf(c.env, principal, assistant_id ?? defaultGraphId);
+        const { assistant_id: id, graph_id } = await assistantOf(c.env, principal, assistant_id ?? defaultGraphId());
         const metadata = { graph_id, assistant_id: id };
         if (standing) await thread.patch({ metadata });
         else await thread.create({ metadata, ifExists: "do_nothing" });

@@ -97,7 +97,7 @@ function resumes(standing: Standing | undefined, input: unknown, config: Json | 
 
 function assistantFor(given: string, standing: Standing | undefined): string {
   if (given !== ANY_ASSISTANT) return given;
-  return standing?.assistantId ?? standing?.graphId ?? defaultGraphId;
+  return standing?.assistantId ?? standing?.graphId ?? defaultGraphId();
 }
 
 function checkpointOf(config: { configurable?: unknown } | null | undefined): unknown {

@@ -57,6 +57,9 @@ const SUBSCRIBING = /^(subscription\..*|run\.start)$/;
  */
 const GATHER = { pauses: 3, milliseconds: 8 };
 
+/** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
+const MOST_COUNTED = 2_000;
+
 /** The thread's object, with sockets. */
 export class StreamingThread extends Thread {
   #pumps = new Map<WebSocket, Pump>();
@@ -133,8 +136,22 @@ export class StreamingThread extends Thread {
     if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
     const after = await startOf(this, filter);
     const subscription = { id: crypto.randomUUID(), filter, after };
+    const replayed_events = await this.#replayed(subscription, attachment(socket).dialect);
     attach(socket, [...attachment(socket).subscriptions, subscription]);
-    return { result: { subscription_id: subscription.id } };
+    return { result: { subscription_id: subscription.id, ...(replayed_events !== undefined && { replayed_events }) } };
+  }
+
+  /** How many events of the past the subscription begins with; undefined when the past is too long to be read for it. */
+  async #replayed(subscription: Subscription, dialect: Dialect): Promise<number | undefined> {
+    const { after, filter } = subscription;
+    if ((await this.lastSeq()) - after > MOST_COUNTED) return undefined;
+    const query = { after, methods: methodsOf(filter.channels), replayOnly: true };
+    let count = 0;
+    const lines = textLines();
+    for await (const bytes of this.read(query, socketFraming([subscription], dialect), Infinity)) {
+      count += lines(bytes).length;
+    }
+    return count;
   }
 
   #unsubscribe(socket: WebSocket, id: string): Answer {

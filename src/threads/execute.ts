@@ -2,11 +2,13 @@
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import type { Access } from "../graphs/entry.ts";
 import { makeGraph } from "../graphs/make.ts";
+import { type Behalf, onBehalf } from "../loopback/caller.ts";
 import { command, drive, type Graph } from "../runtime/drive.ts";
 import { Saver } from "../runtime/saver.ts";
 import { errorBody } from "../runtime/serde.ts";
 import { Tracer } from "../runtime/tracer.ts";
 import { ownProject } from "../traces/self.ts";
+import type { AppUser } from "../users/registry.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Emitter } from "./emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "./record.ts";
@@ -44,7 +46,7 @@ async function ending(
 ): Promise<{ status: RunStatus; error?: RunError }> {
   const { run, emitter, signal } = execution;
   try {
-    await start(execution, tracer);
+    await onBehalf(behalfOf(execution), () => start(execution, tracer));
     return { status: emitter.interrupted ? "interrupted" : "success" };
   } catch (error) {
     if (!signal.aborted) return { status: "error", error: errorBody(error) };
@@ -53,6 +55,13 @@ async function ending(
   } finally {
     emitter.close();
   }
+}
+
+/** The run's own calls of this server: of the run's user, in its workspace, with what running graphs needs. */
+function behalfOf({ env, thread, run }: Execution): Behalf {
+  const user = run.request.configurable?.langgraph_auth_user as AppUser | undefined;
+  const acts = { workspaceId: thread.workspace_id, scopes: ["read", "write"] as const, credentialId: run.id };
+  return { env, principal: { ...acts, kind: "run", user, depth: run.request.depth } };
 }
 
 /** The compiled graph of this id for a config. Throws when it is not deployed. */

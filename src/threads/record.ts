@@ -1,4 +1,5 @@
 /** The thread's own record, and how it reads on the wire. */
+import { settings } from "../config.ts";
 import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
 import { currentShard, type IndexRow } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -43,6 +44,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
     values: null,
     interrupts: {},
     rest: "idle",
+    ttl: defaultTtl(),
   };
 }
 
@@ -53,6 +55,12 @@ export function readRecord(tables: Tables): ThreadRecord | undefined {
   const { trace, ...record } = JSON.parse(text) as ThreadRecord & { trace?: unknown[] };
   if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
   return record;
+}
+
+/** The TTL of a thread that is made without one; undefined where `checkpointer.ttl` sets none. */
+function defaultTtl(): ThreadRecord["ttl"] {
+  const { default_ttl, strategy = "delete" } = settings.checkpointer?.ttl ?? {};
+  return default_ttl === undefined ? undefined : startTtl({ strategy, ttl_minutes: default_ttl });
 }
 
 /** The TTL as kept: it counts from now. */

@@ -1,6 +1,7 @@
 /** From a client's request for a run to the one the thread understands. */
 import { contextWithoutIdentity, withoutIdentity } from "../auth/identity.ts";
 import type { Principal } from "../auth/principal.ts";
+import { settings } from "../config.ts";
 import { type Caller, mayRun } from "./access.ts";
 import type { CheckpointAddress, Json, RunRequest } from "./rpc.ts";
 import type { RunCreate } from "./run-schema.ts";
@@ -16,12 +17,24 @@ export function checkpointAddress(
 /** Headers that a graph must not see: they carry credentials or routing. */
 const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-organization-id", "x-service-key"]);
 
-/** `x-*` headers and the user agent, which graphs may read from `configurable`. */
-export function headersAsConfigurable(headers: Headers): Json {
+/** Without `http.configurable_headers`. */
+const SHOWN_HEADERS = ["x-*", "user-agent"];
+
+/** Headers that graphs may read from `configurable`: those that `http.configurable_headers` includes and does not exclude. */
+export function headersAsConfigurable(headers: Headers, http = settings.http): Json {
+  const { include, includes, exclude, excludes } = http.configurable_headers ?? {};
+  const shown = include ?? includes ?? SHOWN_HEADERS;
+  const hidden = exclude ?? excludes ?? [];
   return Object.fromEntries(
-    [...headers].filter(([name]) => (name.startsWith("x-") && !HIDDEN_HEADERS.has(name)) || name === "user-agent"),
+    [...headers].filter(([name]) => matches(name, shown) && !matches(name, hidden) && !HIDDEN_HEADERS.has(name)),
   );
 }
+
+/** Whether one of the patterns is the header's name, or begins it and ends in `*`. */
+const matches = (name: string, patterns: string[]): boolean =>
+  patterns
+    .map((pattern) => pattern.toLowerCase())
+    .some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
 
 /** What a request adds to `configurable`: its headers, and the user of the deployment's own `Auth`. */
 export function configurableOf(headers: Headers, { user }: Principal): Json {
@@ -84,6 +97,7 @@ export async function runRequest(
     feedback_keys: feedback_keys == null ? undefined : [...new Set([feedback_keys].flat())],
     langsmith_tracer: langsmith_tracer ? defined(langsmith_tracer) : undefined,
     configurable: by.configurable,
+    depth: by.principal.depth,
   };
 }
 

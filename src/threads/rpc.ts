@@ -76,6 +76,8 @@ export interface RunRequest {
   feedback_keys?: string[];
   origin?: string;
   langsmith_tracer?: { project_name?: string; example_id?: string };
+  /** How many calls of this server by itself led to this run, one within the other. */
+  depth?: number;
   /** The thread is this run's alone and goes when the run has ended. */
   temporary?: boolean;
   /** Request headers and the user, which the graph sees in `configurable`. */

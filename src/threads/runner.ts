@@ -209,7 +209,7 @@ export class Runner {
     if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
     const { workspaceId, threadId } = this.parts;
     const record = newRecord(workspaceId, threadId, { ...request.metadata });
-    return request.temporary ? { ...record, temporary: {} } : record;
+    return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */

@@ -122,7 +122,7 @@ async function graphOfThread(
   const id = record?.metadata.graph_id ?? graphId;
   if (typeof id !== "string") return undefined;
   // A factory may make another graph of another config: the state is one of the graph that ran last.
-  const run = record && isFactory(id) ? lastRun(parts) : undefined;
+  const run = record && (await isFactory(id)) ? lastRun(parts) : undefined;
   const config = run ? configOf({ run, thread: record as ThreadRecord }) : { configurable: { thread_id: threadId } };
   return graphOf(id, config, env, access);
 }

@@ -47,7 +47,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (parts.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
     if (!parts.record) {
       const record = newRecord(parts.workspaceId, parts.threadId, withinMetadata(metadata));
-      parts.saveRecord({ ...record, ttl: startTtl(ttl) });
+      parts.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
       if (supersteps) await this.#seed(supersteps);
       armAlarm(parts, this.#runner);
     }

@@ -8,7 +8,7 @@ import { addToCounts, readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
-import { deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
+import { announce, deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
@@ -45,6 +45,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async upsert(identity: PartitionIdentity, writes: RunWrite[], soon = false): Promise<void> {
     this.told = identity;
+    if (!this.held) await announce(this.env, identity);
     if (soon) await this.gather.add(writes);
     else this.apply(writes);
     await this.tell();
@@ -87,6 +88,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
+    if (!this.held) await announce(this.env, identity);
     const stored = this.commit(identity, () => {
       // Feedback can arrive before its run. The day is registered without runs, so that it is found and expires.
       if (!readMeta(this.sql, "counts")) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });

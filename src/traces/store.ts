@@ -65,6 +65,15 @@ export async function savePartition(db: Database, row: PartitionRow): Promise<vo
     });
 }
 
+/** Makes the row of a partition that has no runs yet. Changes nothing when it has one. */
+export async function announcePartition(
+  db: Database,
+  partition: Pick<PartitionRow, "workspaceId" | "projectId" | "day">,
+): Promise<void> {
+  const row = { ...partition, rows: 0, bytes: 0, lastRunStartTime: 0 };
+  await db.insert(tracePartitions).values(row).onConflictDoNothing();
+}
+
 export async function deletePartition(
   db: Database,
   workspaceId: string,
@@ -204,6 +213,17 @@ export async function listProjectsOfDataset(
     .all();
 }
 
-export async function countExperiments(db: Database, workspaceId: string, datasetId: string): Promise<number> {
-  return db.$count(projects, and(eq(projects.workspaceId, workspaceId), eq(projects.referenceDatasetId, datasetId)));
+/** The number of experiments on each of these datasets, and when the newest began. A dataset without any is absent. */
+export async function countExperimentsOf(
+  db: Database,
+  workspaceId: string,
+  datasetIds: string[],
+): Promise<Map<string, { count: number; last: number }>> {
+  const rows = await db
+    .select({ id: projects.referenceDatasetId, count: sql<number>`count(*)`, last: max(projects.startTime) })
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), among(projects.referenceDatasetId, datasetIds)))
+    .groupBy(projects.referenceDatasetId)
+    .all();
+  return new Map(rows.map(({ id, count, last }) => [id ?? "", { count, last: last ?? 0 }]));
 }

@@ -30,10 +30,18 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?)?\
 export function microsFromIso(text: string): number | undefined {
   const match = ISO.exec(text.trim());
   if (!match) return undefined;
-  const [, date, clock = "00:00:00", fraction = "", zone = "Z"] = match;
+  const [, date = "", clock = "00:00:00", fraction = "", zone = "Z"] = match;
+  // The parser takes 30 February for 2 March.
+  if (!isDate(date)) return undefined;
   const offset = zone.toUpperCase() === "Z" ? "Z" : zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone;
   const seconds = Date.parse(`${date}T${clock.length === 5 ? `${clock}:00` : clock}${offset}`);
   return inRange(seconds * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)));
+}
+
+/** Whether the calendar has this day, YYYY-MM-DD. */
+function isDate(date: string): boolean {
+  const at = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date);
 }
 
 /** Microseconds within the range that can be stored exactly, else undefined. */

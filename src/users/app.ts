@@ -1,8 +1,9 @@
 /** The user's own Hono application, mounted before the built-in routes. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import type { Scope } from "../auth/principal.ts";
+import type { Principal, Scope } from "../auth/principal.ts";
 import type { App } from "../http/types.ts";
+import { onBehalf } from "../loopback/caller.ts";
 import { custom } from "./registry.ts";
 
 /** The scope that a route of the user's application needs; undefined when none of them answers this request. */
@@ -11,6 +12,12 @@ export function userRouteScope(c: Context<App>): Scope | undefined {
   if (!matchedRoutes(c).some(({ path }) => path !== "/*" && own.has(path))) return undefined;
   return c.req.method === "GET" || c.req.method === "HEAD" ? "read" : "write";
 }
+
+/** The application's own calls of this server act for the caller of its route. */
+export const behalfOfCaller: MiddlewareHandler<App> = async (c, next) => {
+  const principal = c.get("principal") as Principal | undefined;
+  return principal ? onBehalf({ env: c.env, principal }, next) : next();
+};
 
 /**
  * Restores the request's body after the user's middleware has read it with `c.req.json()` or a method like it, which keep

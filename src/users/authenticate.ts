@@ -4,11 +4,12 @@ import { Problem } from "../http/problem.ts";
 import { type AppUser, authHandlers } from "./registry.ts";
 
 /** Whether the deployment says itself who its users are. */
-export const hasUsers = (): boolean => authHandlers()?.authenticate !== undefined;
+export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.authenticate !== undefined;
 
 /** The user that the handler sees behind this request; 401, or the handler's own refusal, when it sees none. */
 export async function userOf(request: Request): Promise<AppUser> {
-  const answer = await asked(() => authHandlers()?.authenticate?.(request.clone()));
+  const handlers = await authHandlers();
+  const answer = await asked(() => handlers?.authenticate?.(request.clone()));
   if (typeof answer === "string") return completed({ identity: answer });
   const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
   if (typeof identity === "string") return completed({ ...(answer as object), identity });

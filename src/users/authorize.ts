@@ -18,8 +18,9 @@ export type Filter = Json | undefined;
 export async function authorize(principal: Principal, resource: string, action: string, value: Json): Promise<Filter> {
   const { user } = principal;
   if (!user) return undefined;
+  const callbacks = (await authHandlers())?.callbacks;
   const keys = [`${resource}:${action}`, resource, `*:${action}`, "*"];
-  const handler = keys.map((key) => authHandlers()?.callbacks?.[key]).find((one) => one !== undefined);
+  const handler = keys.map((key) => callbacks?.[key]).find((one) => one !== undefined);
   if (!handler) return undefined;
   const event = { event: `${resource}:${action}`, resource, action, value, permissions: user.permissions, user };
   const answer = await asked(() => handler(event));

@@ -66,7 +66,7 @@ const TABLE: Row[] = [
   ["*", /^\/store\/(?:items(?:\/search)?|namespaces)$/, async () => {}],
   ["GET", /^\/api\/threads$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
-  ["POST", /^\/a2a\/[^/]+\/?$/, async () => {}],
+  ["POST", /^\/(?:a2a|agui)\/[^/]+\/?$/, async () => {}],
 ];
 
 /** Lets a user's request through, narrowed to what the user may see. Other callers pass untouched. */

@@ -1,6 +1,7 @@
-/** The user's own code beside the graphs: `auth`, `app` and `a2a`, exported by the registry, each optional. */
+/** The user's own code beside the graphs: `auth`, `app`, `a2a` and `embeddings`, filled by createWeir, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
-import * as registry from "../graphs/index.ts";
+import { type Lazy, loaded } from "../lazy.ts";
+import type { Embedder, Embeddings } from "../memory/embeddings.ts";
 
 /** What a handler is told. `value` is the request's and may be changed in place. */
 export interface AuthEvent {
@@ -24,21 +25,23 @@ export interface AppUser {
 type Handler = (event: AuthEvent) => unknown;
 
 /** An `Auth` of @langchain/langgraph-sdk/auth, as far as the server reads it. */
-interface UserAuth {
+export interface UserAuth {
   "~handlerCache": {
     authenticate?: (request: Request) => unknown;
     callbacks?: Record<string, Handler | undefined>;
   };
 }
 
-interface Custom {
-  auth?: UserAuth;
+export interface Custom {
+  auth?: UserAuth | Lazy<UserAuth>;
   app?: Hono<HonoEnv>;
   /** What the agent cards of graphs say, by graph id: the members of an assistant's `metadata.a2a`. */
   a2a?: Record<string, unknown>;
+  embeddings?: Embeddings | Lazy<Embeddings | Embedder>;
 }
 
-/** What the registry exports. The application is mounted before the built-in routes, so its own come first. */
-export const custom: Custom = { ...(registry as Custom) };
+/** The application is mounted before the built-in routes, so its own come first. */
+export const custom: Custom = {};
 
-export const authHandlers = () => custom.auth?.["~handlerCache"];
+/** The handlers of the deployment's own `Auth`. Throws a Problem with 503 when its module cannot be loaded: calls are refused. */
+export const authHandlers = async () => (custom.auth && (await loaded(custom.auth, 503)))?.["~handlerCache"];

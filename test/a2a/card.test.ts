@@ -5,7 +5,7 @@ import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { exportJWK, generateKeyPair } from "jose";
 import * as v from "valibot";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { type Json, message1, result, rpc } from "./rpc.ts";
 import { Card03, Card1 } from "./shapes.ts";

@@ -83,6 +83,7 @@ describe("a push notification", () => {
     expect([...headers]).toEqual([
       ["authorization", "Basic dTpw"],
       ["content-type", "application/json"],
+      ["weir-delivery", expect.stringMatching(/^[0-9a-f]{32}$/)],
       ["x-a2a-notification-token", "t0k"],
     ]);
     pushed = [];
@@ -93,6 +94,7 @@ describe("a push notification", () => {
     expect([...pushed.at(-1)!.headers]).toEqual([
       ["a2a-version", "1.0"],
       ["content-type", "application/a2a+json"],
+      ["weir-delivery", expect.any(String)],
     ]);
   });
 

@@ -73,7 +73,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
 
   it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
     const path = `/chat/${await threadSaying(HOSTILE)}`;
-    const { page, close } = await visit(stage, { path, colorScheme });
+    const { page, troubles, close } = await visit(stage, { path, colorScheme });
     await log(page).locator(".hljs-keyword").waitFor();
     expect(await findings(page)).toEqual([]);
     await page.goto(stage.server.url);
@@ -87,6 +87,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     expect(await findings(page)).toEqual([]);
     await page.getByRole("button", { name: "Keys" }).click();
     expect(await findings(page)).toEqual([]);
+    expect(troubles).toEqual([]);
     await close();
   });
 

@@ -6,11 +6,6 @@ import { readConfig } from "../../src/config.ts";
 import { crossOrigin } from "../../src/http/headers.ts";
 
 describe("langgraph.json", () => {
-  it("may be the file that a LangGraph user has", () => {
-    const file = { dependencies: ["."], graphs: { agent: "./agent.ts:graph" }, env: ".env", node_version: "20" };
-    expect(readConfig(file).http).toMatchObject({ disable_a2a: false, disable_mcp: false });
-  });
-
   it("with a key that Weir does not know is refused by its name", () => {
     expect(() => readConfig({ htpp: {} })).toThrow('"htpp" is not a key that Weir knows');
     expect(() => readConfig({ http: { disable_a2: true, disable_runs: true } })).toThrow('"http.disable_a2" is not');
@@ -23,12 +18,13 @@ describe("langgraph.json", () => {
 describe("a switch", () => {
   /** The paths that the app has with this `http` configuration. */
   function pathsWith(http: object): string[] {
-    const app = createApp(readConfig({ http }).http);
+    const app = createApp(readConfig({ http }));
     return app.routes.filter(({ path }) => !path.endsWith("*")).map(({ method, path }) => `${method} ${path}`);
   }
 
   it.each([
     ["disable_a2a", ["POST /a2a/:assistant_id", "GET /.well-known/agent-card.json"], "POST /threads"],
+    ["disable_agui", ["POST /agui/:assistant_id"], "POST /a2a/:assistant_id"],
     ["disable_mcp", ["POST /mcp"], "POST /a2a/:assistant_id"],
     ["disable_assistants", ["POST /assistants", "POST /assistants/search"], "POST /threads"],
     ["disable_threads", ["POST /threads", "POST /threads/search"], "POST /runs/stream"],

@@ -1,5 +1,6 @@
 /** The counters of the benches: what they count is known from elsewhere here. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -30,6 +31,13 @@ describe("commits in write-ahead logs", () => {
     database.exec("PRAGMA wal_checkpoint(RESTART); INSERT INTO t VALUES (6)");
     expect(commitsBetween(between, readLogs(folder))).toMatchObject({ thread: 1 });
   });
+});
+
+it("the benches run on the Miniflare of wrangler", () => {
+  const read = createRequire(import.meta.url);
+  const { dependencies } = read("wrangler/package.json") as { dependencies: Record<string, string> };
+  const { devDependencies } = read("../../package.json") as { devDependencies: Record<string, string> };
+  expect(devDependencies.miniflare).toBe(dependencies.miniflare);
 });
 
 describe("the counting Worker", () => {

@@ -3,7 +3,7 @@ import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotoc
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { startServer, type TestServer } from "../support/server.ts";
 import { allow } from "./person.ts";
 
@@ -41,6 +41,11 @@ class Keeper implements OAuthClientProvider {
   };
 }
 
+/** A client that registers nowhere: its id is the address of its metadata document. */
+class DescribedKeeper extends Keeper {
+  readonly clientMetadataUrl = "https://client.example/mcp.json";
+}
+
 const transport = (keeper: Keeper) =>
   new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: keeper });
 
@@ -67,6 +72,29 @@ it("registers, gets consent, a token, and in", async () => {
     headers: { authorization: `Bearer ${keeper.saved?.access_token}` },
   });
   expect(elsewhere.status).toBe(401);
+});
+
+it("needs no registration when its id is the address of its metadata document", async () => {
+  const keeper = new DescribedKeeper();
+  const { clientMetadataUrl, clientMetadata } = keeper;
+  // The Worker's outgoing requests go through this process.
+  const passOn = globalThis.fetch;
+  const document = { client_id: clientMetadataUrl, ...clientMetadata };
+  vi.stubGlobal("fetch", async (input: string | URL | Request, init?: RequestInit) =>
+    new Request(input).url === clientMetadataUrl ? Response.json(document) : passOn(input, init),
+  );
+  try {
+    const first = transport(keeper);
+    await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);
+    await first.finishAuth(keeper.answer?.searchParams.get("code") ?? "");
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  expect(keeper.client?.client_id).toBe(clientMetadataUrl);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(transport(keeper));
+  expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+  await client.close();
 });
 
 it("refreshes by itself when its token has ended", async () => {

@@ -102,6 +102,10 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
     ]);
     expect(of("checkpoints").at(-1)).toMatchObject({ values: { messages: [{}, {}] }, next: [], metadata: { step: 1 } });
     expect(of("events").map((one) => one.event)).toContain("on_chain_start");
+    // The chunks of the run itself are those of the other modes.
+    const runId = parts.find((part) => part.event === "metadata")?.data.run_id;
+    const ofRun = of("events").filter((one) => one.run_id === runId);
+    expect(ofRun.map((one) => one.event)).toEqual(["on_chain_start", "on_chain_end"]);
   });
 
   it("stream: subgraphs", async () => {

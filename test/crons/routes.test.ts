@@ -220,3 +220,11 @@ it("the Worker's clock also clears what is over", async () => {
   await worker.scheduled(createScheduledController({ scheduledTime: new Date(Date.now() + 61_000) }), env);
   expect(await left()).toBe(0);
 });
+
+it("the crons on a thread are found by an index", async () => {
+  const sql = "DELETE FROM crons WHERE workspace_id = ? AND thread_id IN (SELECT value FROM json_each(?))";
+  const plan = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind("w", "[]").all<{ detail: string }>();
+  expect(plan.results.map(({ detail }) => detail).join("\n")).toContain(
+    "crons_thread (workspace_id=? AND thread_id=?)",
+  );
+});

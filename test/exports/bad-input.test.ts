@@ -33,6 +33,7 @@ const JOBS: [string, Json, number, RegExp][] = [
   ["a start that is no time", { start_time: "yesterday" }, 422, /start_time/],
   ["a start as a number", { start_time: 1767225600 }, 422, /start_time/],
   ["a start that does not exist", { start_time: "2026-02-30T25:00:00Z" }, 422, /start_time/],
+  ["a start on a day that the calendar does not have", { start_time: "2026-02-30T00:00:00Z" }, 422, /start_time/],
   ["no end", { end_time: undefined }, 422, /end_time.*required/],
   ["a null end", { end_time: null }, 422, /end_time.*required/],
   ["an end before the start", { end_time: "2025-12-31T00:00:00Z" }, 422, /end_time.*after/],

@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { seal, unseal } from "../../src/auth/seal.ts";
 import { workspaces } from "../../src/db/auth.ts";
 import { database } from "../../src/db/client.ts";

@@ -6,7 +6,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Point, Wake } from "../../src/exports/deps.ts";
-import { handle } from "../../src/exports/work.ts";
+import { handle } from "../../src/exports/advance.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";
 import { generator } from "../support/random.ts";

@@ -13,9 +13,11 @@ import { insertDestination } from "../../src/exports/destinations/store.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import type { CreateExportInput } from "../../src/exports/schema.ts";
 import { sweep } from "../../src/exports/schedule.ts";
-import { handle } from "../../src/exports/work.ts";
+import { handle } from "../../src/exports/advance.ts";
+import { Slots } from "../../src/exports/slots.ts";
 import type { PageRequest, RunPage } from "../../src/traces/page.ts";
 import type { StoredRun, TracePartitionRpc } from "../../src/traces/rpc.ts";
+import { announcePartition } from "../../src/traces/store.ts";
 import { dayOf } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 import { columnValue, pageOf } from "../support/pages.ts";
@@ -34,7 +36,13 @@ export async function newProject(world: World, workspaceId: string, referenceDat
     traceTier: "longlived",
     startTime: world.clock.now,
   });
+  for (let day = 0; day < 3; day++) await registerDay(world, workspaceId, id, DAY_1 + day * MICROS_PER_DAY);
   return id;
+}
+
+/** What a partition does before its first write. `start` in microseconds. */
+export async function registerDay(world: World, workspaceId: string, projectId: string, start: number) {
+  await announcePartition(world.deps.db, { workspaceId, projectId, day: dayOf(start) });
 }
 
 /** A destination on the world's store. */
@@ -172,6 +180,7 @@ export function newWorld(options: WorldOptions = {}): World {
     ...real,
     db: database(env.DB),
     limits: { ...LIMITS, ...limits },
+    slots: new Slots(LIMITS.runsPerIsolate),
     now: () => clock.now,
     partition: (workspaceId, projectId, day) =>
       new MemoryPartition(
@@ -192,6 +201,7 @@ export function newWorld(options: WorldOptions = {}): World {
       queue.push({ wake, due: clock.now + delaySeconds * 1000 });
     },
     at: at ?? (async () => undefined),
+    pause: async () => undefined,
   };
   const world: World = {
     deps,

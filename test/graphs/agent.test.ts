@@ -1,8 +1,8 @@
 import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { getConfigTypeSchema, getInputTypeSchema } from "@langchain/langgraph/zod/schema";
 import { describe, expect, it } from "vitest";
-import { reply } from "../../src/graphs/offline/reply.ts";
-import { calculator, currentTime } from "../../src/graphs/tools.ts";
+import { reply } from "../../examples/demo/src/offline/reply.ts";
+import { calculator, currentTime } from "../../examples/demo/src/tools.ts";
 import { human, lastText, onThread, openGraph } from "./support.ts";
 
 const propertiesOf = (schema: unknown) => (schema as { properties: Record<string, unknown> }).properties;

@@ -1,22 +1,38 @@
 /** Entries of the registry that are no compiled graphs: agents, and factories. */
 import "../../src/runtime/als.ts";
 import { AIMessage } from "@langchain/core/messages";
-import { END, interrupt, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
-import { beforeAll, describe, expect, it } from "vitest";
+import {
+  END,
+  entrypoint,
+  InMemoryStore,
+  interrupt,
+  MemorySaver,
+  MessagesValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Graph, ServerRuntime } from "../../src/graphs/entry.ts";
 import { graphs } from "../../src/graphs/index.ts";
+import { makeGraph } from "../../src/graphs/make.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, say } from "../threads/client.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 
-/** A graph whose node `name` asks, and then answers. */
-const asking = (name: string) =>
+/** A graph, not compiled, whose node `name` asks, and then answers. */
+const builder = (name: string) =>
   new StateGraph(State)
     .addNode(name, () => ({ messages: [new AIMessage(`${name} heard ${String(interrupt("Well?"))}`)] }))
     .addEdge(START, name as "__start__")
-    .addEdge(name as "__start__", END)
-    .compile() as Graph;
+    .addEdge(name as "__start__", END);
+const asking = (name: string) => builder(name).compile() as Graph;
+
+/** The functional API. */
+const functional = entrypoint({ name: "functional", checkpointer: new MemorySaver() }, async (input: object) => ({
+  messages: [new AIMessage(`functional heard ${String(interrupt("Well?"))} with ${Object.keys(input).join()}`)],
+}));
 
 /** As `createAgent` makes it: an object with a few methods of its graph. */
 class Agent {
@@ -35,6 +51,13 @@ const calls: Call[] = [];
 
 Object.assign(graphs, {
   wrapped: new Agent(asking("wrapped")),
+  uncompiled: builder("uncompiled"),
+  promised: Promise.resolve(builder("promised")),
+  making: () => builder("making"),
+  owned: builder("owned").compile({ checkpointer: new MemorySaver(), store: new InMemoryStore() }),
+  functional,
+  nothing: { nodes: {}, edges: [] } as never,
+  empty: async () => undefined as never,
   chosen: async (config: { configurable?: Record<string, unknown> }, env: Env & ServerRuntime) => {
     const { accessContext, executionRuntime, WEIR_ADMIN_KEY } = env;
     const node = config.configurable?.node;
@@ -113,5 +136,43 @@ describe("a factory", () => {
     for (const accessContext of ["threads.read", "threads.update"] as const)
       expect(calls).toContainEqual({ accessContext, node: "told", ...reading });
     expect(calls).toContainEqual({ accessContext: "assistants.read", node: undefined, ...reading });
+  });
+});
+
+describe("an export of a project", () => {
+  it.each(["uncompiled", "promised", "making", "owned", "functional"])(
+    "runs and resumes when it is %s",
+    async (name) => {
+      const thread = await paused(name);
+      const ended = await waited(thread, { assistant_id: name, command: { resume: "yes" } });
+      expect(JSON.stringify(ended)).toContain(`${name} heard yes`);
+    },
+  );
+
+  it("keeps its threads in Weir, and says once that its own checkpointer and store are not used", async () => {
+    const warn = vi.spyOn(console, "warn");
+    await makeGraph("twice", {}, {} as Env, "assistants.read");
+    const owned = builder("twice").compile({ checkpointer: new MemorySaver(), store: new InMemoryStore() });
+    Object.assign(graphs, { twice: owned });
+    for (let i = 0; i < 3; i += 1) await makeGraph("twice", {}, {} as Env, "assistants.read");
+    const said = warn.mock.calls.map(([line]) => String(line)).filter((line) => line.includes("twice"));
+    expect(said).toEqual([expect.stringContaining("a checkpointer and a store of its own")]);
+    warn.mockRestore();
+  });
+
+  it("compiles a StateGraph once", async () => {
+    const made = async () => makeGraph("uncompiled", {}, {} as Env, "assistants.read");
+    expect(await made()).toBe(await made());
+  });
+
+  it("fails its runs with what it is when it is no graph", async () => {
+    for (const [name, what] of [
+      ["nothing", "an object with the members nodes, edges"],
+      ["empty", "undefined"],
+    ]) {
+      const thread = await newThread(caller);
+      const ended = await waited(thread, { assistant_id: name, input: say("hi") });
+      expect(JSON.stringify(ended)).toContain(`Graph \\"${name}\\" is not a LangGraph graph: it is ${what}.`);
+    }
   });
 });

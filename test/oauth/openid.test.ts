@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { newCaller } from "../support/caller.ts";
 import { CALLBACK, newClient, ORIGIN, redeem, request, type Tokens } from "./person.ts";
 

@@ -39,8 +39,8 @@ const outer = new StateGraph(new StateSchema({ messages: MessagesValue, topic: z
   .compile();
 
 describe("a graph's schemas", () => {
-  it("come from a StateSchema", () => {
-    const schemas = schemasOf(outer);
+  it("come from a StateSchema", async () => {
+    const schemas = await schemasOf(outer);
     for (const name of ["input_schema", "output_schema", "state_schema"] as const) {
       expect(schemas[name]).toMatchObject({ properties: { topic: { type: "string" } } });
       expect(schemas[name]).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
@@ -51,7 +51,7 @@ describe("a graph's schemas", () => {
     expect(schemas.config_schema).toEqual(schemas.context_schema);
   });
 
-  it("come from zod objects of either version", () => {
+  it("come from zod objects of either version", async () => {
     const four = z.object({
       messages: z.custom<unknown[]>().register(registry, MessagesZodMeta as never),
       n: z.number(),
@@ -60,15 +60,19 @@ describe("a graph's schemas", () => {
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect(schemasOf(withZod).state_schema).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
+    expect((await schemasOf(withZod)).state_schema).toMatchObject({
+      properties: { messages: { langgraph_type: "messages" } },
+    });
     const three = new StateGraph(MessagesZodState)
       .addNode("a", () => ({}))
       .addEdge(START, "a")
       .compile();
-    expect(schemasOf(three).input_schema).toMatchObject({ properties: { messages: { langgraph_type: "messages" } } });
+    expect((await schemasOf(three)).input_schema).toMatchObject({
+      properties: { messages: { langgraph_type: "messages" } },
+    });
   });
 
-  it("name the channels of an Annotation", () => {
+  it("name the channels of an Annotation", async () => {
     const State = Annotation.Root({
       ...MessagesAnnotation.spec,
       sum: Annotation<number>({ reducer: (a, b) => a + b }),
@@ -79,7 +83,7 @@ describe("a graph's schemas", () => {
       .addEdge(START, "a")
       .compile();
     const schema = { type: "object", properties: { messages: { langgraph_type: "messages" }, sum: {}, last: {} } };
-    expect(schemasOf(graph)).toEqual({
+    expect(await schemasOf(graph)).toEqual({
       input_schema: schema,
       output_schema: schema,
       state_schema: schema,

@@ -94,6 +94,28 @@ describe("the S3 client", () => {
   });
 });
 
+describe("confirm", () => {
+  const stored = async (fault?: Fault) => {
+    const list = [undefined, fault];
+    const store = storeOn(new FakeS3(() => list.shift()));
+    await store.put("a.txt", new TextEncoder().encode("hello"), "text/plain");
+    return store;
+  };
+
+  it("passes for an object of the right size, and where the credentials may not read", async () => {
+    await expect((await stored()).confirm("a.txt", 5)).resolves.toBeUndefined();
+    const forbidden = await stored({ kind: "status", status: 403, code: "AccessDenied" });
+    await expect(forbidden.confirm("a.txt", 9)).resolves.toBeUndefined();
+  });
+
+  it("throws for one that is missing or has another size, and asks for another attempt", async () => {
+    const store = await stored();
+    for (const refusal of [store.confirm("b.txt", 5), store.confirm("a.txt", 6)]) {
+      expect(await refusalOf(refusal)).toMatchObject({ code: "NotStored", permanent: false });
+    }
+  });
+});
+
 describe("a sink", () => {
   const PART = 1000;
   const noEvents = { uploadCreated: async () => undefined, partUploaded: async () => undefined };

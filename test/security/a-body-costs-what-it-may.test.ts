@@ -26,6 +26,7 @@ const DOORS = [
   "/store/items/search",
   "/mcp",
   "/a2a/echo",
+  "/agui/echo",
   "/api/v1/feedback",
   "/api/v1/sessions",
   "/runs/batch",

@@ -1,7 +1,7 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/auth/principal.ts";
-import { countStream, MOST_STREAMS, refuseManyStreams } from "../../src/auth/streams.ts";
+import { MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -29,6 +29,7 @@ it("streams of a credential are counted while they are open", async () => {
   expect(await (await caller.fetch(`/threads/${thread}/runs`)).json()).toHaveLength(before.length);
   const a2a = { accept: "text/event-stream", "x-api-key": caller.key };
   expect((await send("/a2a/echo", { body: {}, headers: a2a })).status).toBe(429);
+  expect((await caller.fetch("/agui/echo", { body: {} })).status).toBe(429);
 
   // What is no stream goes on, for this credential and for all others.
   expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
@@ -66,15 +67,26 @@ it("streams that the platform ended do not count any more", () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   const principal = { workspaceId: crypto.randomUUID(), credentialId: "key" } as Principal;
   const request = new Request("https://weir.example/threads/t/stream");
-  const streams = Array.from({ length: MOST_STREAMS }, () => countStream(principal));
-  expect(() => refuseManyStreams(request, principal)).toThrow("open streams");
+  const reserve = () => reserveStream(request, principal);
+  const streams = Array.from({ length: MOST_STREAMS }, reserve);
+  expect(reserve).toThrow("open streams");
   vi.setSystemTime(Date.now() + 20_000);
-  for (const { seen } of streams.slice(1)) seen();
+  for (const stream of streams.slice(1)) stream?.seen();
   vi.setSystemTime(Date.now() + 20_000);
   // One has not been seen for 40 seconds.
-  expect(() => refuseManyStreams(request, principal)).not.toThrow();
-  countStream(principal);
-  expect(() => refuseManyStreams(request, principal)).toThrow("open streams");
+  expect(reserve).not.toThrow();
+  expect(reserve).toThrow("open streams");
+});
+
+it("streams that are asked for at the same time are counted, and so are waits for a result", async () => {
+  const caller = await newCaller();
+  const thread = await threadOf(caller);
+  const body = { assistant_id: "agent", input: { messages: [] } };
+  const paths = Array.from({ length: MOST_STREAMS + 10 }, (_, i) => (i % 2 ? "runs/wait" : "runs/stream"));
+  const answers = await Promise.all(paths.map((path) => caller.fetch(`/threads/${thread}/${path}`, { body })));
+  expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  await Promise.all(answers.map(close));
+  await expect.poll(async () => (await stream(caller, thread)).status).toBe(200);
 });
 
 it("sockets of a credential on one thread are counted", async () => {

@@ -37,6 +37,12 @@ it("in the classic streams", async () => {
   expect(values.messages[0]?.content).toBe(CONTENT);
 });
 
+it("in AG-UI", async () => {
+  const messages = [{ id: "m", role: "user", content: CONTENT }];
+  const data = dataIn(await linesOf("/agui/echo", { threadId: crypto.randomUUID(), runId: "r", messages }));
+  expect(JSON.stringify(data)).toContain(JSON.stringify(CONTENT).slice(1, -1));
+});
+
 it("in A2A", async () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: CONTENT }] };
   const call = { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } };

@@ -9,6 +9,7 @@ import { threadObject } from "../../src/threads/rpc.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import type { UserAuth } from "../../src/users/registry.ts";
 import { deployUsers, userCalled } from "./users.ts";
 
 type Fetch = (path: string, options?: { body?: unknown; headers?: Record<string, string> }) => Promise<Response>;
@@ -31,6 +32,10 @@ const STREAMS: Record<string, (ask: Fetch, thread: string) => Promise<Response>>
     return ask(`/threads/${thread}/runs/${run_id}/stream`);
   },
   "POST /runs/stream": (ask) => ask("/runs/stream", { body: run }),
+  "POST /agui/{assistant}": (ask, thread) => {
+    const messages = [{ id: "m", role: "user", content: "forever" }];
+    return ask("/agui/actor", { body: { threadId: thread, runId: "r", messages } });
+  },
   "A2A message/stream": (ask) => {
     const params = { message: message1("forever") };
     return ask("/a2a/actor", { body: { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params } });
@@ -140,8 +145,9 @@ it("a user whom the deployment does not know any more reads no more", async () =
   const known = new Set(["gil"]);
   deployUsers();
   const { custom } = await import("../../src/users/registry.ts");
-  const authenticate = custom.auth?.["~handlerCache"].authenticate;
-  const handlers = custom.auth?.["~handlerCache"] ?? {};
+  const auth = custom.auth as UserAuth;
+  const handlers = auth["~handlerCache"];
+  const { authenticate } = handlers;
   handlers.authenticate = (request) => {
     if (known.size === 0) throw Object.assign(new Error("Gone."), { status: 401 });
     return authenticate?.(request);

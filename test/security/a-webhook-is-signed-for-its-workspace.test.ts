@@ -79,6 +79,25 @@ describe("a webhook", () => {
   });
 });
 
+describe("a push notification of A2A", () => {
+  it("is signed as webhooks are", async () => {
+    const caller = await newCaller();
+    const { secret } = await rotate(caller);
+    const body = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "message/send",
+      params: {
+        message: { kind: "message", messageId: "m1", role: "user", parts: [{ kind: "text", text: "hello" }] },
+        configuration: { blocking: true, pushNotificationConfig: { url: "https://hooks.example/task" } },
+      },
+    };
+    await (await caller.fetch("/a2a/echo", { body })).text();
+    const hook = await vi.waitUntil(() => sent.find((one) => one.body.includes("completed")), { timeout: 10_000 });
+    expect(signers(hook, [secret])).toEqual([secret]);
+  });
+});
+
 describe("a signing secret", () => {
   it("is shown once, and rotates with an overlap in which both sign", async () => {
     const caller = await newCaller();

@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 
 const get = (url: string, settings: Partial<Env> = {}, headers: Record<string, string> = {}) =>
   app.fetch(new Request(url, { redirect: "manual", headers }), { ...env, ...settings }, createExecutionContext());

@@ -1,7 +1,7 @@
 /** Every route x every kind of caller, from the one table in routes.ts. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { type Scope, SCOPES } from "../../src/auth/principal.ts";
 import type { Access } from "../../src/auth/scopes.ts";
 import { sha256 } from "../../src/auth/secret.ts";

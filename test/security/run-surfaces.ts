@@ -174,6 +174,15 @@ export const RUN_SURFACES: Record<string, Surface> = {
     const { result } = await response.json<{ result?: { task: { artifacts: { parts: { data: Json }[] }[] } } }>();
     return result?.task.artifacts[0]?.parts[0]?.data;
   },
+  "AG-UI": async (user, { assistant_id, config, context }) => {
+    const more = { tools: [], context: [], state: { config, context }, forwardedProps: { config, context } };
+    const call = { threadId: crypto.randomUUID(), runId: "mine", messages: [], ...more };
+    const response = await user.fetch(`/agui/${assistant_id}`, call);
+    await response.text();
+    const [, threadId = "", runId] =
+      /^\/threads\/([^/]+)\/runs\/([^/]+)$/.exec(response.headers.get("content-location") ?? "") ?? [];
+    return joined(user, threadId, runId);
+  },
   MCP: async (user, { assistant_id }) => {
     const rpc = async (method: string, params: Json) => {
       const response = await user.fetch("/mcp", { jsonrpc: "2.0", id: 1, method, params });

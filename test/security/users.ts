@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { z } from "zod";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { custom } from "../../src/users/registry.ts";
 

@@ -73,7 +73,10 @@ describe("a WebSocket", () => {
     const thread = crypto.randomUUID();
     const socket = await open(caller, thread, path);
     const subscribed = await socket.command("subscription.subscribe", { channels: ALL });
-    expect(subscribed).toMatchObject({ type: "success", result: { subscription_id: expect.any(String) } });
+    expect(subscribed).toMatchObject({
+      type: "success",
+      result: { subscription_id: expect.any(String), replayed_events: 0 },
+    });
     const started = await socket.command("run.start", start);
     expect(started).toMatchObject({ type: "success", meta: { thread_id: thread, applied_through_seq: 1 } });
     await socket.ends();
@@ -93,6 +96,8 @@ describe("a WebSocket", () => {
     expect(socket.frames[seen]).toMatchObject({ type: "success" });
     const all = await read(caller, thread);
     const expected = all.filter(({ method, seq }) => method === "values" && seq > 5);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(result.replayed_events).toBe(expected.length);
     await socket.until(() => socket.frames.length > seen + expected.length || undefined);
     expect(socket.frames.slice(seen + 1)).toEqual(expected);
     // From here on the first subscription is alone again.

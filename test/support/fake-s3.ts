@@ -7,7 +7,9 @@ export type Fault =
   /** The request never arrives. */
   | { kind: "reset" }
   /** 200 with an error in the body, as CompleteMultipartUpload can answer. */
-  | { kind: "late-error" };
+  | { kind: "late-error" }
+  /** The store says that it did it, and did nothing. */
+  | { kind: "lie" };
 
 export class FakeS3 {
   readonly objects = new Map<string, Uint8Array>();
@@ -23,6 +25,7 @@ export class FakeS3 {
     if (fault?.kind === "reset") throw new TypeError("Network connection lost.");
     if (fault?.kind === "status") return answer(fault.status, errorXml(fault.code));
     if (fault?.kind === "late-error") return answer(200, errorXml("InternalError"));
+    if (fault?.kind === "lie") return answer(200, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>");
     const response = await this.handle(request);
     if (fault?.kind === "lost") throw new TypeError("Network connection lost.");
     return response;
@@ -48,9 +51,15 @@ export class FakeS3 {
       this.uploads.set(id, { key, parts: new Map() });
       return answer(200, `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
     }
+    if (request.method === "HEAD") return this.head(key);
     if (request.method === "PUT") this.objects.set(key, body);
     if (request.method === "DELETE") this.objects.delete(key);
     return answer(request.method === "DELETE" ? 204 : 200, "");
+  }
+
+  private head(key: string): Response {
+    const size = this.objects.get(key)?.byteLength;
+    return new Response(null, size === undefined ? { status: 404 } : { headers: { "content-length": String(size) } });
   }
 
   private handleUpload(method: string, url: URL, id: string, body: Uint8Array): Response {

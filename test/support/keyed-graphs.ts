@@ -17,7 +17,7 @@ import {
 import { z } from "zod";
 import type { GraphFactory } from "../../src/graphs/entry.ts";
 import { graphs } from "../../src/graphs/index.ts";
-import { toolLoop } from "../../src/graphs/loop.ts";
+import { toolLoop } from "../../examples/demo/src/loop.ts";
 
 /** Every execution of a task, in order: the test's name of the task, and the key that the task found. */
 export const executions: [task: string, key: unknown][] = [];

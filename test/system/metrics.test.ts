@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
 import { sentRun } from "../support/traces.ts";
 

@@ -1,7 +1,7 @@
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { isPublic } from "../../src/auth/public.ts";
 import { send } from "../support/caller.ts";
 

@@ -1,6 +1,6 @@
 import { createExecutionContext, env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, type Sent, sentRun } from "../support/traces.ts";
 

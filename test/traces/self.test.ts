@@ -48,6 +48,8 @@ describe("a run of a graph", () => {
     const told = frames.find(({ event }) => event === "messages")?.data as [unknown, object] | undefined;
     expect(told?.[1]).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread, langgraph_node: "echo" });
     const runs = await tracesOf(caller, 1);
+    // The graph has no name of its own.
+    expect(runs.find((run) => run.parent_run_id === null)?.name).toBe("echo");
     for (const { extra } of runs) expect(extra.metadata).toMatchObject({ k0: 0, k4999: 4999, thread_id: thread });
     const tags = Array.from({ length: 1_001 }, (_, n) => `t${n}`);
     const refused = await caller.fetch(`/threads/${thread}/runs`, { body: { ...run, config: { tags } } });

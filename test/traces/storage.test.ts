@@ -1,6 +1,7 @@
 /** What a partition stores when nothing is in it, and that its alarm outlives what it calls. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { database } from "../../src/db/client.ts";
 import { destroyProjects } from "../../src/traces/projects/destroy.ts";
 import type { TracePartition } from "../../src/traces/partition.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type StoredFeedback,
   tracePartition,
 } from "../../src/traces/rpc.ts";
+import { listPartitions } from "../../src/traces/store.ts";
 import { newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
@@ -114,6 +116,28 @@ describe("a partition that holds nothing", () => {
     expect(await tables()).toEqual([]);
     await stub.upsert(identity, [write()]);
     expect((await stub.query(read)).runs).toHaveLength(1);
+  });
+});
+
+describe("the registration of a partition", () => {
+  it("comes before its first write, so that no export misses an acknowledged run", async () => {
+    const { stub, object, tables, identity } = newPartition();
+    const prepare = vi.spyOn(env.DB, "prepare").mockImplementation(() => {
+      throw new Error("D1 is away");
+    });
+    const first = write();
+    await runInDurableObject(object, async (partition) => {
+      await expect(partition.upsert(identity, [first])).rejects.toThrow("D1 is away");
+      await expect(partition.putFeedback(identity, feedback(first.id))).rejects.toThrow("D1 is away");
+    });
+    prepare.mockRestore();
+    // Nothing was acknowledged, and nothing is stored.
+    expect(await tables()).toEqual([]);
+
+    await stub.upsert(identity, [first]);
+    const { workspaceId, projectId, day } = identity;
+    const [row] = await listPartitions(database(env.DB), workspaceId, projectId, day, day);
+    expect(row).toMatchObject({ rows: 1 });
   });
 });
 

@@ -2,7 +2,7 @@ import "../support/graphs.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
+import { app } from "../support/app.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { custom } from "../../src/users/registry.ts";
 import { type Json, message1, type Reply } from "../a2a/rpc.ts";

@@ -1,8 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { app, createApp } from "../../src/app.ts";
-import { config } from "../../src/config.ts";
+import { createApp } from "../../src/app.ts";
+import { app } from "../support/app.ts";
+import { readConfig } from "../../src/config.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import { configurableOf } from "../../src/threads/request.ts";
 import { custom } from "../../src/users/registry.ts";
@@ -12,7 +13,7 @@ import * as pack from "./pack.ts";
 Object.assign(custom, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
 // `app` was made before, without an application of the user's.
-const own = createApp(config.http);
+const own = createApp(readConfig({}));
 
 const send = (
   path: string,
@@ -309,4 +310,21 @@ it("every agent route has its row, or is not for users", async () => {
   }
   expect(routes.size).toBeGreaterThan(40);
   expect(refused).toEqual([]);
+});
+
+it("a local server with an `Auth` of its own is emptied without a credential, and only that", async () => {
+  const bare = (path: string, vars: object, headers: Record<string, string> = {}) =>
+    app.fetch(
+      new Request(`http://localhost${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: "{}",
+      }),
+      { ...env, ...vars },
+      createExecutionContext(),
+    );
+  expect((await bare("/internal/truncate", { AUTH: "open" })).status).toBe(200);
+  expect((await bare("/internal/truncate", { AUTH: "" })).status).toBe(401);
+  expect((await bare("/internal/truncate", { AUTH: "open" }, { origin: "https://evil.example" })).status).toBe(401);
+  expect((await bare("/threads", { AUTH: "open" })).status).toBe(401);
 });

@@ -1,5 +1,5 @@
 /** D1: how an export job starts, is laid out in runs, and ends. */
-import { and, eq, inArray, isNull, isNotNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
 import { before, OPEN } from "../status.ts";
@@ -51,6 +51,25 @@ export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[
         value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now}, ${now}
       FROM json_each(${JSON.stringify(runs.slice(at, at + 1000))})`);
   }
+}
+
+/**
+ * Completes the runs whose day has no partition and is over at `now`, so that a year with few runs needs no message for each
+ * day. A partition is registered before its first write is acknowledged.
+ */
+export async function completeEmptyRuns(db: Database, exportId: string, now: number): Promise<void> {
+  await db
+    .update(exportRuns)
+    .set({ status: "COMPLETED", updatedAt: now, finishedAt: now })
+    .where(
+      and(
+        eq(exportRuns.exportId, exportId),
+        eq(exportRuns.status, "CREATED"),
+        lte(exportRuns.endTime, now * 1000),
+        sql`NOT EXISTS (SELECT 1 FROM trace_partitions p WHERE p.workspace_id = ${exportRuns.workspaceId}
+          AND p.project_id = ${exportRuns.projectId} AND p.day = ${exportRuns.day})`,
+      ),
+    );
 }
 
 export async function markPlanned(db: Database, id: string, now: number): Promise<void> {

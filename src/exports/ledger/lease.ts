@@ -1,5 +1,5 @@
 /** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
-import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { ExportedFile, PendingUpload } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
@@ -26,6 +26,18 @@ export const INTERRUPTED = "Interrupted: the worker ended before the work was do
  * that the previous owner died. This counts as a failed attempt, so that a run cannot kill its worker without limit.
  */
 export async function claimRun(db: Database, id: string, now: number, until: number) {
+  return claim(db, eq(exportRuns.id, id), now, until);
+}
+
+/** Claims the next run of an export on which nobody works. */
+export async function claimNextRun(db: Database, exportId: string, now: number, until: number) {
+  const next = sql`(SELECT r.id FROM export_runs r
+    WHERE r.export_id = ${exportId} AND r.status = 'CREATED' AND r.lease_until IS NULL AND r.next_attempt_at <= ${now}
+    ORDER BY r.day, r.project_id LIMIT 1)`;
+  return claim(db, eq(exportRuns.id, next), now, until);
+}
+
+async function claim(db: Database, wanted: SQL, now: number, until: number) {
   const { leaseUntil, errors, retryNumber, epoch } = exportRuns;
   return db
     .update(exportRuns)
@@ -34,12 +46,13 @@ export async function claimRun(db: Database, id: string, now: number, until: num
       leaseUntil: until,
       epoch: sql`${epoch} + 1`,
       updatedAt: now,
+      sentAt: sql`coalesce(${exportRuns.sentAt}, ${now})`,
       errors: sql`CASE WHEN ${leaseUntil} IS NULL THEN ${errors} ELSE ${withError(INTERRUPTED)} END`,
       retryNumber: sql`${retryNumber} + (${leaseUntil} IS NOT NULL)`,
     })
     .where(
       and(
-        eq(exportRuns.id, id),
+        wanted,
         inArray(exportRuns.status, OPEN),
         unleased(now),
         lte(exportRuns.nextAttemptAt, now),

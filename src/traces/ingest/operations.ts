@@ -1,6 +1,6 @@
 /** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
-import { isObject } from "../../http/json.ts";
+import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import { asUuid } from "../dotted.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
@@ -51,6 +51,8 @@ const MAX_NAME = 200;
 const MAX_ENCODED_NAME = 800;
 /** The memory of a run besides its texts, bytes. */
 const RUN_WEIGHT = 2_000;
+const decoder = new TextDecoder();
+
 /** The fields that determine a run's partition. Parts that arrive after the run was drained need them again. */
 const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_time", "session_id", "session_name"];
 
@@ -110,11 +112,11 @@ export class Gathering {
   addRunText(kind: Kind, json: Uint8Array, pathId?: string): void {
     const values = this.count(json);
     if (values > JSON_VALUES) return this.fault(pathId ?? null, `${kind}: holds more than ${JSON_VALUES} values`);
-    if (json.byteLength <= LARGE_BYTES) {
+    if (json.byteLength <= LARGE_BYTES && !hasLongInteger(decoder.decode(json))) {
       this.weight += json.byteLength + values * VALUE_BYTES;
       return void this.addRun(kind, parsePiece(json), pathId);
     }
-    // Member by member, so that only one heavy field is parsed at a time.
+    // Member by member: only one heavy field is parsed at a time, and its text is kept with every digit.
     const run: Record<string, unknown> = {};
     const heavy: [LargeField, Uint8Array][] = [];
     for (const [name, value] of membersOf(json)) {
@@ -205,7 +207,7 @@ export class Gathering {
 
   private readField(kind: Kind, id: string, field: LargeField, json: Uint8Array): void {
     if (json.byteLength > FIELD_BYTES) return this.fault(id, `${field}: larger than ${FIELD_BYTES} bytes`);
-    const read = readField(field, parsePiece(json), json);
+    const read = readField(field, parsePiece(json, parseExact), json);
     if (read !== undefined) this.setField(this.operation(kind, id), field, read);
   }
 

@@ -1,5 +1,6 @@
 /** The entries of inputs and outputs that filters search, and previews of payloads in R2. */
 import { byteLength, cutBytes } from "../../http/bytes.ts";
+import { isExactNumber } from "../../http/json.ts";
 import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "../limits.ts";
 
 /** The index limits of LangSmith: 100 entries of 250 characters a run and field. */
@@ -21,7 +22,7 @@ export function flattenPairs(value: unknown): [path: string, text: string][] {
   let nodes = 0;
   const visit = (node: unknown, path: string): void => {
     if (pairs.length >= MAX_PAIRS || nodes++ > MAX_NODES || node === undefined) return;
-    if (typeof node !== "object" || node === null) {
+    if (typeof node !== "object" || node === null || isExactNumber(node)) {
       if (path !== "") pairs.push([path, (typeof node === "string" ? node : JSON.stringify(node)).slice(0, MAX_VALUE)]);
       return;
     }
@@ -59,7 +60,7 @@ export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
     if (nodes-- <= 0 || depth > 8) return null;
     if (typeof node === "string") return cut(node);
     if (Array.isArray(node)) return node.slice(0, 50).map((item) => clip(item, depth + 1));
-    if (typeof node !== "object" || node === null) return node;
+    if (typeof node !== "object" || node === null || isExactNumber(node)) return node;
     const members = Object.entries(node).slice(0, 50);
     return Object.fromEntries(members.map(([key, item]) => [cut(key), clip(item, depth + 1)]));
   };

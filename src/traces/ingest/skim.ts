@@ -12,9 +12,9 @@ const malformed = () => new Problem(400, "Malformed JSON in request body.");
 const decoder = new TextDecoder();
 
 /** Parses a JSON text. @throws Problem 400 */
-export function parsePiece(json: Uint8Array): unknown {
+export function parsePiece(json: Uint8Array, parse: (text: string) => unknown = JSON.parse): unknown {
   try {
-    return JSON.parse(decoder.decode(json));
+    return parse(decoder.decode(json));
   } catch {
     throw malformed();
   }

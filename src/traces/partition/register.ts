@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix, type PartitionIdentity } from "../rpc.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
-import { deletePartition, savePartition } from "../store.ts";
+import { announcePartition, deletePartition, savePartition } from "../store.ts";
 import { dayBounds } from "../time.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
@@ -13,6 +13,14 @@ const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 
 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
+
+/**
+ * Makes the partition's row in D1 before its first write, so that no write is acknowledged in a partition that exports and
+ * queries do not know.
+ */
+export async function announce(env: Env, { workspaceId, projectId, day }: PartitionIdentity): Promise<void> {
+  await announcePartition(database(env.DB), { workspaceId, projectId, day });
+}
 
 /**
  * Writes the partition's row in D1 if it is not up to date. `isHeld` is false when the partition was destroyed

@@ -1,4 +1,5 @@
 /** A run as the two generations of the query API show it. */
+import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
 import type { LargeField, QueriedRun } from "../rpc.ts";
 import { isoFromMicros } from "../time.ts";
@@ -15,7 +16,7 @@ function iso(micros: number | null): string | null {
 }
 
 function json(text: string | null): unknown {
-  return text === null ? null : JSON.parse(text);
+  return text === null ? null : parseExact(text);
 }
 
 /** Costs are decimal strings in the first generation. */
@@ -28,8 +29,8 @@ function details(run: QueriedRun): { prompt?: object; completion?: object } {
   return json(run.usage_details) ?? {};
 }
 
-const appPath = (run: QueriedRun, { workspaceId }: ShapeContext) =>
-  `/o/${workspaceId}/projects/p/${run.session_id}/r/${run.id}?trace_id=${run.trace_id}&start_time=${iso(run.start_time)}`;
+/** The run on this server's page. The SDKs put it behind the server's address. */
+const appPath = (run: QueriedRun) => `/traces/${run.trace_id}?project=${run.session_id}&run=${run.id}`;
 
 /** Every field of the first generation, made on demand. */
 const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {

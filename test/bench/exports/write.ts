@@ -29,6 +29,7 @@ const store: ObjectStore = {
     return { number, etag: "" };
   },
   completeUpload: async () => undefined,
+  confirm: async () => undefined,
   abortUpload: async () => undefined,
 };
 

@@ -4,15 +4,13 @@
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type * as miniflare from "miniflare";
 
 const [root = "", config = "", bundle = "", persistTo = "", port = "0", vars = "{}"] = process.argv.slice(2);
-// Miniflare is a dependency of wrangler: the checkout's own wrangler brings the version that it deploys with.
-const wrangler = createRequire(join(root, "node_modules", "wrangler", "package.json"));
-const { Miniflare, convertV4MiniflareOptions: convert } = wrangler("miniflare") as {
-  Miniflare: new (options: object) => { ready: Promise<URL> };
-  convertV4MiniflareOptions: (options: object) => object;
-};
-const { unstable_getMiniflareWorkerOptions: optionsOf } = wrangler("wrangler") as {
+// The bench compares checkouts, so each brings its own versions.
+const checkout = createRequire(join(root, "package.json"));
+const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;
+const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") as {
   unstable_getMiniflareWorkerOptions: (config: string) => {
     workerOptions: { bindings?: object; modulesRules?: unknown };
   };
@@ -25,7 +23,7 @@ const worker = {
   ...workerOptions,
   name: "weir",
   bindings,
-  modules: [{ type: "ESModule", path: bundle }],
+  modules: [{ type: "ESModule" as const, path: bundle }],
   modulesRoot: dirname(bundle),
 };
 await new Miniflare({

@@ -24,8 +24,8 @@ const SHARED = [
   "zod",
 ] as const;
 
-const ENTRY = `import { agent as factory } from "./src/graphs/agent.ts";
-export { echo } from "./src/graphs/echo.ts";
+const ENTRY = `import { agent as factory } from "./src/agent.ts";
+export { echo } from "./src/echo.ts";
 export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "0" } as never);
 `;
 
@@ -54,8 +54,7 @@ export function setUpPeer(): string {
     graphs: { echo: "./graphs.ts:echo", agent: "./graphs.ts:agent" },
   });
   writeFileSync(join(folder, "graphs.ts"), ENTRY);
-  for (const part of ["src/graphs", "src/runtime/als.ts"])
-    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  cpSync(join(ROOT, "examples", "demo", "src"), join(folder, "src"), { recursive: true });
   execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe", timeout: 300_000 });
   return folder;
 }

@@ -1,0 +1,1 @@
+CREATE INDEX `crons_thread` ON `crons` (`workspace_id`,`thread_id`);

@@ -1,0 +1,60 @@
+/** Builds what the package `weir` ships besides the page: the runtime, its types, and the command line. */
+import { copyFileSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build, type BuildOptions } from "esbuild";
+import { platform } from "../src/cli/bundle/platform.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const DIST = join(ROOT, "dist");
+
+const common: BuildOptions = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  format: "esm",
+  logLevel: "warning",
+  legalComments: "none",
+};
+
+/** Everything but the project's own LangChain is inside, so a project installs none of the server's dependencies. */
+export async function buildPackage(): Promise<void> {
+  rmSync(join(DIST, "cli"), { recursive: true, force: true });
+  await Promise.all([
+    build({
+      ...common,
+      entryPoints: ["src/weir.ts"],
+      outfile: "dist/weir.js",
+      target: "es2024",
+      platform: "neutral",
+      // As wrangler resolves them when it bundles this repository's Worker for the tests.
+      mainFields: ["browser", "module", "main"],
+      conditions: ["workerd", "worker", "browser"],
+      external: ["@langchain/*"],
+      plugins: [platform()],
+      keepNames: true,
+    }),
+    // What a project's own code imports, in a Worker and in Node.
+    build({
+      ...common,
+      entryPoints: [
+        { in: "src/models/workers-ai.ts", out: "workers-ai" },
+        { in: "examples/demo/src/offline/model.ts", out: "offline-model" },
+      ],
+      outdir: "dist",
+      target: "es2024",
+      platform: "node",
+      external: ["@langchain/*"],
+    }),
+    build({
+      ...common,
+      entryPoints: ["src/cli/main.ts"],
+      outdir: "dist/cli",
+      splitting: true,
+      target: "node22",
+      platform: "node",
+      external: ["esbuild", "wrangler"],
+    }),
+  ]);
+  for (const file of readdirSync(join(ROOT, "types"))) copyFileSync(join(ROOT, "types", file), join(DIST, file));
+}
+
+if (process.argv[1] === import.meta.filename) await buildPackage();

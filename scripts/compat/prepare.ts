@@ -1,0 +1,130 @@
+/** Fetches a project and installs it, as its README says. */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { Project } from "./projects.ts";
+
+/** Where the repositories are: GitHub, or the folder that WEIR_COMPAT_MIRROR names, with one at `<owner>+<name>/repo` each. */
+function sourceOf(repository: string): string {
+  const mirror = process.env.WEIR_COMPAT_MIRROR;
+  return mirror ? join(mirror, repository.replace("/", "+"), "repo") : `https://github.com/${repository}.git`;
+}
+
+/** Otherwise pnpm runs the version of itself that the project names. */
+const env = { ...process.env, npm_config_manage_package_manager_versions: "false", CI: "true" };
+
+function run(command: string, args: string[], cwd: string): void {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 240_000 });
+  if (status === 0) return;
+  throw new Error(`${command} ${args.slice(0, 3).join(" ")} failed. ${error ?? ""}${(stderr || stdout).slice(-800)}`);
+}
+
+/** The folder of the project's langgraph.json, with its packages installed. Throws when it cannot be had. */
+export function prepared(project: Project, work: string): string {
+  const { repository, ref, dir = "" } = project;
+  const checkout = join(work, repository.replace("/", "+"), dir.replaceAll("/", "+") || "root");
+  const root = join(checkout, dir);
+  if (existsSync(join(checkout, ".installed"))) return root;
+  rmSync(checkout, { recursive: true, force: true });
+  mkdirSync(checkout, { recursive: true });
+  run("git", ["clone", "--quiet", "--no-checkout", sourceOf(repository), checkout], work);
+  // Of a large repository only the project, and what is beside it at the root.
+  if (dir) run("git", ["sparse-checkout", "set", dir], checkout);
+  run("git", ["checkout", "--quiet", ref], checkout);
+  published(root);
+  installed(root, checkout);
+  if (isOld(root)) run("npm", RAISED, root);
+  writeFileSync(join(checkout, ".installed"), "");
+  const example = join(root, ".env.example");
+  if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
+  return root;
+}
+
+/** Packages of the project's own monorepo become the published ones, as with the command that copies a template. */
+function published(root: string): void {
+  const file = join(root, "package.json");
+  const text = readFileSync(file, "utf8");
+  if (text.includes('"workspace:')) writeFileSync(file, text.replaceAll(/"workspace:[^"]*"/g, '"*"'));
+}
+
+const LOCKS = ["pnpm-lock.yaml", "package-lock.json", "yarn.lock"];
+const PNPM = [
+  "exec",
+  "--yes",
+  "--package=pnpm@10.20.0",
+  "--",
+  "pnpm",
+  "install",
+  "--ignore-scripts",
+  "--no-frozen-lockfile",
+];
+/** npm reads the versions of a yarn.lock too. */
+const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always"];
+
+/**
+ * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
+ * where that cannot be had, the versions of the commit's day, or else the newest.
+ */
+function installed(root: string, checkout: string): void {
+  const folders = [root];
+  for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
+  const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
+  const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
+  const before = `--before=${dayAfter(checkout)}`;
+  const ways: [args: string[], folder: string][] = [
+    ...(locked ? [lockedWay(locked, folder)] : []),
+    [[...NPM, before, "--no-package-lock"], folder],
+    [[...NPM, before, "--no-package-lock", "--legacy-peer-deps"], folder],
+    [[...NPM, "--no-package-lock", "--legacy-peer-deps"], folder],
+  ];
+  let failure: unknown;
+  for (const [args, where] of ways) {
+    try {
+      return run("npm", args, where);
+    } catch (error) {
+      failure = error;
+      rmSync(join(where, "node_modules"), { recursive: true, force: true });
+    }
+  }
+  throw failure;
+}
+
+const lockedWay = (locked: string, folder: string): [string[], string] =>
+  existsSync(join(locked, "pnpm-lock.yaml")) ? [PNPM, locked] : [NPM, folder];
+
+function dayAfter(checkout: string): string {
+  const date = spawnSync("git", ["log", "-1", "--format=%cI"], { cwd: checkout, encoding: "utf8" }).stdout.trim();
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Where a lock file pins LangGraph below what the build asks for: the newest versions within the project's own ranges. */
+const RAISED = [
+  "update",
+  "--no-audit",
+  "--no-fund",
+  "--ignore-scripts",
+  "--replace-registry-host=always",
+  "--legacy-peer-deps",
+];
+
+const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
+
+/** The version of LangGraph that is installed. */
+export function langgraphOf(root: string): string {
+  const require = createRequire(join(root, "package.json"));
+  try {
+    const file = require.resolve("@langchain/langgraph/package.json");
+    return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  } catch {
+    return "";
+  }
+}
+
+/** Whether the package in `folder` has the one in `root` as a workspace. */
+function hasWorkspace(folder: string, root: string): boolean {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return false;
+  const { workspaces = [] } = JSON.parse(readFileSync(file, "utf8")) as { workspaces?: string[] };
+  return workspaces.some((one) => folder !== root && root.startsWith(join(folder, one.replace(/\*.*$/, ""))));
+}

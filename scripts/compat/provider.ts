@@ -1,0 +1,56 @@
+/**
+ * A model provider on this machine that speaks OpenAI's and Anthropic's formats. It answers a fixed sentence; where a
+ * request forces a tool or a schema, a value that fits it.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { anthropic } from "./provider-anthropic.ts";
+import { chatCompletions, embeddings, responses } from "./provider-openai.ts";
+
+/** What a model says: text, or a call of a tool. */
+export interface Said {
+  text: string;
+  call?: { name: string; args: string };
+}
+
+export type Body = Record<string, unknown>;
+
+/** Answers with server-sent events; each is the name of its event and its data. */
+export function stream(response: ServerResponse, events: [name: string | undefined, data: unknown][]): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const [name, data] of events) {
+    if (name) response.write(`event: ${name}\n`);
+    response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}
+
+export function json(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+const ROUTES: [end: string, answer: (body: Body, response: ServerResponse) => void][] = [
+  ["/chat/completions", chatCompletions],
+  ["/responses", responses],
+  ["/embeddings", embeddings],
+  ["/messages", anthropic],
+];
+
+/** Starts it. `asked` are the paths of the requests so far. */
+export async function startProvider(): Promise<{ url: string; asked: string[]; stop(): void }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => void answered(request, response, asked));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  return { url: `http://127.0.0.1:${port}`, asked, stop: () => server.close() };
+}
+
+async function answered(request: IncomingMessage, response: ServerResponse, asked: string[]): Promise<void> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  asked.push(path);
+  const answer = ROUTES.find(([end]) => path.endsWith(end))?.[1];
+  if (!answer) return void response.writeHead(404).end();
+  answer(JSON.parse(text || "{}") as Body, response);
+}

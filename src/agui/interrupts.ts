@@ -1,0 +1,52 @@
+/** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
+import { isObject } from "../http/json.ts";
+import type { Answer } from "./schema.ts";
+
+type Json = Record<string, unknown>;
+
+/** A question as the log tells it. */
+export interface Asked {
+  interrupt_id: string;
+  payload: unknown;
+}
+
+/** The interrupt of a run that stopped at a breakpoint, which asks nothing. */
+export const BREAKPOINT = { id: "breakpoint", reason: "breakpoint", message: "The run stopped at a breakpoint." };
+
+/** `@ag-ui/langgraph`'s mapping: members of the question that the protocol knows keep their meaning; the whole is metadata. */
+export function shownInterrupt({ interrupt_id, payload }: Asked): Json {
+  const given = isObject(payload) ? payload : {};
+  const text = (...names: string[]) => names.map((name) => given[name]).find((one) => typeof one === "string");
+  const schema = given.responseSchema ?? given.response_schema;
+  const message = typeof payload === "string" ? payload : (text("message", "question", "prompt") ?? described(given));
+  const members = {
+    message,
+    toolCallId: text("toolCallId", "tool_call_id"),
+    responseSchema: isObject(schema) ? schema : undefined,
+    expiresAt: text("expiresAt", "expires_at"),
+  };
+  const known = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  return {
+    id: interrupt_id,
+    reason: text("reason") ?? "langgraph:interrupt",
+    ...known,
+    metadata: { langgraph: { raw: payload ?? null } },
+  };
+}
+
+/** What LangChain's human-in-the-loop middleware asks. */
+function described({ action_requests }: Json): string | undefined {
+  if (!Array.isArray(action_requests)) return undefined;
+  const texts = action_requests.map((one: unknown) => (isObject(one) ? one.description : undefined));
+  return texts.filter((one) => typeof one === "string").join("\n") || undefined;
+}
+
+/** By interrupt id. An abandoned one resumes with the mark that graphs written for `@ag-ui/langgraph` read. */
+export function resumeOf(answers: Answer[]): Json {
+  return Object.fromEntries(
+    answers.map(({ interruptId, status, payload }) => [
+      interruptId,
+      status === "resolved" ? (payload ?? null) : { __agui_cancelled__: true, interrupt_id: interruptId },
+    ]),
+  );
+}

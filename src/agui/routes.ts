@@ -1,0 +1,62 @@
+/** `POST /agui/{assistant_id}`: a run in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
+import { Hono } from "hono";
+import { describeRoute } from "hono-openapi";
+import * as v from "valibot";
+import { logError } from "../http/log.ts";
+import { toProblem } from "../http/problem.ts";
+import { sseFrame, sseResponse } from "../http/sse.ts";
+import type { App } from "../http/types.ts";
+import { body, param } from "../http/validate.ts";
+import { configurableOf } from "../threads/request.ts";
+import { readEvents } from "../threads/rpc.ts";
+import { Fold, METHODS } from "./fold.ts";
+import { RunAgentInput } from "./schema.ts";
+import type { AguiEvent } from "./speech.ts";
+import { startOf } from "./start.ts";
+
+const doc = describeRoute({
+  tags: ["AG-UI"],
+  summary: "Run an assistant over AG-UI 1.0",
+  responses: {
+    200: {
+      description: "The run's events, from RUN_STARTED to RUN_FINISHED or RUN_ERROR",
+      content: { "text/event-stream": { schema: { type: "string" } } },
+    },
+  },
+});
+
+const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
+
+/** The last event also of a stream that fails: a client that gets none waits or fails without a reason. */
+async function* frames(
+  fold: Fold,
+  before: unknown,
+  events: ReadableStream<Uint8Array>,
+): AsyncGenerator<string, void, void> {
+  const frame = (event: AguiEvent) => sseFrame({ data: JSON.stringify(event) });
+  yield fold.started(before).map(frame).join("");
+  try {
+    for await (const event of readEvents(events)) {
+      const shown = fold.take(event);
+      if (shown.length > 0) yield shown.map(frame).join("");
+      if (fold.ended) return;
+    }
+    yield fold.lost().map(frame).join("");
+  } catch (error) {
+    const { status, detail } = toProblem(error);
+    if (status >= 500) logError(error);
+    yield fold.lost(detail).map(frame).join("");
+  }
+}
+
+export const agui = new Hono<App>().post("/:assistant_id", doc, param(Path), body(RunAgentInput), async (c) => {
+  const input = c.req.valid("json");
+  const principal = c.get("principal");
+  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const { thread, threadId, request, before } = await startOf(by, c.req.valid("param").assistant_id, input);
+  const cancelOnDisconnect = request.on_disconnect === "cancel";
+  const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
+  const { threadId: named, runId } = input;
+  const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };
+  return sseResponse(frames(new Fold({ threadId: named, runId }), before, events), headers);
+});

@@ -1,0 +1,107 @@
+/** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
+import { channelsOf } from "../assistants/graph.ts";
+import { isObject } from "../http/json.ts";
+import { Problem } from "../http/problem.ts";
+import { uuidOf } from "../http/uuid.ts";
+import { assistantOf, type Caller } from "../threads/access.ts";
+import { runRequest } from "../threads/request.ts";
+import { type Json, type RunRequest, type Thread, type ThreadRpc, threadStub } from "../threads/rpc.ts";
+import type { RunCreate } from "../threads/run-schema.ts";
+import { threadIdOf } from "../threads/thread-id.ts";
+import { authorize, containsJson } from "../users/authorize.ts";
+import { BREAKPOINT, resumeOf } from "./interrupts.ts";
+import { graphMessage } from "./messages.ts";
+import { isEqual } from "./patch.ts";
+import { forwardedOf, type RunAgentInput } from "./schema.ts";
+
+export interface Start {
+  thread: ThreadRpc;
+  threadId: string;
+  request: RunRequest;
+  /** The thread's messages, when the client did not send all of them. */
+  before: unknown;
+}
+
+/**
+ * The run that a request asks for. Its id is made from the client's `threadId` and `runId`, so that a request that is sent
+ * again, because its answer was lost, finds its run.
+ */
+export async function startOf(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
+  const { env, principal } = by;
+  const assistant = await assistantOf(env, principal, assistantId);
+  const threadId = threadIdOf(input.threadId, principal.user?.identity);
+  const thread = threadStub(env, principal.workspaceId, threadId);
+  const channels = await channelsOf(assistant, env);
+  const found = await visible(by, threadId, thread);
+  const { answers, ...given } = givenOf(input, found, channels);
+  const { parentRunId, tools, context, state, forwardedProps } = input;
+  const told = {
+    parent_run_id: parentRunId ?? null,
+    tools,
+    context,
+    state: state ?? null,
+    forwarded_props: forwardedProps ?? null,
+  };
+  const body: RunCreate = {
+    assistant_id: assistant.assistant_id,
+    ...given,
+    if_not_exists: "create",
+    on_disconnect: forwardedOf(input).on_disconnect ?? "continue",
+    metadata: { source: "ag-ui", ag_ui: { thread_id: input.threadId, run_id: input.runId } },
+  };
+  const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
+  const configurable = { ...by.configurable, ag_ui: told };
+  const request = await runRequest({ ...by, configurable }, threadId, body, runId);
+  const before = lacks(input, found?.values?.messages) ? found?.values?.messages : undefined;
+  return { thread, threadId, request: { ...request, ...(answers && { answers }) }, before };
+}
+
+/** The thread, if there is one. 404 when it is not one that the user sees. */
+async function visible({ principal }: Caller, threadId: string, thread: ThreadRpc): Promise<Thread | undefined> {
+  const filter = await authorize(principal, "threads", "read", { thread_id: threadId });
+  const found = await thread.get();
+  if (found && filter && !containsJson(found.metadata, filter)) throw new Problem(404, "Thread not found.");
+  return found;
+}
+
+type Given = Pick<RunCreate, "input" | "command"> & { answers?: string[] };
+
+/** `channels`: the keys of the graph's state; undefined when the graph cannot be made, and its run says why. */
+export function givenOf(input: RunAgentInput, thread: Thread | undefined, channels: Set<string> | undefined): Given {
+  const values = thread?.values ?? {};
+  const has = (name: string) => channels === undefined || channels.has(name);
+  const messages = has("messages") ? freshMessages(input, values.messages) : [];
+  const update = { ...changed(input, values, has), ...(messages.length > 0 && { messages }) };
+  const { resume } = input;
+  const legacy = forwardedOf(input).command;
+  if (resume && resume.length > 0) {
+    // A breakpoint asks nothing: the run goes on without an input.
+    if (resume.some(({ interruptId }) => interruptId === BREAKPOINT.id)) return { input: null };
+    return { command: { resume: resumeOf(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
+  }
+  if (legacy && "resume" in legacy) return { command: { resume: legacy.resume, update } };
+  return { input: has("messages") ? { messages, ...update } : update };
+}
+
+/** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
+function freshMessages(input: RunAgentInput, known: unknown): Json[] {
+  const ids = new Set(Array.isArray(known) ? known.map((one: unknown) => (isObject(one) ? one.id : undefined)) : []);
+  const fresh = input.messages.filter(({ id }) => !ids.has(id)).map(graphMessage);
+  return fresh.filter((message) => message !== undefined);
+}
+
+function lacks(input: RunAgentInput, messages: unknown): boolean {
+  const sent = new Set(input.messages.map(({ id }) => id));
+  return Array.isArray(messages) && messages.some((one) => isObject(one) && !sent.has(String(one.id)));
+}
+
+/** Clients send the whole state. A reducer would add what it has a second time, so only what differs is an update. */
+function changed(input: RunAgentInput, values: Json, has: (name: string) => boolean): Json {
+  const { tools, context, state } = input;
+  // As `@ag-ui/langgraph` gives them to graphs whose state has these keys.
+  const own = { ...(tools?.length && { tools }), "ag-ui": { tools, context } };
+  const given = { ...own, ...(isObject(state) ? state : {}) };
+  const differs = ([name, value]: [string, unknown]) =>
+    name !== "messages" && has(name) && !isEqual(values[name], value);
+  return Object.fromEntries(Object.entries(given).filter(differs));
+}

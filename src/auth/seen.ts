@@ -1,0 +1,17 @@
+/** What an isolate counts for one credential while it lasts. */
+import type { Principal } from "./principal.ts";
+
+export interface Seen {
+  /** When it was last known to last, milliseconds since 1970. */
+  at: number;
+}
+
+/** Removes what was not seen for so many milliseconds: its request ended and its own code did not run. */
+export function dropUnseen<Item extends Seen>(items: Set<Item>, ms: number): void {
+  const oldest = Date.now() - ms;
+  for (const item of items) if (item.at < oldest) items.delete(item);
+}
+
+export function keyOf({ workspaceId, credentialId }: Principal): string {
+  return `${workspaceId} ${credentialId}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Fair shares of an isolate: one credential's burst of requests does not delay the requests of others. An isolate has one
+ * thread, and all requests that it works on at the same time share that thread.
+ */
+import { Problem } from "../http/problem.ts";
+import type { Principal } from "./principal.ts";
+import { dropUnseen, keyOf, type Seen } from "./seen.ts";
+
+/** Requests of one credential that are at work at the same time. */
+const AT_ONCE = 64;
+/** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
+const MOST_WAITING = 1_000;
+/** A request that takes longer waits for something, such as a model, rather than computes: its turn is over. Milliseconds. */
+const TURN_MS = 1_000;
+/** Milliseconds that a request waits for its turn. */
+const WAIT_MS = 20_000;
+
+/** The platform can end a request without running its code, so each entry ends by its age too. */
+class Turns {
+  readonly #taken = new Set<Seen>();
+  readonly #waiting = new Set<Seen>();
+
+  get isIdle(): boolean {
+    return this.#taken.size === 0 && this.#waiting.size === 0;
+  }
+
+  /** A turn; undefined when all are taken. */
+  take(): Seen | undefined {
+    if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
+    if (this.#taken.size >= AT_ONCE) return undefined;
+    const turn = { at: Date.now() };
+    this.#taken.add(turn);
+    return turn;
+  }
+
+  end(turn: Seen): void {
+    this.#taken.delete(turn);
+  }
+
+  /** Resolves when it is worth asking again. A request asks by its own timer: in Workers no request may run another's code. */
+  async pause(): Promise<void> {
+    if (this.#waiting.size >= MOST_WAITING) dropUnseen(this.#waiting, TURN_MS);
+    if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();
+    const waiting = { at: Date.now() };
+    this.#waiting.add(waiting);
+    // The more requests wait, the more rarely each asks: together they ask about 2,000 times a second at most.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(TURN_MS / 2, 20 + this.#waiting.size)));
+    this.#waiting.delete(waiting);
+  }
+}
+
+const turns = new Map<string, Turns>();
+
+/**
+ * Waits for a turn of this credential. The caller calls the answer when the response has begun.
+ *
+ * @throws Problem 429 when too many of its requests wait, or this one has waited 20 seconds.
+ */
+export async function takeTurn(principal: Principal): Promise<() => void> {
+  const key = keyOf(principal);
+  const since = Date.now();
+  for (;;) {
+    const own = turns.get(key) ?? new Turns();
+    turns.set(key, own);
+    const turn = own.take();
+    if (turn) return () => end(key, own, turn);
+    if (Date.now() - since > WAIT_MS) throw tooManyAtOnce();
+    await own.pause();
+  }
+}
+
+function end(key: string, own: Turns, turn: Seen): void {
+  own.end(turn);
+  if (own.isIdle && turns.get(key) === own) turns.delete(key);
+}
+
+function tooManyAtOnce(): Problem {
+  return new Problem(429, "This credential has too many requests at the same time. Send fewer at once.", {
+    headers: { "retry-after": "5" },
+  });
+}

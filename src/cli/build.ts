@@ -1,0 +1,51 @@
+/** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Bundled, bundler } from "./bundle/bundle.ts";
+import { type Generated, generate, writeWhole } from "./generate.ts";
+import { findProject, type Project } from "./project.ts";
+import { writeSchemas } from "./schemas.ts";
+
+export const usage = `weir build [dir] [--env <name>]
+
+Bundles the project of dir (default: this folder) into .weir/build, with its configuration in .weir/wrangler.json.
+
+  --env <name>  an environment of the project's wrangler configuration`;
+
+export interface Built extends Generated, Bundled {}
+
+/** Generates and bundles. Writes the output only on success. Throws a Fault that says what is to be mended. */
+export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
+  writeSchemas(project);
+  const generated = await generate(project, options);
+  const made = await bundler(project);
+  try {
+    const bundled = await made.bundle();
+    writeBundle(project, bundled);
+    return { ...generated, ...bundled, warnings: [...generated.warnings, ...bundled.warnings] };
+  } finally {
+    await made.dispose();
+  }
+}
+
+/** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
+export function writeBundle({ weirDir }: Project, { code, map, modules }: Bundled): void {
+  const write = (path: string, content: Uint8Array) => writeWhole(join(weirDir, path), content, undefined, weirDir);
+  for (const [path, content] of modules) write(join("build", path), content);
+  // wrangler watches the folder of the bundle, so the map lies outside: a build is one change there.
+  write("worker.js.map", map);
+  write(join("build", "worker.js"), code);
+}
+
+export async function run(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { env: { type: "string" } },
+  });
+  const project = await findProject(positionals[0] ?? ".");
+  const { warnings, code } = await build(project, values);
+  for (const warning of warnings) console.warn(`  warning  ${warning}`);
+  console.log(`  .weir/build/worker.js  ${(code.byteLength / 1024 ** 2).toFixed(1)} MiB`);
+  return 0;
+}

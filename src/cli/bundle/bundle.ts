@@ -1,0 +1,116 @@
+/** Bundles the project and the runtime into one module, which wrangler serves and deploys as it is. */
+import { join, relative, resolve } from "node:path";
+import { type BuildFailure, context, formatMessages } from "esbuild";
+import { Fault } from "../fault.ts";
+import { partsOf } from "../langgraph-json.ts";
+import type { Project } from "../project.ts";
+import { Broken } from "./broken.ts";
+import { DEFINES, files } from "./files.ts";
+import { importersOf } from "./importers.ts";
+import { oneLangchain } from "./langchain.ts";
+import { missing } from "./missing.ts";
+import { platform } from "./platform.ts";
+import { providers } from "./providers.ts";
+
+export interface Bundled {
+  code: Uint8Array;
+  map: Uint8Array;
+  /** Files beside the bundle that are modules too, by their path from its folder. */
+  modules: Map<string, Uint8Array>;
+  warnings: string[];
+}
+
+/** Bundles `.weir/worker.ts`, again and again as files change. */
+export interface Bundler {
+  /** Throws a Fault with file, line and code frame for each error. */
+  bundle(): Promise<Bundled>;
+  /** The project's files that the last bundle was made from, also of one that failed. */
+  readonly inputs: string[];
+  dispose(): Promise<void>;
+}
+
+export async function bundler(project: Project): Promise<Bundler> {
+  const inputs = new Set<string>();
+  const modules = new Map<string, Uint8Array>();
+  const unusable = new Map<string, string>();
+  const broken = new Broken();
+  const { root, weirDir } = project;
+  const made = await context({
+    entryPoints: [join(weirDir, "worker.ts")],
+    outfile: join(weirDir, "worker.js"),
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2024",
+    platform: "neutral",
+    // `browser` empties packages such as the AWS SDK of what runs here.
+    mainFields: ["module", "main"],
+    conditions: ["workerd", "worker", "node", "import", "module", "default"],
+    define: DEFINES,
+    keepNames: true,
+    sourcemap: "external",
+    // Where the module lies once it is written: in `build`, beside what it imports.
+    footer: { js: "//# sourceMappingURL=../worker.js.map" },
+    logLevel: "silent",
+    plugins: [
+      broken.plugin,
+      files(project, modules, inputs),
+      providers(project),
+      oneLangchain(project),
+      platform(),
+      missing((text, importer) => unusable.set(importer, text)),
+    ],
+  });
+  /** Once more for as long as files of packages turn out not to fit. */
+  const rebuilt = async (): Promise<Awaited<ReturnType<typeof made.rebuild>>> => {
+    for (const noted of [inputs, modules, unusable]) noted.clear();
+    try {
+      return await made.rebuild();
+    } catch (error) {
+      if (!broken.note(error as BuildFailure, root)) throw error;
+      return rebuilt();
+    }
+  };
+  return {
+    get inputs() {
+      return [...inputs];
+    },
+    async bundle() {
+      const before = [...inputs];
+      const result = await rebuilt().catch(async (error: unknown) => {
+        // What an earlier file imported is not looked at again, and may be what mends it.
+        for (const input of before) inputs.add(input);
+        throw new Fault(await described(error as BuildFailure));
+      });
+      const file = (end: string) =>
+        result.outputFiles.find(({ path }) => path.endsWith(end))?.contents ?? new Uint8Array();
+      const warnings = await formatMessages(
+        result.warnings.filter(({ location }) => !location?.file.includes("node_modules")),
+        { kind: "warning" },
+      );
+      for (const [importer, text] of unusable) {
+        const graphs = graphsOf(project, importersOf(result.metafile, relative(root, importer)));
+        warnings.push(`${relative(root, importer)}: ${text}${graphs}`);
+      }
+      return { code: file(".js"), map: file(".js.map"), modules: new Map(modules), warnings };
+    },
+    dispose: () => made.dispose(),
+  };
+}
+
+/** Which graphs load one of these files, as a sentence. */
+function graphsOf({ root, config }: Project, importers: Set<string>): string {
+  const graphs = Object.entries(config.graphs).filter(([, graph]) => {
+    const { file } = partsOf(typeof graph === "string" ? graph : graph.path);
+    return importers.has(relative(root, resolve(root, file)).replaceAll("\\", "/"));
+  });
+  const names = graphs.map(([id]) => `"${id}"`);
+  return names.length === 0 ? "" : ` ${names.length === 1 ? "Graph" : "Graphs"} ${names.join(", ")} cannot use it.`;
+}
+
+async function described(error: BuildFailure): Promise<string> {
+  if (!Array.isArray(error.errors)) throw error;
+  return (await formatMessages(error.errors, { kind: "error" })).join("\n").trimEnd();
+}

@@ -1,0 +1,60 @@
+/** `weir dev`: serves a project on this machine and follows its changes. */
+import { createWriteStream, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Fault } from "./fault.ts";
+import { Dev } from "./dev/dev.ts";
+import { findProject } from "./project.ts";
+
+export const usage = `weir dev [dir] [--port <port>] [--env <name>] [--verbose]
+
+Serves the project of dir (default: this folder) and follows changes of its code, env and configuration. State is kept in
+.weir/state. A build that fails leaves the last good one serving.
+
+  --port <port>  where it listens (default: PORT, or 8787)
+  --env <name>   an environment of the project's wrangler configuration
+  --verbose      shows what wrangler prints, which is otherwise only in .weir/wrangler.log`;
+
+export async function run(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { port: { type: "string" }, env: { type: "string" }, verbose: { type: "boolean" } },
+  });
+  const port = Number(values.port ?? process.env.PORT ?? 8787);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new Fault(`"${values.port ?? process.env.PORT}" is no port.`);
+  const dir = positionals[0] ?? ".";
+  const { weirDir } = await findProject(dir);
+  mkdirSync(weirDir, { recursive: true });
+  const log = createWriteStream(join(weirDir, "wrangler.log"));
+  const dev = new Dev({
+    dir,
+    port,
+    env: values.env,
+    print: (text) => console.log(text),
+    trace: (line) => {
+      log.write(`${line}\n`);
+      if (values.verbose) console.log(line);
+    },
+    verbose: values.verbose === true,
+  });
+  const asked = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+    endWithNpm(resolve);
+  });
+  try {
+    await dev.start(asked);
+    await asked;
+  } finally {
+    await dev.stop();
+    log.end();
+  }
+  return 0;
+}
+
+/** npm, told to end, leaves its script running. So the command watches for it. */
+function endWithNpm(end: () => void): void {
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && end(), 300).unref();
+}

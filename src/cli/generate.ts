@@ -1,0 +1,140 @@
+/** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { MODULE_RULES } from "./bundle/files.ts";
+import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
+import type { Project } from "./project.ts";
+import { posix } from "./paths.ts";
+import { type Resources, resourcesOf } from "./resources.ts";
+import { workerSource } from "./worker-source.ts";
+import { flattened, joined } from "./wrangler-join.ts";
+import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
+
+export interface Generated {
+  wranglerPath: string;
+  wrangler: WranglerConfig;
+  /** A sentence for each key that has no effect, and each choice that the project should know of. */
+  warnings: string[];
+}
+
+/**
+ * Writes the file if its content is new. A reader sees the old content or the new, never a part. The part is written in
+ * `folder`, outside of what wrangler watches.
+ */
+export function writeWhole(file: string, content: string | Uint8Array, mode?: number, folder = dirname(file)): void {
+  if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const part = join(folder, `${basename(file)}.${process.pid}.part`);
+  writeFileSync(part, content, { mode });
+  renameSync(part, file);
+}
+
+/** The name of a Worker: lower case letters, digits and dashes, at most 48 so that the names of its resources fit into 63. */
+export function workerName(text: string): string {
+  const plain = text
+    .replace(/^@[^/]*\//, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  return plain.slice(0, 48).replace(/^-+|-+$/g, "") || "weir";
+}
+
+function nameOf(root: string): string {
+  const file = join(root, "package.json");
+  const { name } = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { name?: string }) : {};
+  return workerName(name ?? basename(root));
+}
+
+interface Base extends WranglerConfig {
+  d1_databases: { binding: keyof Resources["databases"] }[];
+  r2_buckets: { binding: keyof Resources["buckets"]; bucket_name?: string }[];
+  queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
+  ratelimits: { name: keyof Resources["rateLimits"] }[];
+}
+
+/** The part of a project's configuration that may name resources of Weir's. */
+interface Named {
+  r2_buckets?: Base["r2_buckets"];
+  queues?: { producers?: Base["queues"]["producers"] };
+}
+
+/** The deployment's resources, with the names that the project's configuration gives to bindings of Weir's. */
+function resourcesFor(name: string, theirs: WranglerConfig): Resources {
+  const { buckets, queues, ...rest } = resourcesOf(name);
+  const { r2_buckets = [], queues: { producers = [] } = {} } = theirs as Named;
+  for (const { binding, bucket_name } of r2_buckets) {
+    if (bucket_name && binding in buckets) buckets[binding] = bucket_name;
+  }
+  for (const { binding, queue } of producers) {
+    if (queue && binding in queues) queues[binding] = queue;
+  }
+  return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
+}
+
+/** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
+function fixed(databases: object[], folder: string): WranglerConfig {
+  return {
+    main: "build/worker.js",
+    // The bundle is complete: at this compatibility date the platform has all of Node's modules.
+    no_bundle: true,
+    find_additional_modules: true,
+    rules: MODULE_RULES,
+    d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
+    assets: { directory: posix(folder, PAGE) },
+  };
+}
+
+/** The migrations are the package's, for Weir's own database. */
+const packaged = (database: { binding?: string }, folder: string): object =>
+  database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
+
+/** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
+function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars }: Resources, folder: string) {
+  const base = readWranglerFile(BASE_CONFIG) as Base;
+  const { producers, consumers } = base.queues;
+  const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
+  return {
+    ...base,
+    name,
+    ...fixed(
+      base.d1_databases.map((one) => ({ ...one, database_name: databases[one.binding] })),
+      folder,
+    ),
+    r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
+    queues: {
+      producers: producers.map((one) => ({ ...one, queue: queues[one.binding] })),
+      consumers: consumers.map((one) => ({ ...one, queue: queueOf(one.queue) })),
+    },
+    ratelimits: base.ratelimits.map((one) => ({ ...one, namespace_id: rateLimits[one.name] })),
+    vars,
+  };
+}
+
+/** Whether the project's own entry makes the Worker, as after `weir eject`. Then its configuration is complete too. */
+function isEjected(root: string, main: string | undefined): boolean {
+  const file = main === undefined ? undefined : join(root, main);
+  return file !== undefined && existsSync(file) && /\bcreateWeir\s*\(/.test(readFileSync(file, "utf8"));
+}
+
+/**
+ * Generates the worker and its configuration. `env` is an environment of the project's wrangler configuration, which is
+ * flattened: a generated configuration has no environments. Throws a Fault for what the project must mend.
+ */
+export async function generate(project: Project, { env }: { env?: string } = {}): Promise<Generated> {
+  const { root, weirDir } = project;
+  const file = wranglerFileOf(root);
+  const theirs = file ? flattened(readWranglerFile(file), env, basename(file)) : {};
+  const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
+  const ejected = isEjected(root, theirs.main);
+  const wrangler: WranglerConfig = ejected
+    ? { ...theirs, name, ...fixed((theirs.d1_databases ?? []) as object[], weirDir) }
+    : joined(
+        ownConfig(resourcesFor(name, theirs), weirDir),
+        { ...theirs, name },
+        file ? basename(file) : "wrangler.jsonc",
+      );
+  writeWhole(join(weirDir, ".gitignore"), "*\n");
+  writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main, ejected));
+  const wranglerPath = join(weirDir, "wrangler.json");
+  writeWhole(wranglerPath, `${JSON.stringify(wrangler, null, 2)}\n`);
+  return { wranglerPath, wrangler, warnings: project.warnings };
+}

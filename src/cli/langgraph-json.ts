@@ -1,0 +1,142 @@
+/** The schema of `langgraph.json`, the file that LangGraph users have. */
+import { basename } from "node:path";
+import * as v from "valibot";
+import { faultOf, Http as Served, StoreTtl as ServedStoreTtl, ThreadTtl as ServedThreadTtl } from "../config.ts";
+import { Fault } from "./fault.ts";
+
+const Text = v.optional(v.string());
+const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
+
+/** `<file>:<export>`. Without an export it is the default one. */
+const Spec = v.pipe(v.string(), v.nonEmpty('expected "<file>:<export>"'));
+
+const Graph = v.union(
+  [Spec, v.looseObject({ path: Spec, description: Text })],
+  'expected "<file>:<export>" or {"path": …}',
+);
+
+const Http = v.looseObject({
+  ...Served.entries,
+  app: v.optional(Spec),
+});
+
+const Index = v.looseObject({ embed: v.string(), dims: Count, fields: v.optional(v.array(v.string())) });
+
+const StoreTtl = v.looseObject(ServedStoreTtl.entries);
+const ThreadTtl = v.looseObject(ServedThreadTtl.entries);
+
+const Auth = v.looseObject({ path: v.optional(Spec) });
+const Store = v.looseObject({ index: v.optional(Index), ttl: v.optional(StoreTtl) });
+const Checkpointer = v.looseObject({ ttl: v.optional(ThreadTtl) });
+
+export const LanggraphConfig = v.looseObject({
+  graphs: v.pipe(
+    v.record(v.string(), Graph),
+    v.check((graphs) => Object.keys(graphs).length > 0, "name at least one graph"),
+  ),
+  env: v.optional(v.union([v.string(), v.array(v.string()), v.record(v.string(), v.unknown())])),
+  auth: v.optional(Auth),
+  http: v.optional(Http),
+  store: v.optional(Store),
+  checkpointer: v.optional(Checkpointer),
+  dependencies: v.optional(v.array(v.string())),
+});
+export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
+
+/** Keys for tools that build images, or that only say which version of what is installed: taken without a word. */
+export const SILENT = new Set([
+  "$schema",
+  "_INTERNAL_docker_tag",
+  "api_version",
+  "base_image",
+  "building_docker",
+  "docker_compose_file",
+  "dockerfile_lines",
+  "image_distro",
+  "keep_pkg_tools",
+  "node_version",
+  "pip_config_file",
+  "pip_installer",
+  "python_version",
+  "source",
+]);
+
+/** Keys of the Agent Server that have no effect here, and what they do there. */
+export const WITHOUT_EFFECT: Record<string, string> = {
+  "auth.disable_studio_auth": "lets LangGraph Studio in without a credential",
+  "auth.openapi": "describes the credential in the OpenAPI document",
+  "auth.cache": "caches the answers of the authenticate handler",
+  "checkpointer.serde": "chooses how checkpoints are written",
+  "http.disable_meta": "takes /ok and /info away",
+  "http.disable_webhooks": "turns webhooks off",
+  "http.disable_ui": "turns off the pages of graphs",
+  "http.enable_custom_route_auth": "puts routes of http.app behind auth, as Weir always does",
+  "http.logging_headers": "chooses which headers are logged",
+  "http.middleware_order": "chooses whether middleware of http.app runs before auth; here auth runs first",
+  ui: "serves React components with the graphs",
+  ui_config: "shares packages between the pages of graphs",
+  webhooks: "limits where webhooks may go",
+  encryption: "encrypts what is stored with the project's own handlers",
+};
+
+/** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
+export function served({ http, store, checkpointer }: LanggraphConfig): object {
+  const fields = store?.index?.fields;
+  return {
+    ...(http && { http: known(http, Served.entries) }),
+    ...((store?.ttl || fields) && {
+      store: { ...(store?.ttl && { ttl: known(store.ttl, StoreTtl.entries) }), ...(fields && { index: { fields } }) },
+    }),
+    ...(checkpointer?.ttl && { checkpointer: { ttl: known(checkpointer.ttl, ThreadTtl.entries) } }),
+  };
+}
+
+const known = (value: object, entries: object): object =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(entries, key)));
+
+const SCHEMAS: Record<string, { entries: Record<string, unknown> }> = {
+  "": LanggraphConfig,
+  "auth.": Auth,
+  "http.": Http,
+  "store.": Store,
+  "store.index.": Index,
+  "store.ttl.": StoreTtl,
+  "checkpointer.": Checkpointer,
+  "checkpointer.ttl.": ThreadTtl,
+};
+
+/** A sentence for each key that has no effect. */
+function warningsOf(value: Record<string, unknown>): string[] {
+  return Object.entries(SCHEMAS).flatMap(([prefix, { entries }]) => {
+    const path = prefix.split(".").filter(Boolean);
+    const found = path.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], value);
+    return Object.keys(found ?? {})
+      .filter((key) => !Object.hasOwn(entries, key) && !SILENT.has(prefix + key))
+      .map((key) => {
+        const does = WITHOUT_EFFECT[prefix + key];
+        return does
+          ? `langgraph.json: "${prefix}${key}" has no effect on Weir. On the Agent Server it ${does}.`
+          : `langgraph.json: "${prefix}${key}" is not a key that Weir knows. It has no effect.`;
+      });
+  });
+}
+
+/** Reads the file's text. Throws a Fault that names what is wrong; warns of keys without an effect. */
+export function readLanggraphJson(text: string, file: string): { config: LanggraphConfig; warnings: string[] } {
+  const name = basename(file);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Fault(`${file}: ${(error as Error).message}`);
+  }
+  const result = v.safeParse(LanggraphConfig, value);
+  if (!result.success) throw new Fault(`${name}: ${result.issues.map(faultOf).join("; ")}.`);
+  return { config: result.output, warnings: warningsOf(value as Record<string, unknown>) };
+}
+
+/** `<file>:<export>` as its two parts. A Windows path may hold one more colon. */
+export function partsOf(spec: string): { file: string; name: string } {
+  const at = spec.lastIndexOf(":");
+  return at < 2 ? { file: spec, name: "default" } : { file: spec.slice(0, at), name: spec.slice(at + 1) || "default" };
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+/** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
+import { VERSION } from "./package.ts";
+import { Fault } from "./fault.ts";
+
+export interface Command {
+  /** Gets the arguments after the command's name. Gives the exit code. */
+  run: (argv: string[]) => Promise<number>;
+  /** `weir <command> [arguments]`, a line each, then what the options mean. */
+  usage: string;
+}
+
+const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> = {
+  dev: { about: "serve the project on this machine", load: () => import("./dev.ts") },
+  schemas: { about: "read the JSON Schemas of the graphs", load: () => import("./schemas.ts") },
+  eject: { about: "write the generated files into the project for good", load: () => import("./eject.ts") },
+  build: { about: "bundle the project into .weir/", load: () => import("./build.ts") },
+  deploy: { about: "deploy the project into your Cloudflare account", load: () => import("./deploy.ts") },
+  doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },
+  keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
+  logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
+};
+
+function overview(): string {
+  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  weir ${name.padEnd(8)} ${about}`);
+  return [`weir ${VERSION}`, "", ...lines, "", "weir <command> --help explains a command."].join("\n");
+}
+
+async function main([name, ...argv]: string[]): Promise<number> {
+  if (name === "--version" || name === "-v") return said(VERSION);
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") return said(overview());
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command) throw new Fault(`There is no command "${name}".\n\n${overview()}`);
+  const { run, usage } = await command.load();
+  return argv.includes("--help") || argv.includes("-h") ? said(usage) : run(argv);
+}
+
+function said(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+/** What `parseArgs` refuses is a mistake in the arguments. */
+const isFault = (error: unknown): error is Error =>
+  error instanceof Fault || (error as { code?: string } | null)?.code?.startsWith("ERR_PARSE_ARGS") === true;
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!isFault(error)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,41 @@
+/** `weir schemas`: the JSON Schemas of graphs that are typed only in TypeScript. */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { writeWhole } from "./generate.ts";
+import { findProject, type Project, schemasFile } from "./project.ts";
+import { extractSchemas } from "./schemas/extract.ts";
+
+export const usage = `weir schemas [dir]
+
+Reads the types of the graphs of dir (default: this folder) and writes their JSON Schemas to .weir/schemas.json, from which
+the server answers for graphs without runtime schemas. weir build and weir dev do this themselves.`;
+
+/** Writes `.weir/schemas.json`. */
+export function writeSchemas(project: Project): void {
+  writeWhole(schemasFile(project), `${JSON.stringify(extractSchemas(project), null, 2)}\n`);
+}
+
+/**
+ * Writes `.weir/schemas.json` in a process of its own, since reading the types takes seconds of the processor. Resolves
+ * with whether the schemas changed; a failure leaves them as they were.
+ */
+export async function writeSchemasApart(project: Project, signal: AbortSignal): Promise<boolean> {
+  const before = contentOf(project);
+  const main = process.argv[1] as string;
+  await new Promise<void>((resolve) => {
+    const child = spawn(process.execPath, [main, "schemas", project.root], { stdio: "ignore", signal });
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  return contentOf(project) !== before;
+}
+
+const contentOf = (project: Project): string | undefined =>
+  existsSync(schemasFile(project)) ? readFileSync(schemasFile(project), "utf8") : undefined;
+
+export async function run(argv: string[]): Promise<number> {
+  const { positionals } = parseArgs({ args: argv, allowPositionals: true, options: {} });
+  writeSchemas(await findProject(positionals[0] ?? "."));
+  return 0;
+}

@@ -1,0 +1,64 @@
+/** A TypeScript module whose exported types are a project's input, output, state and configuration, plain enough for JSON Schema. */
+
+/** A graph's file as an import specifier with its JavaScript ending, and its export. */
+export interface GraphSource {
+  specifier: string;
+  name: string;
+}
+
+export const KINDS = ["input", "output", "state", "config"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** The exported type of a kind of the graph at this place in the list. */
+export const typeName = (index: number, kind: Kind): string => `graph${index}_${kind}`;
+
+/** The member that stands for a chat message, whose class has far more members than its JSON. */
+export const MESSAGE = "weir_message";
+
+/**
+ * The types of compiled graphs have other names in each version of LangGraph: `RunInput` and `RunOutput` before 1.0,
+ * `~InputType` and `~OutputType` from then on. A type may contain itself, so `Plain` has a bounded depth.
+ */
+const TYPES = `
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Message = { content: any; lc_kwargs: any; _getType(): any };
+type PlainMessage = { ${MESSAGE}: true };
+type Less = [never, 0, 1, 2, 3, 4, 5];
+
+export type Plain<T, Depth extends number = 6> =
+  IsAny<T> extends true ? any
+  : [Depth] extends [never] ? any
+  : T extends string | number | boolean | null | undefined | Date ? T
+  : T extends bigint ? string
+  : T extends (...args: any[]) => any ? any
+  : T extends Message ? PlainMessage
+  : "__overwrite__" extends keyof T ? never
+  : T extends readonly (infer Item)[] ? Plain<Item, Less[Depth]>[]
+  : T extends object ? { [Key in keyof T as Key extends string ? Key : never]: Plain<T[Key], Less[Depth]> }
+  : any;
+
+type Compiled<T> = T extends { compile(...args: any[]): infer G } ? G : T extends { graph: infer G } ? G : T;
+type Graph<T> = T extends (...args: any[]) => infer R ? Compiled<Awaited<R>> : Compiled<Awaited<T>>;
+type Update<Channel> = Channel extends () => infer Made ? Update<Made> : Channel extends { update(values: (infer U)[]): any } ? U : any;
+type Settings<Spec> = string extends keyof Spec ? never : { [Key in keyof Spec]?: Update<Spec[Key]> };
+
+export type Output<G> = G extends { "~OutputType": infer T } ? Awaited<T> : G extends { RunOutput: infer T } ? Awaited<T> : never;
+export type Input<G> = G extends { "~InputType": infer T } ? T : G extends { RunInput: infer T } ? T : never;
+export type Config<G> = G extends { builder: { _configSchema?: infer Spec } } ? Settings<NonNullable<Spec>> : never;
+export type Of<T> = { graph: Graph<T> };
+`;
+
+/** The module. Its types are named by `typeName`. */
+export function typesSource(graphs: GraphSource[]): string {
+  const lines = graphs.flatMap(({ specifier, name }, i) => {
+    const of = `Of<typeof graph${i}>["graph"]`;
+    return [
+      `import type { ${name} as graph${i} } from ${JSON.stringify(specifier)};`,
+      `export type ${typeName(i, "input")} = Plain<Input<${of}>>;`,
+      `export type ${typeName(i, "output")} = Plain<Output<${of}>>;`,
+      `export type ${typeName(i, "state")} = Plain<Output<${of}>>;`,
+      `export type ${typeName(i, "config")} = Plain<Config<${of}>>;`,
+    ];
+  });
+  return `${lines.join("\n")}\n${TYPES}`;
+}

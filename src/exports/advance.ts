@@ -1,0 +1,142 @@
+/** One step of an export or of an export run, as the ledger says. */
+import { logError } from "../http/log.ts";
+import { StoreError, UNANSWERED } from "../s3/errors.ts";
+import type { Deps, Wake } from "./deps.ts";
+import { finish, startNext } from "./finish.ts";
+import { failJob, findJob, hasOpenRuns, noteJobRetry, takeRunsToSend } from "./ledger/jobs.ts";
+import {
+  claimNextRun,
+  claimRemains,
+  claimRun,
+  failRun,
+  forgetRemains,
+  INTERRUPTED,
+  noteRetry,
+  releaseLease,
+} from "./ledger/lease.ts";
+import { openDestination } from "./open-destination.ts";
+import { plan } from "./plan.ts";
+import { clearRemains, exportSlice, LeaseLost } from "./slice.ts";
+import type { ExportRow, ExportRunRow } from "./store.ts";
+
+/** Does what one message asks for. Errors of the store are noted in the ledger; anything else is thrown. */
+export async function handle(deps: Deps, wake: Wake): Promise<void> {
+  if ("exportId" in wake) await advanceExport(deps, wake.exportId);
+  else await advanceRuns(deps, wake.runId);
+}
+
+/** Plans a running export, sends its next runs, or writes its manifest: whichever is due. */
+async function advanceExport(deps: Deps, id: string): Promise<void> {
+  const job = await findJob(deps.db, id);
+  if (job?.status !== "RUNNING") return;
+  try {
+    if (job.plannedAt === null) await plan(deps, job);
+    if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job);
+    else if ((await findJob(deps.db, id))?.plannedAt) await finish(deps, job);
+  } catch (error) {
+    await noteJobFailure(deps, job, error);
+  }
+}
+
+export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown): Promise<void> {
+  const reason = reasonOf(error);
+  if (isPermanent(error) || job.retries >= deps.limits.retries) {
+    await failJob(deps.db, job.id, reason, deps.now());
+    return startNext(deps, job.workspaceId);
+  }
+  await noteJobRetry(deps.db, job.id, reason, deps.now() + deps.limits.retryDelay);
+  await deps.send({ exportId: job.id }, deps.limits.retryDelay / 1000);
+}
+
+async function sendRuns(deps: Deps, job: ExportRow): Promise<void> {
+  const { destinationId } = job;
+  for (const runId of await takeRunsToSend(deps.db, job, deps.limits, deps.now())) {
+    await deps.send({ runId, destinationId });
+  }
+}
+
+/**
+ * Exports a run, and then the next ones of its export: most days of a small export take less time than a message does.
+ * Ends when none is left, the time is up, or another destination waits.
+ */
+async function advanceRuns(deps: Deps, id: string): Promise<void> {
+  const until = deps.now() + deps.limits.invocation;
+  let run = await claimRun(deps.db, id, deps.now(), deps.now() + deps.limits.lease);
+  if (!run) return clearEnded(deps, id);
+  const { exportId } = run;
+  const job = await findJob(deps.db, exportId);
+  if (!job) return;
+  while (run) {
+    if (!(await exportRun(deps, job, run, until))) return;
+    await sendRuns(deps, job);
+    if (!mayGoOn(deps, job, until)) break;
+    run = await claimNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
+  }
+  if (!(await hasOpenRuns(deps.db, exportId))) await deps.send({ exportId });
+}
+
+const mayGoOn = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>
+  deps.now() < until && !deps.slots.isWanted(destinationId, deps.now());
+
+/** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
+async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
+  let run = claimed;
+  if (run.retryNumber > deps.limits.retries) {
+    await fail(deps, job, run, INTERRUPTED);
+    return false;
+  }
+  await deps.at("claimed");
+  try {
+    const opened = await openDestination(deps, job);
+    do {
+      run = await exportSlice(deps, { run, job, ...opened });
+      deps.slots.answered(job.destinationId);
+    } while (run.status === "RUNNING" && mayGoOn(deps, job, until));
+    if (run.status !== "RUNNING") return true;
+    await releaseLease(deps.db, run, deps.now());
+    await deps.send({ runId: run.id, destinationId: job.destinationId });
+  } catch (error) {
+    if (error instanceof LeaseLost) await clearEnded(deps, run.id);
+    else await noteRunFailure(deps, job, run, error);
+  }
+  return false;
+}
+
+async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
+  const reason = reasonOf(error);
+  if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
+  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
+  const nextAttemptAt = deps.now() + deps.limits.retryDelay;
+  await noteRetry(deps.db, run, { reason, now: deps.now(), nextAttemptAt });
+  await deps.send({ runId: run.id, destinationId: job.destinationId }, deps.limits.retryDelay / 1000);
+}
+
+async function fail(deps: Deps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {
+  await failRun(deps.db, run, reason, deps.now());
+  await startNext(deps, job.workspaceId);
+}
+
+/** Aborts the upload that a run left open when it was cancelled, failed or timed out. */
+async function clearEnded(deps: Deps, id: string): Promise<void> {
+  const now = deps.now();
+  const run = await claimRemains(deps.db, id, now, now + deps.limits.lease);
+  const job = run && (await findJob(deps.db, run.exportId));
+  if (!job) return;
+  try {
+    await clearRemains((await openDestination(deps, job)).store, run);
+  } catch (error) {
+    // A store that will never let us in keeps its remains; any other is asked again by the sweep.
+    if (!isPermanent(error)) return;
+  }
+  await forgetRemains(deps.db, run);
+}
+
+/** Whether the store would say the same each time. */
+const isPermanent = (error: unknown): boolean => error instanceof StoreError && error.permanent;
+
+/** A store's reason is for the owner of the export; anything else is for the log. */
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreError) return error.message;
+  logError(error);
+  return "InternalError: the server failed; it has been logged";
+}

@@ -1,0 +1,55 @@
+/** From what a project exports as a graph to a compiled graph that Weir runs. */
+import "../runtime/als.ts";
+import type { Graph } from "./entry.ts";
+
+/** A `StateGraph` compiled by Weir. Compiling is not cheap, and the result holds no state of a run. */
+const compiled = new WeakMap<object, Graph>();
+
+/** The graphs whose own checkpointer or store was reported. */
+const reported = new Set<string>();
+
+/**
+ * The compiled graph behind `made`: a `StateGraph` is compiled, and what an agent wraps is unwrapped. Throws an Error that
+ * says what was found where that is no graph. `graphId` stands in messages.
+ */
+export function normalise(made: unknown, graphId: string): Graph {
+  const graph = graphIn(made);
+  if (!graph) throw new TypeError(`Graph "${graphId}" is not a LangGraph graph: it is ${kindOf(made)}.`);
+  reportOwn(graph, graphId);
+  return graph;
+}
+
+function graphIn(made: unknown): Graph | undefined {
+  if (!isObject(made)) return undefined;
+  if (isGraph(made)) return made;
+  // What `createAgent` and `createDeepAgent` return has some methods of a graph, and the graph itself.
+  if (isObject(made.graph) && isGraph(made.graph)) return made.graph;
+  if (typeof made.compile !== "function") return undefined;
+  const known = compiled.get(made);
+  if (known) return known;
+  const graph = (made.compile as () => unknown)();
+  if (!isObject(graph) || !isGraph(graph)) return undefined;
+  compiled.set(made, graph);
+  return graph;
+}
+
+/** Not by its class: a project may have another copy of LangGraph than the server. */
+const isGraph = (value: object): value is Graph => "lg_is_pregel" in value && value.lg_is_pregel === true;
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+function kindOf(value: unknown): string {
+  if (!isObject(value)) return value === null || value === undefined ? String(value) : `a ${typeof value}`;
+  const members = Object.keys(value).slice(0, 5);
+  return `an object with ${members.length > 0 ? `the members ${members.join(", ")}` : "no members"}`;
+}
+
+/** A thread keeps its checkpoints itself, so what the graph was compiled with is not used. Says so once. */
+function reportOwn(graph: Graph, graphId: string): void {
+  const own = [graph.checkpointer && typeof graph.checkpointer === "object" && "checkpointer", graph.store && "store"];
+  const names = own.filter((name) => typeof name === "string");
+  if (names.length === 0 || reported.has(graphId)) return;
+  reported.add(graphId);
+  const message = `Graph "${graphId}" is compiled with a ${names.join(" and a ")} of its own. Weir uses its own instead.`;
+  console.warn(JSON.stringify({ level: "warn", graph_id: graphId, message }));
+}

@@ -1,0 +1,26 @@
+/** On whose behalf code of the project runs: its calls of its own server (`new Client()` without a URL) act for the same caller. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Principal } from "../auth/principal.ts";
+
+export interface Behalf {
+  env: Env;
+  principal: Principal;
+}
+
+const current = new AsyncLocalStorage<Behalf>();
+
+/** Runs the project's code on behalf of a caller. */
+export const onBehalf = <T>(behalf: Behalf, code: () => T): T => current.run(behalf, code);
+
+export const behalf = (): Behalf | undefined => current.getStore();
+
+/** Requests that the project's code makes in this isolate. No request from outside is among them. */
+const inner = new WeakMap<Request, Principal>();
+
+/** Notes that the request is the project's own, on behalf of this principal. */
+export function noteInner(request: Request, principal: Principal): void {
+  inner.set(request, principal);
+}
+
+/** On whose behalf the project's code makes this request; undefined for a request from outside. */
+export const innerCaller = (request: Request): Principal | undefined => inner.get(request);

@@ -1,0 +1,43 @@
+/**
+ * `new Client()` of @langchain/langgraph-sdk without a URL reaches its own server through two globals. The call goes
+ * through the application in this isolate, on behalf of the caller whose run or request it is made in.
+ */
+import { waitUntil } from "cloudflare:workers";
+import { Problem, problemResponse } from "../http/problem.ts";
+import { behalf, noteInner } from "./caller.ts";
+
+type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
+
+/** A host of no network: the address is never connected to. */
+const ORIGIN = "http://weir.internal";
+
+/** How many calls of this server by itself may be nested: a run starts a run that starts a run, and so on. */
+export const MOST_NESTED = 10;
+
+/** What a call that is made in no request has of an ExecutionContext. */
+const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext;
+
+/** Sets the globals. `fetch` is the Worker's own. */
+export function installLoopback(fetch: Fetch): void {
+  Object.assign(globalThis, {
+    [Symbol.for("langgraph_api:url")]: ORIGIN,
+    [Symbol.for("langgraph_api:fetch")]: async (input: RequestInfo | URL, init?: RequestInit) =>
+      call(fetch, new Request(input, init)),
+  });
+}
+
+async function call(fetch: Fetch, request: Request): Promise<Response> {
+  const on = behalf();
+  if (!on)
+    throw new Error("A Client without a URL works in a run or a request of this server. Give it an apiUrl elsewhere.");
+  const { env, principal } = on;
+  const depth = (principal.depth ?? 0) + 1;
+  // Not 508: the SDK repeats a call that got it.
+  if (depth > MOST_NESTED)
+    return problemResponse(
+      new Problem(409, `Calls of this server by itself are nested more than ${MOST_NESTED} deep.`),
+    );
+  // The SDK sends a LangSmith key of the environment as X-API-Key by itself. An Authorization header is the project's.
+  if (!request.headers.has("authorization")) noteInner(request, { ...principal, depth });
+  return fetch(request, env, context);
+}

@@ -1,0 +1,103 @@
+/** The package's main export: makes the Worker of a deployment from its graphs. Wiring only. */
+import "./runtime/als.ts";
+import { createApp } from "./app.ts";
+import { readConfig, settings } from "./config.ts";
+import { tick } from "./crons/fire.ts";
+import { isFiring, workCrons } from "./crons/queue.ts";
+import { schedule } from "./exports/schedule.ts";
+import { isWake, work } from "./exports/work.ts";
+import type { GraphEntry } from "./graphs/entry.ts";
+import { graphs } from "./graphs/index.ts";
+import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
+import { logError } from "./http/log.ts";
+import { allOf } from "./http/parallel.ts";
+import { Problem, problemResponse, toProblem } from "./http/problem.ts";
+import { Lazy, loaded } from "./lazy.ts";
+import { housekeeping } from "./system/housekeeping.ts";
+import { installLoopback } from "./loopback/install.ts";
+import { installLogger } from "./runtime/logger.ts";
+import { type Custom, custom } from "./users/registry.ts";
+
+export { StreamingThread as Thread } from "./streaming/socket.ts";
+export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
+export { ThreadIndex } from "./threads/search/object.ts";
+export { TracePartition } from "./traces/partition.ts";
+
+export interface WeirOptions extends Omit<Custom, "app"> {
+  /** By graph id: a graph, what makes one, or a `lazy` module that exports either. */
+  graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
+  /** A Hono application whose routes come before the built-in ones. */
+  app?: NonNullable<Custom["app"]> | Lazy<NonNullable<Custom["app"]>>;
+  /** JSON Schemas by graph id, of graphs that are typed only in TypeScript: what `weir schemas` writes. */
+  schemas?: Record<string, BuiltSchemas>;
+  /** The keys of langgraph.json that the server honours while it runs. */
+  config?: unknown;
+}
+
+/** An export (`<file>:<export>`) of a module that is loaded by the first call that needs it. */
+export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown>>): Lazy<T> => new Lazy<T>(spec, load);
+
+/**
+ * The Worker's handlers. Throws when `config` is not as it must be. One deployment is one call: the Durable Objects read
+ * what it registers.
+ */
+export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ...own }: WeirOptions) {
+  const config = Object.assign(settings, readConfig(given));
+  Object.assign(graphs, entries);
+  Object.assign(builtSchemas, schemas);
+  Object.assign(custom, own);
+  let made: ReturnType<typeof createApp> | undefined;
+
+  /** A custom application may hold checks of its own, so nothing is answered without it. */
+  const appOf = async () => {
+    if (made) return made;
+    if (app) custom.app = await loaded(app, 503);
+    return (made ??= createApp(config));
+  };
+
+  // Without `mount_prefix`, which is of addresses from outside.
+  installLoopback(async (request, env, ctx) => (await appOf()).fetch(request, env, ctx));
+  installLogger();
+
+  return {
+    async fetch(request, env, ctx) {
+      try {
+        return await (await appOf()).fetch(unmounted(request, config.http.mount_prefix), env, ctx);
+      } catch (error) {
+        return problemResponse(toProblem(error));
+      }
+    },
+    /** Dispatches messages by their shape, so that queues may have any name. */
+    async queue({ queue, messages }, env) {
+      for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {
+        logError("A message of no known shape is dropped.", { queue, message: message.id });
+        message.ack();
+      }
+      await allOf({
+        crons: () => workCrons(messages.filter(isFiring), env),
+        exports: () => work(messages.filter(isWake), env),
+      });
+    },
+    /**
+     * The three tasks are independent. A failure makes the invocation fail, so that it is visible in the cron events. The
+     * platform does not retry it; the next minute repeats the work.
+     */
+    async scheduled({ scheduledTime: now }, env) {
+      await allOf({
+        crons: () => tick(env, now),
+        exports: () => schedule(env),
+        housekeeping: () => housekeeping(env, now),
+      });
+    },
+  } satisfies ExportedHandler<Env>;
+}
+
+/** The request as the routes know it, without the prefix that all of them have outside. */
+function unmounted(request: Request, prefix: string | undefined): Request {
+  if (!prefix) return request;
+  const url = new URL(request.url);
+  if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`))
+    throw new Problem(404, `The routes of this deployment are under ${prefix}.`);
+  url.pathname = url.pathname.slice(prefix.length) || "/";
+  return new Request(url, request);
+}

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { Fold } from "../../src/agui/fold.ts";
+import { graphMessage, shownMessages } from "../../src/agui/messages.ts";
+import { patchOf } from "../../src/agui/patch.ts";
+import { RunAgentInput } from "../../src/agui/schema.ts";
+import { givenOf } from "../../src/agui/start.ts";
+import { parse } from "../../src/http/validate.ts";
+import type { LogEvent, Thread } from "../../src/threads/rpc.ts";
+
+type Json = Record<string, unknown>;
+
+const NODE = ["agent:1"];
+let seq = 0;
+const event = (method: LogEvent["method"], data: unknown, ns: string[] = []): LogEvent => ({
+  seq: ++seq,
+  ts: 1,
+  run: "run",
+  method,
+  ns,
+  ...(ns.length > 0 && { node: "agent" }),
+  data,
+});
+const message = (data: Json) => event("messages", { run_id: "call", ...data }, NODE);
+const block = (type: string, index: number, more: Json) => message({ event: `content-block-${type}`, index, ...more });
+const toolDelta = (fields: Json) =>
+  block("delta", 1, { delta: { type: "block-delta", fields: { type: "tool_call_chunk", ...fields } } });
+
+/** The events of a run, without their times. */
+function told(...events: LogEvent[]): Json[] {
+  const fold = new Fold({ threadId: "t", runId: "r" });
+  return events.flatMap((one) => fold.take(one)).map(({ timestamp: _timestamp, ...rest }) => rest);
+}
+const END = event("lifecycle", { event: "completed" });
+const FINISHED = { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { type: "success" } };
+
+describe("a message", () => {
+  it("is reasoning, text and tool calls, each opened and closed once", () => {
+    const events = told(
+      message({ event: "message-start", id: "m" }),
+      block("delta", 0, { delta: { type: "reasoning-delta", reasoning: "hm" } }),
+      block("delta", 0, { delta: { type: "text-delta", text: "a" } }),
+      block("delta", 0, { delta: { type: "text-delta", text: "" } }),
+      block("delta", 0, { delta: { type: "text-delta", text: "b" } }),
+      block("start", 1, { content: { type: "tool_call_chunk", id: "c", args: "" } }),
+      toolDelta({ id: "c", name: "add", args: '{"x"' }),
+      toolDelta({ id: "c", name: "add", args: '{"x":1}' }),
+      block("finish", 1, { content: { type: "tool_call", id: "c", name: "add", args: { x: 1 } } }),
+      message({ event: "message-finish" }),
+      END,
+    );
+    expect(events).toEqual([
+      { type: "REASONING_START", messageId: "m-reasoning" },
+      { type: "REASONING_MESSAGE_START", messageId: "m-reasoning", role: "reasoning" },
+      { type: "REASONING_MESSAGE_CONTENT", messageId: "m-reasoning", delta: "hm" },
+      { type: "REASONING_MESSAGE_END", messageId: "m-reasoning" },
+      { type: "REASONING_END", messageId: "m-reasoning" },
+      { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "a" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "b" },
+      { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "add", parentMessageId: "m" },
+      { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: '{"x"' },
+      { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: ":1}" },
+      { type: "TOOL_CALL_END", toolCallId: "c" },
+      { type: "TEXT_MESSAGE_END", messageId: "m" },
+      FINISHED,
+    ]);
+  });
+
+  it("that a crash or the run's end cuts off is closed", () => {
+    const begun = [
+      message({ event: "message-start", id: "m" }),
+      block("delta", 0, { delta: { type: "text-delta", text: "a" } }),
+    ];
+    const closed = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"];
+    const types = (events: Json[]) => events.map(({ type }) => type);
+    expect(types(told(...begun, event("metadata", { attempt: 2 })))).toEqual(closed);
+    expect(types(told(...begun, event("metadata", { attempt: 1 })))).toEqual(closed.slice(0, 2));
+    expect(types(told(...begun, END))).toEqual([...closed, "RUN_FINISHED"]);
+  });
+
+  it("of a node within a subgraph, or of a person, is not streamed", () => {
+    const nested = { ...message({ event: "message-start", id: "m" }), ns: ["a:1", "b:2"] };
+    expect(told(nested, message({ event: "message-start", id: "h", role: "human" }))).toEqual([]);
+  });
+});
+
+describe("a run", () => {
+  it("shows its state as a snapshot and patches, and its messages apart", () => {
+    const tool = { type: "tool", id: "t1", tool_call_id: "c", content: "42" };
+    const old = { type: "tool", id: "t0", tool_call_id: "b", content: "old" };
+    const events = told(
+      event("values", { messages: [old], list: [1], gone: 1 }),
+      event("values", { messages: [old, tool], list: [1, 2], "a/b": { c: 1 } }),
+      event("values", { __interrupt__: [] }),
+      END,
+    );
+    expect(events).toEqual([
+      { type: "STATE_SNAPSHOT", snapshot: { list: [1], gone: 1 } },
+      { type: "TOOL_CALL_RESULT", messageId: "t1", toolCallId: "c", content: "42", role: "tool" },
+      {
+        type: "STATE_DELTA",
+        delta: [
+          { op: "remove", path: "/gone" },
+          { op: "add", path: "/list/-", value: 2 },
+          { op: "add", path: "/a~1b", value: { c: 1 } },
+        ],
+      },
+      { type: "MESSAGES_SNAPSHOT", messages: shownMessages([old, tool]) },
+      FINISHED,
+    ]);
+  });
+
+  it("shows a step while a task of the node is at work", () => {
+    const at = (task: string, what: string) => event("lifecycle", { event: what }, [`n:${task}`]);
+    const events = told(
+      at("1", "started"),
+      at("2", "started"),
+      at("1", "completed"),
+      at("2", "failed"),
+      at("3", "started"),
+      END,
+    );
+    const steps = events.map(({ type, stepName }) => `${String(type)} ${String(stepName)}`);
+    expect(steps).toEqual([
+      "STEP_STARTED n",
+      "STEP_FINISHED n",
+      "STEP_STARTED n",
+      "STEP_FINISHED n",
+      "RUN_FINISHED undefined",
+    ]);
+  });
+
+  it.each([
+    [
+      { event: "failed", error: "Error: no" },
+      { type: "RUN_ERROR", message: "Error: no", code: "run_failed" },
+    ],
+    [{ event: "interrupted", reason: "cancel" }, { outcome: { type: "cancelled" } }],
+    [{ event: "interrupted", reason: "breakpoint" }, { outcome: { interrupts: [{ id: "breakpoint" }] } }],
+  ])("ends as %j says", (data, expected) => {
+    expect(told(event("lifecycle", data)).at(-1)).toMatchObject(expected);
+  });
+
+  it("ends with its questions", () => {
+    const asked = (interrupt_id: string, payload: unknown) => event("input.requested", { interrupt_id, payload });
+    const [end] = told(
+      asked("1", "Which colour?"),
+      asked("2", { reason: "tool", message: "May I?", tool_call_id: "c", response_schema: { type: "object" } }),
+      asked("3", { action_requests: [{ description: "Send it?" }] }),
+      event("lifecycle", { event: "interrupted", reason: "input" }),
+    );
+    expect(end?.outcome).toMatchObject({
+      type: "interrupt",
+      interrupts: [
+        {
+          id: "1",
+          reason: "langgraph:interrupt",
+          message: "Which colour?",
+          metadata: { langgraph: { raw: "Which colour?" } },
+        },
+        { id: "2", reason: "tool", message: "May I?", toolCallId: "c", responseSchema: { type: "object" } },
+        { id: "3", message: "Send it?" },
+      ],
+    });
+  });
+
+  it("that ended without an end is an error, once", () => {
+    const fold = new Fold({ threadId: "t", runId: "r" });
+    expect(fold.lost()).toMatchObject([{ type: "RUN_ERROR", code: "run_lost" }]);
+    expect(fold.lost()).toEqual([]);
+  });
+
+  it("shows custom events by their names", () => {
+    expect(
+      told(event("custom", { name: "a", payload: 1 }), event("custom", { name: "b", x: 2 }), event("custom", 3)),
+    ).toEqual([
+      { type: "CUSTOM", name: "a", value: 1 },
+      { type: "CUSTOM", name: "b", value: { x: 2 } },
+      { type: "CUSTOM", name: "custom", value: 3 },
+    ]);
+  });
+});
+
+describe("a request", () => {
+  const input = (more: Json) => parse(RunAgentInput, { threadId: "t", runId: "r", messages: [], ...more }, "body");
+  const human = { id: "1", role: "user", content: "hi" };
+  const thread = (values: Json) => ({ values }) as unknown as Thread;
+  const channels = new Set(["messages", "list", "tools"]);
+
+  it("gives the graph what the thread does not have yet", () => {
+    const before = thread({ messages: [{ id: "1", type: "human" }], list: [1], other: 1 });
+    const asked = input({ messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } });
+    expect(givenOf(asked, before, channels)).toEqual({
+      input: { messages: [{ type: "human", id: "2", content: "hi" }] },
+    });
+    const changed = input({ messages: [human], state: { list: [1, 2] }, tools: [{ name: "t" }] });
+    expect(givenOf(changed, before, channels)).toEqual({
+      input: { messages: [], list: [1, 2], tools: [{ name: "t" }] },
+    });
+    expect(givenOf(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
+  });
+
+  it("answers interrupts, also beside new messages and as CopilotKit does", () => {
+    const resume = [
+      { interruptId: "a", status: "resolved", payload: 1 },
+      { interruptId: "b", status: "cancelled" },
+    ];
+    expect(givenOf(input({ resume, messages: [human] }), undefined, channels)).toEqual({
+      command: {
+        resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } },
+        update: { messages: [{ type: "human", id: "1", content: "hi" }] },
+      },
+      answers: ["a", "b"],
+    });
+    const legacy = input({ forwardedProps: { command: { resume: "yes" } } });
+    expect(givenOf(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
+    const goOn = input({ resume: [{ interruptId: "breakpoint", status: "resolved" }] });
+    expect(givenOf(goOn, undefined, channels)).toEqual({ input: null });
+  });
+
+  it.each([
+    ["threadId", { threadId: "" }],
+    ["messages", { messages: "hi" }],
+    ["messages.0.id", { messages: [{ role: "user" }] }],
+    ["resume.0.status", { resume: [{ interruptId: "a", status: "maybe" }] }],
+  ])("with a wrong %s is refused", (path, more) => {
+    expect(() => input(more)).toThrow(`body.${path}`);
+  });
+});
+
+describe("messages", () => {
+  const image = { type: "image", source: { type: "data", value: "aGk=", mimeType: "image/png" } };
+  const MESSAGES = [
+    { id: "1", role: "user", content: [{ type: "text", text: "look" }, image] },
+    {
+      id: "2",
+      role: "assistant",
+      content: "so",
+      toolCalls: [{ id: "c", type: "function", function: { name: "f", arguments: '{"x":1}' } }],
+    },
+    { id: "3", role: "tool", content: "no", toolCallId: "c", error: "no" },
+    { id: "4", role: "system", content: "be kind", name: "boss" },
+  ];
+
+  it("come back from a state as they were sent", () => {
+    expect(shownMessages(MESSAGES.map((one) => graphMessage(one)))).toEqual(MESSAGES);
+  });
+
+  it("of other roles are not for models", () => {
+    expect(graphMessage({ id: "1", role: "activity", content: {} })).toBeUndefined();
+    expect(graphMessage({ id: "1", role: "constructor" })).toBeUndefined();
+    expect(shownMessages([{ type: "remove", id: "1" }, null, "x"])).toEqual([]);
+    expect(shownMessages("none")).toEqual([]);
+  });
+});
+
+it("a patch replaces a list that has not only grown, and is empty for equal values", () => {
+  expect(patchOf({ a: [1, 2] }, { a: [2] })).toEqual([{ op: "replace", path: "/a", value: [2] }]);
+  expect(patchOf({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ op: "replace", path: "/a/b", value: 2 }]);
+  expect(patchOf({ a: [{ b: 1 }] }, { a: [{ b: 1 }] })).toEqual([]);
+});

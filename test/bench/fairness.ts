@@ -1,0 +1,44 @@
+/** How long one key's requests take while another key sends a burst, and while the burst is its own. */
+import { ms, percentile, table, timesOf } from "./figures.ts";
+import type { Bench } from "./target.ts";
+
+const BURST = 300;
+const CALLS = 10;
+
+export const bench: Bench = {
+  title: `${BURST} requests at a time of one key, beside another key`,
+  weirOnly: true,
+  async run({ weir }) {
+    if (!weir) return;
+    const send = async (path: string, key: string, body?: object) => {
+      const headers = { "x-api-key": key, "content-type": "application/json" };
+      const method = body ? "POST" : "GET";
+      const answer = await fetch(weir.url + path, { method, headers, body: JSON.stringify(body) });
+      return answer.text();
+    };
+    const made = async () => (JSON.parse(await send("/api/v1/api-keys", weir.key, {})) as { key: string }).key;
+    const [busy, own] = [await made(), await made()];
+
+    /** The time of one key's calls while so many requests of a key are sent at a time. */
+    const measured = async (burst: number, key: string) => {
+      const over = new AbortController();
+      const loops = Array.from({ length: burst }, async () => {
+        while (!over.signal.aborted) await send("/threads", key, {});
+      });
+      const times = await timesOf(CALLS, () => send("/threads", own, {}));
+      over.abort();
+      await Promise.all(loops);
+      return times;
+    };
+    const row = (name: string, times: number[]) => [name, ms(percentile(times, 50)), ms(percentile(times, 100))];
+    await measured(16, busy);
+    table(
+      ["POST /threads", "p50", "slowest"],
+      [
+        row("alone", await measured(0, own)),
+        row("beside the burst of another key", await measured(BURST, busy)),
+        row("beside its own burst", await measured(BURST, own)),
+      ],
+    );
+  },
+};

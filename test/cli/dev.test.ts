@@ -1,0 +1,156 @@
+/** `weir dev` on a project, from a first build that fails to its end. The tests follow each other on one server. */
+import { createServer } from "node:net";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import {
+  answering,
+  descendants,
+  newProject,
+  type RunningDev,
+  running,
+  startDev,
+  type TestProject,
+} from "../support/project.ts";
+
+const FIRST = answering(
+  `[process.env.QUOTED, process.env.LIST, text, version].join("|")`,
+  `
+import { readFileSync } from "node:fs";
+import { version } from "sibling";
+const text = readFileSync(new URL("./prompt.md", import.meta.url), "utf8").trim();
+`,
+);
+const SLOW = answering(
+  `await (async () => { for (let n = 1; n <= 40; n++) { await new Promise((r) => setTimeout(r, 250)); config.writer?.({ n }); } return "done"; })()`,
+);
+
+let project: TestProject;
+let dev: RunningDev;
+let client: Client;
+beforeAll(async () => {
+  project = newProject({
+    "langgraph.json": {
+      graphs: {
+        first: "./src/first.ts:graph",
+        described: { path: "./src/first.ts", description: "The same by its default export" },
+        slow: "./src/slow.ts:graph",
+        broken: "./src/broken.ts:graph",
+        optional: "./src/optional.ts:graph",
+        absent: "./src/first.ts:grpah",
+      },
+      env: { QUOTED: `it's "quoted" # and\nlong $HOME`, LIST: [1, "two"] },
+      node_version: "20",
+    },
+    "src/first.ts": "export const = 3",
+    "src/slow.ts": SLOW,
+    "src/prompt.md": "You are kind.\n",
+    "src/broken.ts": `throw new Error("no database");\n${answering("1")}`,
+    "src/optional.ts": answering("use()", `import { use } from "has-optional";`),
+    "node_modules/has-optional/package.json": { name: "has-optional", main: "index.js", version: "1.0.0" },
+    "node_modules/has-optional/index.js": `
+      import { Thing } from "not-installed";
+      let tried = "loaded";
+      try { require("neither") } catch (error) { tried = error.code }
+      export function use() { try { return new Thing() } catch (error) { return tried + " " + error.message } }
+    `,
+    "packages/sibling/package.json": { name: "sibling", main: "dist/index.js" },
+    "packages/sibling/src/index.ts": `export const version: string = "unbuilt";`,
+  });
+  const { symlinkSync } = await import("node:fs");
+  symlinkSync("../packages/sibling", `${project.root}/node_modules/sibling`);
+  dev = await startDev(project.root);
+  client = new Client({ apiUrl: dev.url, callerOptions: { maxRetries: 0 } });
+});
+afterAll(async () => {
+  await dev.stop("SIGKILL");
+  project.remove();
+});
+
+/** What a run of this graph answers, or its error. */
+async function answer(graph: string): Promise<string> {
+  const input = { messages: [{ role: "user", content: "hi" }] };
+  const values = (await client.runs.wait(null, graph, { input, raiseError: false })) as {
+    messages?: { content: string }[];
+    __error__?: { message: string };
+  };
+  return values.__error__?.message ?? values.messages?.at(-1)?.content ?? "";
+}
+
+const buildError = async () => (await fetch(`${dev.url}/ok`)).headers.get("x-weir-build-error");
+
+it("answers with the error of a first build that failed, and serves once it is mended", async () => {
+  await dev.says(/src\/first\.ts:1:13/);
+  const refused = await fetch(`${dev.url}/ok`);
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ status: 503, detail: expect.stringContaining("src/first.ts:1:13") });
+  const page = await fetch(dev.url, { headers: { accept: "text/html" } });
+  expect(await page.text()).toContain("src/first.ts:1:13");
+  project.write("src/first.ts", `${FIRST}\nexport default graph;`);
+  await dev.says(/Weir listens on/);
+  expect((await fetch(`${dev.url}/ok`)).status).toBe(200);
+});
+
+it("gives a graph its env as it is written, its files, and a package of the monorepo that is not built", async () => {
+  const expected = `it's "quoted" # and\nlong $HOME|[1,"two"]|You are kind.|unbuilt`;
+  expect(await answer("first")).toBe(expected);
+  expect(await answer("described")).toBe(expected);
+});
+
+it("lets optional packages be absent until they are used", async () => {
+  expect(await answer("optional")).toBe(
+    'MODULE_NOT_FOUND "not-installed" is not installed. has-optional/index.js imports it.',
+  );
+});
+
+it("answers for a graph that cannot be loaded with why, while others serve", async () => {
+  expect(await answer("broken")).toContain("./src/broken.ts cannot be loaded. Error: no database");
+  expect(await answer("absent")).toContain('./src/first.ts has no export "grpah". It exports: default, graph.');
+  const schemas = await fetch(`${dev.url}/assistants/broken/schemas`);
+  expect(schemas.status).toBe(500);
+  expect(await schemas.json()).toMatchObject({ detail: expect.stringContaining("no database") });
+  expect(await answer("first")).toContain("quoted");
+  expect(dev.printed()).toMatch(/Error: no database\n.*src\/broken\.ts:1:7/);
+  expect(dev.printed()).toContain('>    1 | throw new Error("no database");');
+});
+
+it("goes on serving the last good build while a client streams, and shows the error", async () => {
+  const seen: number[] = [];
+  const stream = client.runs.stream(null, "slow", { input: { messages: [] }, streamMode: "custom" });
+  let shown: string | null = null;
+  for await (const { event, data } of stream) {
+    if (event !== "custom") continue;
+    const { n } = data as { n: number };
+    seen.push(n);
+    if (n === 1) project.write("src/slow.ts", `${SLOW}\nconst = 3`);
+    if (n === 30) {
+      await dev.says(/src\/slow\.ts:\d+:6/);
+      shown = await buildError();
+      project.write("src/slow.ts", SLOW);
+    }
+  }
+  expect(seen).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+  expect(shown).toContain('Expected identifier but found "="');
+  await expect.poll(buildError, { timeout: 60_000 }).toBeNull();
+});
+
+it("serves what is changed", async () => {
+  project.write("src/first.ts", answering(`"changed"`));
+  await expect.poll(() => answer("first"), { timeout: 60_000, interval: 500 }).toBe("changed");
+});
+
+it("prints a line a request, and what wrangler says only into a file", () => {
+  expect(dev.printed()).toMatch(/\d\d:\d\d:\d\d {2}POST \/runs\/wait {2}200 {2}[\d.]+ s/);
+  expect(dev.printed()).not.toMatch(/\[wrangler|⎔|Binding +Resource/);
+});
+
+it("ends with every process and the port on SIGTERM", async () => {
+  const started = descendants(dev.pid);
+  expect(started.length).toBeGreaterThan(1);
+  expect(await dev.stop("SIGTERM")).toBe(0);
+  const alive = running().filter(({ pid }) => started.includes(pid));
+  expect(alive).toEqual([]);
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer().once("error", reject);
+    probe.listen(Number(new URL(dev.url).port), "127.0.0.1", () => probe.close(() => resolve()));
+  });
+});

@@ -1,0 +1,280 @@
+/** Clients whose id is the URL of a metadata document (CIMD): the whole way, and what such a URL could be abused for. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { app } from "../support/app.ts";
+import { newCaller, send } from "../support/caller.ts";
+import { Browser, CALLBACK, errorOf, ORIGIN, redeem, refresh, request, type Tokens, withToken } from "./person.ts";
+
+type Answer = () => Response | Promise<Response>;
+/** What the hosts of documents answer, by URL. */
+let answers: Record<string, Answer>;
+let fetched: { url: string; redirect: RequestInit["redirect"] }[];
+
+beforeEach(() => {
+  answers = {};
+  fetched = [];
+  vi.stubGlobal("fetch", async (url: string, { redirect, signal }: RequestInit) => {
+    fetched.push({ url, redirect });
+    const late = new Promise<never>((_, reject) => signal?.addEventListener("abort", () => reject(new Error("late"))));
+    return Promise.race([answers[url]?.() ?? new Response("none", { status: 404 }), late]);
+  });
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+const json = (body: unknown, headers: Record<string, string> = {}) => Response.json(body, { headers });
+const metadata = (id: string, more: object = {}) => ({
+  client_id: id,
+  client_name: "Described client",
+  redirect_uris: [CALLBACK],
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+  ...more,
+});
+const newId = (host = "client.example") => `https://${host}/${crypto.randomUUID()}.json`;
+
+/** An id whose document has these members beside the usual ones. */
+function described(more: object = {}, headers: Record<string, string> = {}): string {
+  const id = newId();
+  answers[id] = () => json(metadata(id, more), headers);
+  return id;
+}
+
+async function shown(id: string, changes: Parameters<typeof request>[1] = {}): Promise<[number, string]> {
+  const response = await new Browser().open(request(id, changes));
+  return [response.status, (await response.text()).replaceAll(/\s+/g, " ")];
+}
+
+const stored = (id: string) => env.DB.prepare("SELECT * FROM oauth_clients WHERE id = ?").bind(id).first();
+
+describe("a client with a metadata document", () => {
+  it("is found in discovery, allowed, and gets tokens that refresh, without registration", async () => {
+    const discovery = await send("/.well-known/oauth-authorization-server");
+    expect(await discovery.json()).toMatchObject({ client_id_metadata_document_supported: true });
+
+    const caller = await newCaller();
+    const id = described();
+    const browser = new Browser();
+    const code = await browser.allow(request(id), caller);
+    const tokens = await (await redeem(id, code)).json<Tokens>();
+    expect((await withToken("/assistants/search", tokens.access_token, undefined, "POST")).status).toBe(200);
+    expect((await refresh(id, tokens.refresh_token)).status).toBe(200);
+    expect(fetched).toEqual([{ url: id, redirect: "manual" }]);
+    const [grant] = await (await caller.fetch("/api/v1/grants")).json<object[]>();
+    expect(grant).toMatchObject({ client_id: id, client_name: "Described client" });
+  });
+
+  it("is shown with the host that describes it, before and after signing in", async () => {
+    const caller = await newCaller();
+    const id = described({ client_name: "<b>Trusted</b>" });
+    const [status, signIn] = await shown(id);
+    expect(status).toBe(200);
+    expect(signIn).toContain("described by client.example");
+    expect(signIn).toContain("&lt;b&gt;Trusted");
+    const browser = new Browser();
+    await browser.signIn(request(id), caller.key);
+    const consent = (await (await browser.open(request(id))).text()).replaceAll(/\s+/g, " ");
+    expect(consent).toContain("<dd>client.example</dd>");
+    expect(consent).toContain("any program on this device can ask in its place");
+    expect(consent).not.toContain("Anybody can register");
+  });
+
+  it("is stored only when a person allows it, and then as it was last shown", async () => {
+    const caller = await newCaller();
+    const id = described({}, { "cache-control": "no-store" });
+    await shown(id);
+    expect(await stored(id)).toBeNull();
+    await new Browser().allow(request(id), caller);
+    expect(await stored(id)).toMatchObject({ name: "Described client", used_at: expect.any(Number) });
+    answers[id] = () => json(metadata(id, { client_name: "Renamed" }));
+    await new Browser().allow(request(id), caller);
+    expect(await stored(id)).toMatchObject({ name: "Renamed" });
+  });
+
+  it("has no tokens before a person allowed it: the token endpoint fetches nothing", async () => {
+    expect(await errorOf(await redeem(described(), "weir_code_guess"))).toEqual([401, "invalid_client"]);
+    expect(fetched).toEqual([]);
+  });
+
+  it("returns only to an address of its document", async () => {
+    const [status, page] = await shown(described(), { redirect_uri: "http://127.0.0.1/other" });
+    expect(status).toBe(400);
+    expect(page).toContain("not one that the application registered");
+  });
+});
+
+describe("a document is kept", () => {
+  it.each([
+    ["for five minutes without an instruction", {}, 299, 301],
+    ["as long as it says", { "cache-control": "public, max-age=20" }, 19, 21],
+    ["for an hour at most", { "cache-control": "max-age=9999999" }, 3599, 3601],
+  ])("%s", async (_name, headers, before, after) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const start = Date.now();
+    const id = described({}, headers);
+    for (const [seconds, times] of [
+      [0, 1],
+      [before, 1],
+      [after, 2],
+    ] as const) {
+      vi.setSystemTime(start + seconds * 1000);
+      expect((await shown(id))[0]).toBe(200);
+      expect(fetched).toHaveLength(times);
+    }
+  });
+
+  it.each(["no-store", "private, no-cache", "max-age=0"])("not at all with %s", async (directive) => {
+    const id = described({}, { "cache-control": directive });
+    await shown(id);
+    await shown(id);
+    expect(fetched).toHaveLength(2);
+  });
+
+  it("only if it is valid: a repaired one works at once", async () => {
+    const id = described({ redirect_uris: ["javascript:alert(1)"] });
+    expect((await shown(id))[0]).toBe(400);
+    answers[id] = () => json(metadata(id));
+    expect((await shown(id))[0]).toBe(200);
+  });
+
+  it("by its whole URL: a document cannot take another's place", async () => {
+    const victim = described();
+    const thief = `${victim}?x`;
+    answers[thief] = () => json(metadata(victim, { redirect_uris: ["https://thief.example/cb"] }));
+    expect((await shown(thief, { redirect_uri: "https://thief.example/cb" }))[0]).toBe(400);
+    expect((await shown(victim, { redirect_uri: "https://thief.example/cb" }))[1]).toContain("not one that");
+    expect((await shown(victim))[0]).toBe(200);
+  });
+});
+
+describe("an address that is not fetched", () => {
+  it.each([
+    ["https://127.0.0.1/c.json", "private"],
+    ["https://[::ffff:a9fe:a9fe]/c.json", "private"],
+    ["https://169.254.169.254/latest/meta-data", "private"],
+    ["https://metadata.google.internal/c.json", "private"],
+    ["https://localhost/c.json", "private"],
+    ["https://2130706433/c.json", "private"],
+    ["https://client.example:22/c.json", "port"],
+    ["https://client.example:443/c.json", "canonical"],
+    ["https://user@client.example/c.json", "credentials"],
+    ["https://user:secret@client.example/c.json", "credentials"],
+    ["https://@client.example/c.json", "canonical"],
+    ["https://client.example/c.json#", "fragment"],
+    ["https://client.example/c.json#x", "fragment"],
+    ["https://client.example/a/../c.json", "canonical"],
+    ["https://client.example/a/%2e%2e/c.json", "canonical"],
+    ["https://CLIENT.example/c.json", "canonical"],
+    ["https://client。example/c.json", "canonical"],
+    ["https:\\\\client.example\\c.json", "not registered"],
+    ["https://client.example/c d.json", "canonical"],
+    ["https://client.example", "canonical"],
+    ["https://client.example/", "path"],
+    [`https://client.example/${"a".repeat(2048)}`, "2048"],
+    [`${ORIGIN}/oauth/authorize?client_id=x`, "internal"],
+    ["http://client.example/c.json", "not registered"],
+    ["HTTPS://client.example/c.json", "not registered"],
+  ])("%s", async (id, reason) => {
+    answers[id] = () => json(metadata(id));
+    const [status, page] = await shown(id);
+    expect(status).toBe(400);
+    expect(page).toContain(reason);
+    expect(fetched).toEqual([]);
+  });
+});
+
+it("an address on this server is not fetched", async () => {
+  const id = newId("public.example");
+  const query = new URLSearchParams(request(id) as Record<string, string>).toString();
+  const response = await app.fetch(
+    new Request(`https://public.example/oauth/authorize?${query}`),
+    { ...env, PUBLIC_URL: "https://public.example" },
+    createExecutionContext(),
+  );
+  expect(await response.text()).toContain("must not be on this server");
+  expect(fetched).toEqual([]);
+});
+
+describe("a document that is refused", () => {
+  it.each([
+    ["of another client", { client_id: "https://client.example/other.json" }, "its own address"],
+    ["without a client id", { client_id: undefined }, "its own address"],
+    ["with a secret", { client_secret: "s" }, "no secret"],
+    ["with a secret that is null", { client_secret: null }, "no secret"],
+    ["with the end of a secret", { client_secret_expires_at: 0 }, "no secret"],
+    ["of a client with a secret", { token_endpoint_auth_method: "client_secret_basic" }, "must be none"],
+    ["of a client with a key", { token_endpoint_auth_method: "private_key_jwt" }, "must be none"],
+    ["without redirect addresses", { redirect_uris: [] }, "redirect URI"],
+    ["with a dangerous one", { redirect_uris: [CALLBACK, "javascript:alert(1)"] }, "redirect_uris[1]"],
+    ["with an invisible name", { client_name: "\u3164" }, "client_name"],
+  ])("%s", async (_name, more, reason) => {
+    const [status, page] = await shown(described(more));
+    expect(status).toBe(400);
+    expect(page).toContain(reason);
+  });
+
+  const large = "x".repeat(9000);
+  const endless = (chunk: string, pause: () => Promise<void>) =>
+    new ReadableStream({
+      async pull(controller) {
+        await pause();
+        controller.enqueue(new TextEncoder().encode(chunk));
+      },
+    });
+  const JSON_TYPE = { headers: { "content-type": "application/json" } };
+
+  it.each<[string, Answer, string]>([
+    ["a redirect", () => Response.redirect("https://127.0.0.1/", 302), "does not answer with a JSON"],
+    ["an error", () => Response.json({}, { status: 500 }), "does not answer with a JSON"],
+    [
+      "a page",
+      () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+      "does not answer with a JSON",
+    ],
+    ["no JSON", () => new Response("{", JSON_TYPE), "not valid JSON"],
+    ["a list", () => json([]), "its own address"],
+    ["null", () => json(null), "its own address"],
+    ["invalid UTF-8", () => new Response(new Uint8Array([0x22, 0xff, 0x22]), JSON_TYPE), "not valid JSON"],
+    ["more than the limit", () => json({ large }), "larger than 8192 bytes"],
+    [
+      "without an end",
+      () =>
+        new Response(
+          endless(" ".repeat(1000), async () => undefined),
+          JSON_TYPE,
+        ),
+      "larger than",
+    ],
+    ["nothing", () => Promise.reject(new TypeError("connection refused")), "did not answer"],
+  ])("is %s", async (_name, answer, reason) => {
+    const id = newId();
+    answers[id] = answer;
+    const [status, page] = await shown(id);
+    expect(status).toBe(400);
+    expect(page).toContain(reason);
+  });
+
+  it("takes longer than five seconds, from the beginning or within the body", async () => {
+    const slow = newId();
+    answers[slow] = () => new Promise<never>(() => undefined);
+    expect((await shown(slow))[1]).toContain("did not answer");
+    const drops = newId();
+    const second = () => new Promise<void>((resolve) => setTimeout(resolve, 1000));
+    answers[drops] = () => new Response(endless(" ", second), JSON_TYPE);
+    expect((await shown(drops))[1]).toContain("took too long");
+  });
+});
+
+it("an address from which many documents are asked for is limited", async () => {
+  const browser = new Browser();
+  const statuses: number[] = [];
+  while (statuses.length < 130 && statuses.at(-1) !== 429) {
+    const query = new URLSearchParams(request(described()) as Record<string, string>).toString();
+    const headers = { "cf-connecting-ip": "192.0.2.99" };
+    statuses.push((await browser.go(`/oauth/authorize?${query}`, { headers })).status);
+  }
+  expect(statuses.at(-1)).toBe(429);
+});

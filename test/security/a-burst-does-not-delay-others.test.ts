@@ -1,0 +1,66 @@
+/** One credential's burst of requests takes its share of an isolate, and leaves the rest to others. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Principal } from "../../src/auth/principal.ts";
+import { takeTurn } from "../../src/auth/turns.ts";
+import { newCaller } from "../support/caller.ts";
+
+const SHARE = 64;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const principal = () => ({ workspaceId: crypto.randomUUID(), credentialId: "key" }) as Principal;
+
+/** Asks for so many turns, and says which have begun. */
+async function burst(of: Principal, count: number) {
+  const begun: (() => void)[] = [];
+  const turns = Array.from({ length: count }, async () => begun.push(await takeTurn(of)));
+  const all = Promise.allSettled(turns);
+  await vi.advanceTimersByTimeAsync(0);
+  return { begun, all };
+}
+
+it("a credential has so many requests at work; others begin at once", async () => {
+  const [busy, other] = [principal(), principal()];
+  const { begun, all } = await burst(busy, SHARE + 3);
+  expect(begun).toHaveLength(SHARE);
+  expect((await burst(other, 1)).begun).toHaveLength(1);
+  begun[0]?.();
+  begun[0]?.();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(begun).toHaveLength(SHARE + 1);
+  begun[1]?.();
+  begun[2]?.();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(begun).toHaveLength(SHARE + 3);
+  await all;
+});
+
+it("a request that waits for something gives its turn back, so calls that call this server do not block each other", async () => {
+  const { begun, all } = await burst(principal(), SHARE * 3);
+  expect(begun).toHaveLength(SHARE);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(begun).toHaveLength(SHARE * 2);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(begun).toHaveLength(SHARE * 3);
+  await all;
+});
+
+it("too many waiting requests are refused", async () => {
+  const busy = principal();
+  await burst(busy, SHARE + 1_000);
+  await expect(takeTurn(busy)).rejects.toMatchObject({ status: 429 });
+});
+
+it("a burst over HTTP is answered in full", async () => {
+  vi.useRealTimers();
+  const caller = await newCaller();
+  const answers = await Promise.all(
+    Array.from({ length: SHARE * 4 }, async () => {
+      const answer = await caller.fetch("/threads", { body: {} });
+      await answer.text();
+      return answer.status;
+    }),
+  );
+  expect(new Set(answers)).toEqual(new Set([200]));
+});

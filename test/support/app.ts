@@ -1,0 +1,6 @@
+/** The application as it is without a configuration, with the demo graphs registered. */
+import "../../src/index.ts";
+import { createApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+
+export const app = createApp(readConfig({}));
