@@ -20,6 +20,8 @@ export const FROM_SOURCE: boolean = import.meta.filename.endsWith(".ts");
 
 /** What `import "weir"` stands for in a worker. */
 export const RUNTIME = FROM_SOURCE ? join(PACKAGE, "src", "weir.ts") : join(PACKAGE, "dist", "weir.js");
+/** The command line's own file, for a process of its own. */
+export const MAIN = FROM_SOURCE ? join(PACKAGE, "src", "cli", "main.ts") : join(PACKAGE, "dist", "cli", "main.js");
 export const PAGE = join(PACKAGE, "dist", "web");
 export const MIGRATIONS = join(PACKAGE, "migrations");
 export const BASE_CONFIG = join(PACKAGE, "wrangler.toml");
