@@ -1,11 +1,15 @@
 /** Builds what the package `weir` ships besides the page: the runtime, its types, and the command line. */
-import { copyFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";
 import { platform } from "../src/cli/bundle/platform.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
+
+const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  dependencies: Record<string, string>;
+};
 
 const common: BuildOptions = {
   absWorkingDir: ROOT,
@@ -39,7 +43,7 @@ export async function buildPackage(): Promise<void> {
       splitting: true,
       target: "node22",
       platform: "node",
-      external: ["esbuild", "wrangler"],
+      external: Object.keys(dependencies),
     }),
   ]);
   copyFileSync(join(ROOT, "types", "weir.d.ts"), join(DIST, "weir.d.ts"));
