@@ -1,6 +1,14 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  resolve: {
+    // What a project's code imports of the package.
+    alias: {
+      "weir/workers-ai": join(import.meta.dirname, "src/models/workers-ai.ts"),
+      "weir/offline-model": join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
+    },
+  },
   test: {
     include: ["test/{cli,compat,conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
     setupFiles: ["./test/support/node-setup.ts"],

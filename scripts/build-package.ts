@@ -1,5 +1,5 @@
 /** Builds what the package `weir` ships besides the page: the runtime, its types, and the command line. */
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";
 import { platform } from "../src/cli/bundle/platform.ts";
@@ -36,6 +36,18 @@ export async function buildPackage(): Promise<void> {
       plugins: [platform()],
       keepNames: true,
     }),
+    // What a project's own code imports, in a Worker and in Node.
+    build({
+      ...common,
+      entryPoints: [
+        { in: "src/models/workers-ai.ts", out: "workers-ai" },
+        { in: "examples/demo/src/offline/model.ts", out: "offline-model" },
+      ],
+      outdir: "dist",
+      target: "es2024",
+      platform: "node",
+      external: ["@langchain/*"],
+    }),
     build({
       ...common,
       entryPoints: ["src/cli/main.ts"],
@@ -46,7 +58,7 @@ export async function buildPackage(): Promise<void> {
       external: Object.keys(dependencies),
     }),
   ]);
-  copyFileSync(join(ROOT, "types", "weir.d.ts"), join(DIST, "weir.d.ts"));
+  for (const file of readdirSync(join(ROOT, "types"))) copyFileSync(join(ROOT, "types", file), join(DIST, file));
 }
 
 if (process.argv[1] === import.meta.filename) await buildPackage();

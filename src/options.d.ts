@@ -41,6 +41,10 @@ interface Env {
   EXPORT_MAX_EXPERIMENTS?: string;
   /** The name of the bucket bound as EXPORTS_BUCKET, where it is not "weir-exports". */
   EXPORTS_BUCKET_NAME?: string;
+  /** Workers AI, for `store.index.embed` of `workers-ai:@cf/…`. */
+  AI?: { run(model: string, inputs: Record<string, unknown>): Promise<unknown> };
+  /** A Vectorize index for the Store's search by meaning; without it, up to 20,000 vectors in D1 are compared. */
+  STORE_INDEX?: Vectorize;
   /** Where new Durable Objects are placed: a location hint such as "weur". Left out: near their first caller. */
   OBJECT_LOCATION?: DurableObjectLocationHint;
   /** Keeps all Durable Objects within a jurisdiction, "eu" or "fedramp". Set it before the first deploy. */

@@ -25,6 +25,9 @@ export type Embeddings = (texts: string[], env: any) => Promise<number[][]>;
 /** The embeddings of a provider's package: `embeddingsFrom("openai:text-embedding-3-small", () => import("@langchain/openai"))`. */
 export declare function embeddingsFrom(model: string, load: () => Promise<object>): Embeddings;
 
+/** The embeddings of a model of Workers AI, through the binding `AI`: `workersAiEmbeddings("@cf/baai/bge-m3")`. */
+export declare function workersAiEmbeddings(model: string): Embeddings;
+
 export interface WeirOptions {
   /** By graph id. */
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;

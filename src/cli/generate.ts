@@ -5,6 +5,7 @@ import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
+import { type Resources, resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { flattened, joined } from "./wrangler-join.ts";
 import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
@@ -43,6 +44,32 @@ function nameOf(root: string): string {
   return workerName(name ?? basename(root));
 }
 
+interface Base extends WranglerConfig {
+  d1_databases: { binding: keyof Resources["databases"] }[];
+  r2_buckets: { binding: keyof Resources["buckets"]; bucket_name?: string }[];
+  queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
+  ratelimits: { name: keyof Resources["rateLimits"] }[];
+}
+
+/** The part of a project's configuration that may name resources of Weir's. */
+interface Named {
+  r2_buckets?: Base["r2_buckets"];
+  queues?: { producers?: Base["queues"]["producers"] };
+}
+
+/** The deployment's resources, with the names that the project's configuration gives to bindings of Weir's. */
+function resourcesFor(name: string, theirs: WranglerConfig): Resources {
+  const { buckets, queues, ...rest } = resourcesOf(name);
+  const { r2_buckets = [], queues: { producers = [] } = {} } = theirs as Named;
+  for (const { binding, bucket_name } of r2_buckets) {
+    if (bucket_name && binding in buckets) buckets[binding] = bucket_name;
+  }
+  for (const { binding, queue } of producers) {
+    if (queue && binding in queues) queues[binding] = queue;
+  }
+  return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
+}
+
 /** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
 function fixed(databases: object[], folder: string): WranglerConfig {
   return {
@@ -61,20 +88,24 @@ const packaged = (database: { binding?: string }, folder: string): object =>
   database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
 
 /** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
-function ownConfig(name: string, folder: string): WranglerConfig {
-  const text = JSON.stringify(readWranglerFile(BASE_CONFIG));
-  // Every resource is called weir or weir-…, so deployments with other names share none.
-  const named = text.replace(/("(?:database_name|bucket_name|queue)":")weir(?=["-])/g, `$1${name}`);
-  const base = JSON.parse(named) as WranglerConfig & {
-    d1_databases: object[];
-    r2_buckets: { binding: string; bucket_name: string }[];
-  };
-  const exports = base.r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET");
+function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars }: Resources, folder: string) {
+  const base = readWranglerFile(BASE_CONFIG) as Base;
+  const { producers, consumers } = base.queues;
+  const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
   return {
     ...base,
     name,
-    ...fixed(base.d1_databases, folder),
-    vars: { EXPORTS_BUCKET_NAME: exports?.bucket_name },
+    ...fixed(
+      base.d1_databases.map((one) => ({ ...one, database_name: databases[one.binding] })),
+      folder,
+    ),
+    r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
+    queues: {
+      producers: producers.map((one) => ({ ...one, queue: queues[one.binding] })),
+      consumers: consumers.map((one) => ({ ...one, queue: queueOf(one.queue) })),
+    },
+    ratelimits: base.ratelimits.map((one) => ({ ...one, namespace_id: rateLimits[one.name] })),
+    vars,
   };
 }
 
@@ -96,7 +127,11 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const ejected = isEjected(root, theirs.main);
   const wrangler: WranglerConfig = ejected
     ? { ...theirs, name, ...fixed((theirs.d1_databases ?? []) as object[], weirDir) }
-    : joined(ownConfig(name, weirDir), { ...theirs, name }, file ? basename(file) : "wrangler.jsonc");
+    : joined(
+        ownConfig(resourcesFor(name, theirs), weirDir),
+        { ...theirs, name },
+        file ? basename(file) : "wrangler.jsonc",
+      );
   writeWhole(join(weirDir, ".gitignore"), "*\n");
   writeWhole(join(weirDir, "worker.ts"), workerSource(project, weirDir, theirs.main, ejected));
   const wranglerPath = join(weirDir, "wrangler.json");

@@ -44,7 +44,7 @@ export const LanggraphConfig = v.looseObject({
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
 
 /** Keys for tools that build images, or that only say which version of what is installed: taken without a word. */
-const SILENT = new Set([
+export const SILENT = new Set([
   "$schema",
   "_INTERNAL_docker_tag",
   "api_version",
@@ -62,7 +62,7 @@ const SILENT = new Set([
 ]);
 
 /** Keys of the Agent Server that have no effect here, and what they do there. */
-const WITHOUT_EFFECT: Record<string, string> = {
+export const WITHOUT_EFFECT: Record<string, string> = {
   "auth.disable_studio_auth": "lets LangGraph Studio in without a credential",
   "auth.openapi": "describes the credential in the OpenAPI document",
   "auth.cache": "caches the answers of the authenticate handler",

@@ -15,6 +15,10 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> 
   schemas: { about: "read the JSON Schemas of the graphs", load: () => import("./schemas.ts") },
   eject: { about: "write the generated files into the project for good", load: () => import("./eject.ts") },
   build: { about: "bundle the project into .weir/", load: () => import("./build.ts") },
+  deploy: { about: "deploy the project into your Cloudflare account", load: () => import("./deploy.ts") },
+  doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },
+  keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
+  logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
 };
 
 function overview(): string {

@@ -26,6 +26,15 @@ const PACKAGES: Record<string, string> = { azure_openai: "openai", bedrock: "aws
 
 const isPath = (embed: string): boolean => /^[./]/.test(embed) || /\.[cm]?[jt]s(:|$)/.test(embed);
 
+/** The provider whose models are a binding's. */
+const WORKERS_AI = "workers-ai";
+
+/** What a generated worker imports for `store.index.embed`. */
+function embedderName(embed: string): string[] {
+  if (isPath(embed)) return [];
+  return [embed.startsWith(`${WORKERS_AI}:`) ? "workersAiEmbeddings" : "embeddingsFrom"];
+}
+
 /** `store.index.embed`: a file of the project's, or `<provider>:<model>` of an installed package. */
 function embeddings(project: Project, folder: string, embed: string): string {
   if (isPath(embed)) return lazy(project, folder, "store.index.embed", embed);
@@ -34,6 +43,7 @@ function embeddings(project: Project, folder: string, embed: string): string {
     throw new Fault(
       `langgraph.json: "store.index.embed" is "${embed}". Expected "<provider>:<model>" or "<file>:<export>".`,
     );
+  if (provider === WORKERS_AI) return `workersAiEmbeddings(${JSON.stringify(embed.slice(WORKERS_AI.length + 1))})`;
   const name = `@langchain/${PACKAGES[provider] ?? provider.replaceAll("_", "-")}`;
   return `embeddingsFrom(${JSON.stringify(embed)}, () => import(${JSON.stringify(name)}))`;
 }
@@ -63,7 +73,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   if (typed) options.push("  schemas,");
   const config = served(project.config);
   if (Object.keys(config).length > 0) options.push(`  config: ${JSON.stringify(config)},`);
-  const names = ["createWeir", ...(embed && !isPath(embed) ? ["embeddingsFrom"] : []), "lazy"];
+  const names = ["createWeir", ...(embed ? embedderName(embed) : []), "lazy"].sort();
   const own = main ? [`export * from ${JSON.stringify(specifier(folder, join(project.root, main)))};`] : [];
   return [
     HEADER,

@@ -5,7 +5,16 @@ import type { WranglerConfig } from "./wrangler-file.ts";
 type Json = Record<string, unknown>;
 
 /** Keys that Weir sets, whatever the project's configuration says. */
-const OURS = ["main", "assets", "migrations_dir", "build", "no_bundle", "base_dir", "rules", "find_additional_modules"];
+export const OURS = [
+  "main",
+  "assets",
+  "migrations_dir",
+  "build",
+  "no_bundle",
+  "base_dir",
+  "rules",
+  "find_additional_modules",
+];
 
 /** Keys that a named environment does not inherit from the top level: wrangler's own list. */
 const PER_ENVIRONMENT = new Set([
@@ -62,7 +71,7 @@ const LISTS: Record<string, string> = {
 };
 
 /** Where a project's entry for a binding of Weir's says which resource to use. */
-const RESOURCE = [
+export const RESOURCE = [
   "id",
   "database_id",
   "database_name",

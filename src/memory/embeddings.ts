@@ -1,10 +1,14 @@
 /** Semantic search is on when the deployment has embeddings. */
 import { Lazy } from "../lazy.ts";
 import { custom } from "../users/registry.ts";
+import type { Meaning } from "./meaning.ts";
 import type { Embed } from "./vectors.ts";
 
 /** Texts to vectors, with the Worker's variables and bindings at hand. */
 export type Embeddings = (texts: string[], env: Env) => Promise<number[][]>;
+
+/** The most texts in one call of an embeddings model of Workers AI. */
+const WORKERS_AI_TEXTS = 100;
 
 /** An embeddings class of LangChain's, as far as the server uses it. */
 export interface Embedder {
@@ -35,15 +39,33 @@ export function embeddingsFrom(model: string, load: () => Promise<Record<string,
   };
 }
 
+/** The embeddings of the model of Workers AI that is bound as AI: `store.index.embed` of `workers-ai:@cf/…`. */
+export function workersAiEmbeddings(model: string): Embeddings {
+  return async (texts, { AI }) => {
+    if (!AI) throw new Error(`${model} needs the binding AI. Set "ai": { "binding": "AI" } in wrangler.jsonc.`);
+    const all: number[][] = [];
+    for (let at = 0; at < texts.length; at += WORKERS_AI_TEXTS) {
+      const { data } = (await AI.run(model, { text: texts.slice(at, at + WORKERS_AI_TEXTS) })) as { data: number[][] };
+      all.push(...data);
+    }
+    return all;
+  };
+}
+
 /** What the project exports: a function of texts, or an embeddings object. */
 async function ownEmbeddings(lazy: Lazy<Embeddings | Embedder>, texts: string[], env: Env): Promise<number[][]> {
   const own = await lazy.get();
   return typeof own === "function" ? own(texts, env) : own.embedDocuments(texts);
 }
 
-/** The deployment's embeddings; undefined where it has none, and the Store is searched by words. */
-export function embeddingsOf(env: Env): Embed | undefined {
+/**
+ * How the deployment compares meanings: its embeddings, and the Vectorize index that is bound as STORE_INDEX. Undefined where
+ * it has no embeddings, and the Store is searched by words.
+ */
+export function meaningOf(env: Env): Meaning | undefined {
   const { embeddings } = custom;
-  if (embeddings instanceof Lazy) return (texts) => ownEmbeddings(embeddings, texts, env);
-  return embeddings && ((texts) => embeddings(texts, env));
+  if (!embeddings) return undefined;
+  const embed: Embed = (texts) =>
+    embeddings instanceof Lazy ? ownEmbeddings(embeddings, texts, env) : embeddings(texts, env);
+  return { embed, index: env.STORE_INDEX };
 }

@@ -11,24 +11,24 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
 import { parse } from "../http/validate.ts";
-import { embeddingsOf } from "./embeddings.ts";
+import { meaningOf } from "./embeddings.ts";
+import type { Meaning } from "./meaning.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";
 import { StoredItem } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
 import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshesOnRead } from "./store.ts";
-import type { Embed } from "./vectors.ts";
 
 /** The store of one workspace. */
 export function storeFor(env: Env, workspaceId: string): BaseStore {
-  return new D1Store(database(env.DB), workspaceId, embeddingsOf(env));
+  return new D1Store(database(env.DB), workspaceId, meaningOf(env));
 }
 
 class D1Store extends BaseStore {
   constructor(
     private readonly db: Database,
     private readonly workspaceId: string,
-    private readonly embed: Embed | undefined,
+    private readonly meaning: Meaning | undefined,
   ) {
     super();
   }
@@ -39,7 +39,7 @@ class D1Store extends BaseStore {
     const puts = operations.filter((operation): operation is PutOperation => "value" in operation);
     const items = puts.filter((put): put is PutOperation & { value: PutItem["value"] } => put.value !== null);
     for (const item of items) parse(StoredItem, item, "item");
-    if (items.length > 0) await putItems(this.db, this.workspaceId, items, this.embed);
+    if (items.length > 0) await putItems(this.db, this.workspaceId, items, this.meaning);
     for (const { namespace, key, value } of puts) {
       if (value === null) await deleteItem(this.db, this.workspaceId, namespace, key);
     }
@@ -60,7 +60,7 @@ class D1Store extends BaseStore {
 
   private async searchItems({ namespacePrefix, filter, limit = 10, offset = 0, query }: SearchOperation) {
     const search = { prefix: namespacePrefix, filter, limit, offset, query, refreshTtl: refreshesOnRead() };
-    const items = await searchItems(this.db, this.workspaceId, search, this.embed);
+    const items = await searchItems(this.db, this.workspaceId, search, this.meaning);
     return items.map((item) => ({ ...forLangGraph(item), score: item.score }));
   }
 

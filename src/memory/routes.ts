@@ -5,7 +5,7 @@ import { documented } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
 import { mayReplace, narrowed } from "./allowed.ts";
-import { embeddingsOf } from "./embeddings.ts";
+import { meaningOf } from "./embeddings.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
 import { searchItems } from "./search-store.ts";
@@ -20,7 +20,7 @@ export const memory = new Hono<App>()
     const item = parse(PutItemBody, value, "body");
     const db = database(c.env.DB);
     if (filter) await mayReplace(db, principal.workspaceId, item, filter);
-    await putItems(db, principal.workspaceId, [{ ...item, filter }], embeddingsOf(c.env));
+    await putItems(db, principal.workspaceId, [{ ...item, filter }], meaningOf(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none"), query(GetItemQuery), async (c) => {
@@ -54,7 +54,7 @@ export const memory = new Hono<App>()
       offset: rest.offset ?? 0,
       contained: filter,
     };
-    return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, embeddingsOf(c.env)) });
+    return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, meaningOf(c.env)) });
   })
   .post("/namespaces", doc("List namespaces"), body(ListNamespacesBody), async (c) => {
     const { prefix: given, ...asked } = c.req.valid("json");

@@ -1,15 +1,15 @@
 /** Searching the Store: by namespace and value, by words, by meaning. */
-import { and, desc, eq, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
+import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
-import { storeItems, storeVectors } from "../db/schema.ts";
+import { storeItems } from "../db/schema.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
+import { type Meaning, type MeaningSearch, ranked } from "./meaning.ts";
 import { alive, isUnder, type Item, type Row, shown } from "./row.ts";
 import { refresh, visible } from "./store.ts";
 import { matchAny } from "./text.ts";
-import { decodeVector, type Embed, nearest } from "./vectors.ts";
 
 export interface ItemSearch {
   prefix: string[];
@@ -24,20 +24,15 @@ export interface ItemSearch {
 
 const BYTES = bytesOf(storeItems.value, storeItems.text);
 
-/** Vectors read in one query: about 4 MB at 1,536 dimensions. */
-const VECTOR_PAGE = 500;
-/** Most vectors that one semantic search compares with. */
-const VECTORS = 20_000;
-
 /**
  * Items under a namespace prefix: newest change first, or, with a `query`, best match first, with a score. The query is
- * matched by meaning when `embed` is given, by words (FTS5, bm25) otherwise.
+ * matched by meaning when `meaning` is given, by words (FTS5, bm25) otherwise.
  */
 export async function searchItems(
   db: Database,
   workspaceId: string,
   search: ItemSearch,
-  embed?: Embed,
+  meaning?: Meaning,
 ): Promise<(Item & { score?: number })[]> {
   const where = and(
     isUnder(workspaceId, search.prefix),
@@ -45,7 +40,7 @@ export async function searchItems(
     passes(storeItems.value, search.filter ?? {}),
     visible(search.contained),
   );
-  const rows = await found(db, workspaceId, where, search, embed);
+  const rows = await found(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);
   return rows.map(({ score, ...row }) => ({ ...shown(row), ...(score === undefined ? {} : { score }) }));
 }
@@ -57,10 +52,10 @@ async function found(
   workspaceId: string,
   where: SQL | undefined,
   { query, limit, offset }: ItemSearch,
-  embed?: Embed,
+  meaning?: Meaning,
 ): Promise<Found[]> {
   const match = query && matchAny(query);
-  if (query && embed) return byMeaning(db, where, { query, limit, offset }, embed);
+  if (query && meaning) return byMeaning(db, { workspaceId, where, query, limit, offset }, meaning);
   if (match) return byWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
   const order = [desc(storeItems.updatedAt), desc(storeItems.id)];
   await boundAnswer(limit, () => {
@@ -114,33 +109,17 @@ async function byWords(
 
 async function byMeaning(
   db: Database,
-  where: SQL | undefined,
-  { query, limit, offset }: { query: string; limit: number; offset: number },
-  embed: Embed,
+  { offset, limit, ...search }: Omit<MeaningSearch, "wanted"> & { limit: number; offset: number },
+  meaning: Meaning,
 ): Promise<Found[]> {
-  const [target] = await embed([query]);
-  const best = nearest(target ?? []);
-  let after = 0;
-  for (let read = 0; read < VECTORS; read += VECTOR_PAGE) {
-    const page = await db
-      .select({ rowid: sql<number>`${storeVectors}.rowid`, id: storeVectors.itemId, vector: storeVectors.vector })
-      .from(storeVectors)
-      .innerJoin(storeItems, eq(storeItems.id, storeVectors.itemId))
-      .where(and(gt(sql`${storeVectors}.rowid`, after), where))
-      .orderBy(sql`${storeVectors}.rowid`)
-      .limit(VECTOR_PAGE)
-      .all();
-    for (const { id, vector } of page) best.add(id, decodeVector(vector));
-    after = page.at(-1)?.rowid ?? after;
-    if (page.length < VECTOR_PAGE) break;
-  }
-  const ranked = best.ranked().slice(offset, offset + limit);
-  const ids = ranked.map(({ id }) => id);
+  const all = await ranked(db, { ...search, wanted: offset + limit }, meaning);
+  const page = all.slice(offset, offset + limit);
+  const ids = page.map(({ id }) => id);
   const these = among(storeItems.id, ids);
   await boundAnswer(ids.length, () => totalBytes(db, db.select({ bytes: BYTES }).from(storeItems).where(these)));
   const rows = await db.select().from(storeItems).where(these).all();
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return ranked.flatMap(({ id, score }) => {
+  return page.flatMap(({ id, score }) => {
     const row = byId.get(id);
     return row ? [{ ...row, score }] : [];
   });

@@ -6,8 +6,10 @@ import { contains } from "../db/contains.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
+import type { Meaning } from "./meaning.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
 import { type Index, textsOf } from "./text.ts";
+import { type IndexedItem, indexItems } from "./vector-index.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
 
 export interface PutItem {
@@ -32,16 +34,35 @@ const TEXT_BYTES = 768 * 1024;
 const MAX_VECTORS = 100;
 
 /** Writes the items in one transaction, replacing what has the same namespace and key. */
-export async function putItems(db: Database, workspaceId: string, items: PutItem[], embed?: Embed): Promise<void> {
+export async function putItems(db: Database, workspaceId: string, items: PutItem[], meaning?: Meaning): Promise<void> {
   const texts = items.map(({ value, index }) => textsOf(value, index ?? settings.store?.index?.fields));
   const embedded = texts.map((own) => own.slice(0, MAX_VECTORS));
-  const vectors = embed ? await embedEach(embedded, embed) : [];
+  const vectors = meaning ? await embedEach(embedded, meaning.embed) : [];
   const statements = items.flatMap((item, n) => [
     upsert(db, workspaceId, item, texts[n] ?? []),
     ...vectorStatements(db, workspaceId, item, vectors[n]),
   ]);
   const [first, ...rest] = statements;
   if (first) await db.batch([first, ...rest]);
+  if (meaning?.index) await indexItems(meaning.index, workspaceId, await written(db, workspaceId, items, vectors));
+}
+
+/** The items with the ids of their rows. */
+async function written(
+  db: Database,
+  workspaceId: string,
+  items: PutItem[],
+  vectors: number[][][],
+): Promise<IndexedItem[]> {
+  const ids = items.map(({ namespace, key }) =>
+    db
+      .select({ id: storeItems.id })
+      .from(storeItems)
+      .where(isItem(workspaceId, namespace, key)),
+  );
+  const [first, ...rest] = ids;
+  const rows = first ? await db.batch([first, ...rest]) : [];
+  return rows.flatMap(([row], n) => (row ? [{ id: row.id, vectors: vectors[n] ?? [] }] : []));
 }
 
 /** The condition that an item's value contains what a user's filter asks for. */

@@ -7,7 +7,7 @@ import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { embeddingsOf } from "../memory/embeddings.ts";
+import { meaningOf } from "../memory/embeddings.ts";
 import { docs } from "./docs.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
@@ -26,7 +26,7 @@ export const system = new Hono<App>()
     },
   )
   .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits"), (c) =>
-    c.json(info(embeddingsOf(c.env) ? "semantic" : "text")),
+    c.json(info(meaningOf(c.env) ? "semantic" : "text")),
   )
   .get(
     "/metrics",

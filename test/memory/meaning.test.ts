@@ -11,9 +11,11 @@ const embed = async (texts: string[]) =>
 
 it("with an embeddings function, a query ranks by meaning", async () => {
   const db = database(env.DB);
+  const stored = async () => (await env.DB.prepare("SELECT count(*) AS n FROM store_vectors").first<number>("n")) ?? 0;
+  const before = await stored();
   const workspace = crypto.randomUUID();
   const put = (key: string, value: object, index?: string[] | false) =>
-    putItems(db, workspace, [{ namespace: ["m"], key, value: { ...value }, index }], embed);
+    putItems(db, workspace, [{ namespace: ["m"], key, value: { ...value }, index }], { embed });
   await put("dog", { text: "a dog", note: "likes the car" }, ["text"]);
   await put("bread", { text: "some bread" });
   await put("both", { text: "a car", also: "a pet" });
@@ -23,7 +25,7 @@ it("with an embeddings function, a query ranks by meaning", async () => {
       db,
       workspace,
       { prefix: ["m"], query, limit: 10, offset, refreshTtl: false },
-      embed,
+      { embed },
     );
     return found.map(({ key, score }) => [key, Math.round((score ?? 0) * 10) / 10]);
   };
@@ -39,6 +41,5 @@ it("with an embeddings function, a query ranks by meaning", async () => {
   await put("dog", { text: "cake" });
   await deleteItem(db, workspace, ["m"], "both");
   expect((await search("cake")).map(([key]) => String(key)).toSorted()).toEqual(["bread", "dog"]);
-  const left = await env.DB.prepare("SELECT count(*) AS n FROM store_vectors").first<{ n: number }>();
-  expect(left?.n).toBe(2);
+  expect((await stored()) - before).toBe(2);
 });

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { PACKAGE, RUNTIME } from "../package.ts";
+import { MODULES, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
 /** Marks a resolution that this plugin asks for itself. */
@@ -12,15 +12,15 @@ const ASKED = Symbol("asked");
 const ABSENT = "weir-absent";
 
 /**
- * `weir` is the runtime of this package. Its imports of `@langchain/*` resolve from the project, so that a message made by
- * the runtime is an instance of the project's classes.
+ * `weir` and `weir/…` are modules of this package. Their imports of `@langchain/*` resolve from the project, so that a
+ * message made by the runtime is an instance of the project's classes.
  */
 export function oneLangchain(project: Project): Plugin {
   return {
     name: "weir-langchain",
     setup(build) {
       build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
-      build.onResolve({ filter: /^weir$/ }, () => ({ path: RUNTIME }));
+      build.onResolve({ filter: /^weir(\/|$)/ }, ({ path }) => (MODULES[path] ? { path: MODULES[path] } : undefined));
       // The main file of its first version reads a test file of its own when it is imported.
       build.onResolve({ filter: /^pdf-parse$/ }, async ({ kind, resolveDir }) => {
         const found = await build.resolve("pdf-parse/lib/pdf-parse.js", { kind, resolveDir });
@@ -70,5 +70,6 @@ function tooOld(root: string): string[] {
   ];
 }
 
-/** Whether the file is of the runtime: the prebuilt one, or this repository's sources. */
-const isRuntime = (importer: string): boolean => importer === RUNTIME || importer.startsWith(join(PACKAGE, "src"));
+/** Whether the file is of this package: prebuilt, or a source of this repository. */
+const isRuntime = (importer: string): boolean =>
+  Object.values(MODULES).includes(importer) || importer.startsWith(join(PACKAGE, "src"));

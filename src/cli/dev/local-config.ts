@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Environment } from "../environment.ts";
 import { type Generated, writeWhole } from "../generate.ts";
 import type { Project } from "../project.ts";
+import type { WranglerConfig } from "../wrangler-file.ts";
 
 export interface LocalSecrets {
   ENCRYPTION_KEY: string;
@@ -35,12 +36,25 @@ export function localConfig(project: Project, { wrangler }: Generated, { variabl
     secrets: _secrets,
     r2_buckets = [],
     ...deployed
-  } = wrangler as typeof wrangler & { r2_buckets?: { binding: string }[] };
+  } = withoutRemote(wrangler) as typeof wrangler & { r2_buckets?: { binding: string }[] };
   const vars = { ...deployed.vars, AUTH: "open", ...localSecrets(project), ...variables };
   const served = r2_buckets.map((bucket) => (bucket.binding === "EXPORTS_BUCKET" ? { ...bucket, ...S3 } : bucket));
   const file = join(project.weirDir, "wrangler.dev.json");
   writeWhole(file, `${JSON.stringify({ ...deployed, r2_buckets: served, vars }, null, 2)}\n`, 0o600);
   return file;
+}
+
+/** Bindings that have no local form: Wrangler asks for a login and uses the account, which bills each call. */
+const REMOTE = ["ai", "vectorize"];
+
+/** The configuration without bindings that only the account has, unless they say `"remote": true`. */
+function withoutRemote(wrangler: WranglerConfig): WranglerConfig {
+  const kept = Object.entries(wrangler).flatMap(([key, value]) => {
+    if (!REMOTE.includes(key)) return [[key, value]];
+    const asked = ([value].flat() as { remote?: boolean }[]).filter(({ remote }) => remote);
+    return asked.length > 0 ? [[key, Array.isArray(value) ? asked : asked[0]]] : [];
+  });
+  return Object.fromEntries(kept) as WranglerConfig;
 }
 
 /** The bucket for exports is also served over S3, at `/cdn-cgi/local/r2/s3/<bucket>`, with these keys. */

@@ -1,0 +1,47 @@
+/** Calls of a deployment's own API, as the command line makes them. */
+import { Fault } from "./fault.ts";
+
+/** `globalThis.fetch`; tests give another. */
+export type Fetch = typeof globalThis.fetch;
+
+export interface ApiOptions {
+  /** The deployment's address, without a path. */
+  url: string;
+  /** An API key or the admin key. Left out for a local server with AUTH=open. */
+  key?: string;
+  /** The workspace in which the admin key acts. */
+  workspaceId?: string;
+  fetch?: Fetch;
+}
+
+/**
+ * A function that calls `/api/v1<path>` and returns the answer's JSON.
+ *
+ * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
+ */
+export function apiOf({ url, key, workspaceId, fetch = globalThis.fetch }: ApiOptions) {
+  return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
+    const headers = {
+      ...(key && { "x-api-key": key }),
+      ...(workspaceId && { "x-tenant-id": workspaceId }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    const response = await fetch(`${url}/api/v1${path}`, request).catch((error: unknown) => {
+      throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
+    });
+    const text = await response.text();
+    if (!response.ok && !accepted.includes(response.status)) {
+      throw new Fault(`${method} ${path} was refused with status ${response.status}: ${detailOf(text)}`);
+    }
+    return (text ? JSON.parse(text) : undefined) as T;
+  };
+}
+
+function detailOf(text: string): string {
+  try {
+    return (JSON.parse(text) as { detail?: string }).detail ?? text;
+  } catch {
+    return text.slice(0, 200);
+  }
+}

@@ -1,0 +1,93 @@
+/** `weir doctor`: checks a project, this machine and the account, and says what to do about each fault. */
+import { parseArgs } from "node:util";
+import { build } from "./build.ts";
+import { openAccount } from "./deploy/account.ts";
+import { Fault } from "./fault.ts";
+import { generate } from "./generate.ts";
+import { installedOf, satisfies } from "./installed.ts";
+import { ENGINES, PEERS } from "./package.ts";
+import { findProject, type Project } from "./project.ts";
+
+export const usage = `weir doctor [dir] [--env <name>]
+
+Checks Node, langgraph.json, the graphs, the versions of LangChain, the wrangler configuration and the Cloudflare account.
+Exits with 1 when a check fails. A missing login is no failure: only \`weir deploy\` needs it.
+
+  --env <name>  an environment of the project's wrangler configuration`;
+
+export interface Finding {
+  /** What is checked, and what was found. */
+  what: string;
+  /** What is wrong and what to do. Left out when nothing is. */
+  fault?: string;
+}
+
+export async function run(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { env: { type: "string" } },
+  });
+  const findings = await examine(positionals[0] ?? ".", values);
+  for (const { what, fault } of findings) console.log(fault ? `FAILED  ${what}\n        ${fault}` : `ok      ${what}`);
+  console.log(`        ${await accountLine(positionals[0] ?? ".")}`);
+  return findings.some(({ fault }) => fault) ? 1 : 0;
+}
+
+/** Each check of the project in `dir`, in an order in which a fault explains those after it. */
+async function examine(dir: string, { env }: { env?: string }): Promise<Finding[]> {
+  const findings = [nodeFinding(process.versions.node)];
+  const project = await tried(findings, "langgraph.json", () => findProject(dir));
+  if (!project) return findings;
+  findings.push(...versionFindings(project));
+  const generated = await tried(findings, "wrangler configuration", () => generate(project, { env }));
+  if (!generated) return findings;
+  await tried(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, () => build(project, { env }));
+  return findings;
+}
+
+/** What a build does not notice: this machine's Node, and versions of LangChain. Throws a Fault. */
+export function checkVersions(project: Project): void {
+  const findings = [nodeFinding(process.versions.node), ...versionFindings(project)];
+  const faults = findings.flatMap(({ what, fault }) => (fault ? [`${what}: ${fault}`] : []));
+  if (faults.length > 0) throw new Fault(faults.join("\n"));
+}
+
+/** Notes the check's outcome. A Fault is a finding; any other error is a bug. */
+async function tried<T>(findings: Finding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
+  try {
+    const result = await check();
+    findings.push({ what });
+    return result;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    findings.push({ what, fault: error.message.replaceAll("\n", "\n        ") });
+    return undefined;
+  }
+}
+
+export function nodeFinding(version: string): Finding {
+  if (satisfies(version, ENGINES.node)) return { what: `Node ${version}` };
+  return { what: `Node ${version}`, fault: `Weir needs Node ${ENGINES.node}. Install it from https://nodejs.org.` };
+}
+
+/** The project's versions of what the package names as peers. */
+function versionFindings({ root }: Project): Finding[] {
+  return Object.entries(PEERS).map(([name, range]) => {
+    const version = installedOf(root, name);
+    const what = `${name} ${version ?? ""}`.trim();
+    if (!version) return { what, fault: `It is not installed. Run: npm install ${name}` };
+    if (satisfies(version, range)) return { what };
+    return { what, fault: `Weir runs with ${range}. Run: npm install "${name}@${range}"` };
+  });
+}
+
+async function accountLine(dir: string): Promise<string> {
+  try {
+    const { id } = await openAccount({ cwd: dir });
+    return `Cloudflare account ${id}`;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return `No Cloudflare account: ${error.message}`;
+  }
+}

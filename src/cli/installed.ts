@@ -1,0 +1,44 @@
+/** Versions of the packages that a project has, and whether they are in a range. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The version of `name` that the folder's modules import; undefined if it is not installed. Monorepos have it further up. */
+export function installedOf(folder: string, name: string): string | undefined {
+  const file = join(folder, "node_modules", name, "package.json");
+  if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  return dirname(folder) === folder ? undefined : installedOf(dirname(folder), name);
+}
+
+/**
+ * Whether a version is in a range of the kind that this package's own package.json has: comparators such as `>=1.2` and
+ * `<2` that all hold, and `||` between such groups. A pre-release counts as its release.
+ */
+export function satisfies(version: string, range: string): boolean {
+  return range.split("||").some((group) =>
+    group
+      .trim()
+      .split(/\s+/)
+      .every((comparator) => holds(version, comparator)),
+  );
+}
+
+function holds(version: string, comparator: string): boolean {
+  const [, operator, bound] = /^(>=|<|\^|~|)(\d.*)$/.exec(comparator) ?? [];
+  if (bound === undefined) throw new Error(`"${comparator}" is no comparator of this package's ranges.`);
+  if (operator === "<") return compared(version, bound) < 0;
+  if (operator === ">=") return compared(version, bound) >= 0;
+  const [major = 0, minor = 0] = numbersOf(bound);
+  if (operator === "^")
+    return compared(version, bound) >= 0 && compared(version, major > 0 ? `${major + 1}` : `0.${minor + 1}`) < 0;
+  if (operator === "~") return compared(version, bound) >= 0 && compared(version, `${major}.${minor + 1}`) < 0;
+  return compared(version, bound) === 0;
+}
+
+const numbersOf = (version: string) => version.split(/[-+]/)[0]?.split(".").map(Number) ?? [];
+
+/** Below 0 when `a` is the older version, above 0 when it is the newer one. */
+function compared(a: string, b: string): number {
+  const [left, right] = [numbersOf(a), numbersOf(b)];
+  const at = [0, 1, 2].find((index) => (left[index] ?? 0) !== (right[index] ?? 0));
+  return at === undefined ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+}

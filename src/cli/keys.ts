@@ -1,0 +1,101 @@
+/** `weir keys`: API keys of a local server or of a deployment, over its API. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { apiOf, type Fetch } from "./api.ts";
+import { FIRST_WORKSPACE_ID } from "./deploy/first-key.ts";
+import { readKnown } from "./deploy/secrets.ts";
+import { Fault } from "./fault.ts";
+
+export const usage = `weir keys create [--name <name>] [--scopes read,write,exports,admin] [--expires <time>]
+weir keys list
+weir keys revoke <id>
+
+Makes, lists and revokes API keys. A new key is shown only once.
+
+  --url <address>     a deployment; the local server (PORT, or 8787) if left out
+  --workspace <id>    the workspace, where the admin key is used; the first one if left out
+  --name <name>       what the list shows for the key
+  --scopes <scopes>   what the key may do, separated by commas; all if left out
+  --expires <time>    when it stops working, such as 2027-01-31T00:00:00Z; never if left out
+
+The credential is WEIR_API_KEY (a key with the scope admin) or WEIR_ADMIN_KEY. If neither is set, it is the admin key that
+this folder's \`weir deploy\` made for the address. A local server with AUTH=open needs none.`;
+
+interface Key {
+  id: string;
+  name: string;
+  hint: string;
+  scopes: string[];
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      url: { type: "string" },
+      workspace: { type: "string" },
+      name: { type: "string" },
+      scopes: { type: "string" },
+      expires: { type: "string" },
+    },
+  });
+  const [verb, id, ...more] = positionals;
+  const url = addressOf(values.url);
+  const call = apiOf({ url, ...credentialFor(url, values.workspace), fetch });
+  if (verb === "create" && !id) {
+    const made = await call<Key & { key: string }>("POST", "/api-keys", {
+      name: values.name,
+      scopes: values.scopes?.split(",").map((scope) => scope.trim()),
+      expires_at: values.expires,
+    });
+    console.log(
+      `${made.key}\n  id ${made.id}, scopes ${made.scopes.join(", ")}. This is the only time the key is shown.`,
+    );
+  } else if (verb === "list" && !id) {
+    for (const key of await call<Key[]>("GET", "/api-keys")) console.log(rowOf(key));
+  } else if (verb === "revoke" && id && more.length === 0) {
+    await call("DELETE", `/api-keys/${encodeURIComponent(id)}`);
+    console.log(`${id} is revoked.`);
+  } else {
+    throw new Fault(usage);
+  }
+  return 0;
+}
+
+function rowOf({ id, name, hint, scopes, expires_at, last_used_at }: Key): string {
+  const used = last_used_at ? `used ${last_used_at.slice(0, 16)}` : "never used";
+  return [id, hint, name, scopes.join(","), expires_at ? `expires ${expires_at.slice(0, 16)}` : "", used]
+    .filter(Boolean)
+    .join("  ");
+}
+
+function addressOf(given = `http://127.0.0.1:${process.env.PORT ?? 8787}`): string {
+  if (!URL.canParse(given)) throw new Fault(`"${given}" is no address. Give one such as https://agent.example.`);
+  return new URL(given).origin;
+}
+
+/** The credential for the address: of the environment, else of this folder's deployment with this address. */
+function credentialFor(url: string, workspaceId = FIRST_WORKSPACE_ID): { key?: string; workspaceId?: string } {
+  if (process.env.WEIR_API_KEY) return { key: process.env.WEIR_API_KEY };
+  const key = process.env.WEIR_ADMIN_KEY || knownAdminKey(url);
+  return key ? { key, workspaceId } : {};
+}
+
+function knownAdminKey(url: string): string | undefined {
+  const weirDir = join(process.cwd(), ".weir");
+  const workers = filesIn(join(weirDir, "secrets")).filter((file) => file.endsWith(".json"));
+  const known = workers.map((file) => readKnown(weirDir, file.slice(0, -".json".length)));
+  return known.find((one) => one.url === url)?.WEIR_ADMIN_KEY;
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

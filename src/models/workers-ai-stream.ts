@@ -1,0 +1,57 @@
+/** A stream of Workers AI as a stream of OpenAI's chat completion chunks. Both are server-sent events. */
+import { callsOf, completionId, type NativeAnswer, textOf } from "./workers-ai-answer.ts";
+
+/** Older models send `{"response": "text"}` per event; newer ones send OpenAI's chunks, which pass unchanged. */
+export function streamed(answer: ReadableStream<Uint8Array>, model: string): ReadableStream<Uint8Array> {
+  const id = completionId();
+  let finish: string | undefined = "stop";
+  const chunk = (delta: object, more: object = {}) => {
+    const choice = { index: 0, delta, finish_reason: null, ...more };
+    return { id, object: "chat.completion.chunk", created: 0, model, choices: [choice] };
+  };
+  const translated = (data: NativeAnswer): object[] => {
+    if (data.choices) {
+      // Its own chunks say how it ends.
+      finish = undefined;
+      return [data];
+    }
+    const tool_calls = callsOf(data);
+    if (tool_calls) finish = "tool_calls";
+    const content = textOf(data.response);
+    const said =
+      content || tool_calls ? [chunk({ role: "assistant", content, ...(tool_calls && { tool_calls }) })] : [];
+    return data.usage ? [...said, { ...chunk({}), choices: [], usage: data.usage }] : said;
+  };
+  const encoder = new TextEncoder();
+  return answer.pipeThrough(dataLines()).pipeThrough(
+    new TransformStream<string, Uint8Array>({
+      transform(data, out) {
+        if (data === "[DONE]") return;
+        for (const one of translated(JSON.parse(data) as NativeAnswer))
+          out.enqueue(encoder.encode(`data: ${JSON.stringify(one)}\n\n`));
+      },
+      flush(out) {
+        const end = finish ? `data: ${JSON.stringify(chunk({}, { finish_reason: finish }))}\n\n` : "";
+        out.enqueue(encoder.encode(`${end}data: [DONE]\n\n`));
+      },
+    }),
+  );
+}
+
+/** The data of each event, however the bytes are cut. */
+function dataLines(): TransformStream<Uint8Array, string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  const dataIn = (line: string) => (line.startsWith("data:") ? line.slice("data:".length).trim() : "");
+  return new TransformStream({
+    transform(bytes, out) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const data of lines.map(dataIn)) if (data) out.enqueue(data);
+    },
+    flush(out) {
+      const data = dataIn(rest + decoder.decode());
+      if (data) out.enqueue(data);
+    },
+  });
+}
