@@ -26,7 +26,7 @@ export async function run(argv: string[]): Promise<number> {
   // What belongs to the bundle, and paths into the package, are added again by each build.
   const { no_bundle: _1, find_additional_modules: _2, rules: _3, assets: _4, ...rest } = wrangler;
   const source = workerSource(project, join(root, "src")).replace(/^.*\n/, "// Made by `weir eject`. Yours to edit.\n");
-  const databases = (rest.d1_databases as Record<string, unknown>[]).map(({ migrations_dir: _, ...one }) => one);
+  const databases = (rest.d1_databases as Record<string, unknown>[]).map(({ migrations_dir: _5, ...one }) => one);
   mkdirSync(join(root, "src"), { recursive: true });
   writeFileSync(join(root, WORKER), source);
   const config = { ...rest, main: WORKER, d1_databases: databases };

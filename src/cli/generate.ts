@@ -1,9 +1,10 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
+import { posix } from "./paths.ts";
 import { type Resources, resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { flattened, joined } from "./wrangler-join.ts";
@@ -27,9 +28,6 @@ export function writeWhole(file: string, content: string | Uint8Array, mode?: nu
   writeFileSync(part, content, { mode });
   renameSync(part, file);
 }
-
-/** A path as configuration files have it. */
-export const posix = (from: string, to: string): string => relative(from, to).replaceAll("\\", "/");
 
 /** The name of a Worker: lower case letters, digits and dashes, at most 48 so that the names of its resources fit into 63. */
 export function workerName(text: string): string {

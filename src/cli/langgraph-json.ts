@@ -110,7 +110,7 @@ function warningsOf(value: Record<string, unknown>): string[] {
   return Object.entries(SCHEMAS).flatMap(([prefix, { entries }]) => {
     const path = prefix.split(".").filter(Boolean);
     const found = path.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], value);
-    return Object.keys((found ?? {}) as object)
+    return Object.keys(found ?? {})
       .filter((key) => !Object.hasOwn(entries, key) && !SILENT.has(prefix + key))
       .map((key) => {
         const does = WITHOUT_EFFECT[prefix + key];

@@ -5,7 +5,7 @@ import { Fault } from "./fault.ts";
 
 export interface Command {
   /** Gets the arguments after the command's name. Gives the exit code. */
-  run(argv: string[]): Promise<number>;
+  run: (argv: string[]) => Promise<number>;
   /** `weir <command> [arguments]`, a line each, then what the options mean. */
   usage: string;
 }

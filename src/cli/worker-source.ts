@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
-import { posix } from "./generate.ts";
 import { partsOf, served } from "./langgraph-json.ts";
+import { posix } from "./paths.ts";
 import { type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";

@@ -109,6 +109,8 @@ it("answers for a graph that cannot be loaded with why, while others serve", asy
   expect(schemas.status).toBe(500);
   expect(await schemas.json()).toMatchObject({ detail: expect.stringContaining("no database") });
   expect(await answer("first")).toContain("quoted");
+  expect(dev.printed()).toMatch(/Error: no database\n.*src\/broken\.ts:1:7/);
+  expect(dev.printed()).toContain('>    1 | throw new Error("no database");');
 });
 
 it("goes on serving the last good build while a client streams, and shows the error", async () => {

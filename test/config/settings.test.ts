@@ -66,7 +66,7 @@ it("store.index.embed makes the embeddings class of a provider's package", async
       return texts.map((text) => [text.length, this.options.model.length]);
     }
   }
-  const embed = embeddingsFrom("openai:ada:002", async () => ({ AzureOpenAIEmbeddings: class {}, OpenAIEmbeddings }));
+  const embed = embeddingsFrom("openai:ada:002", async () => ({ AzureOpenAIEmbeddings: Object, OpenAIEmbeddings }));
   expect(await embed(["a", "bc"], env)).toEqual([
     [1, 7],
     [2, 7],

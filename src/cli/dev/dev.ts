@@ -9,6 +9,7 @@ import { findProject, type Project } from "../project.ts";
 import { writeSchemasApart } from "../schemas.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
+import { sourcePlaces } from "./frames.ts";
 import { localConfig, stateOf } from "./local-config.ts";
 import { migrate } from "./migrate.ts";
 import { ownOutput } from "./output.ts";
@@ -123,6 +124,7 @@ export class Dev {
     const persistTo = stateOf(project);
     if (!this.#server) {
       const shown = ownOutput();
+      const inSources = sourcePlaces(project.root, project.weirDir);
       this.#server = new Server({
         config,
         persistTo,
@@ -130,7 +132,7 @@ export class Dev {
         onLine: (line) => {
           trace(line);
           const own = verbose ? undefined : shown(line);
-          if (own !== undefined) print(own);
+          if (own !== undefined) print(inSources(own));
         },
         onFailure: (message) => this.#failed(message),
       });

@@ -22,7 +22,7 @@ export async function localKey(project: Project, url: string): Promise<string> {
   if (!workspace.ok && workspace.status !== 409) throw await refused(workspace);
   const made = await post("/api-keys", { name: "local" }, { "x-tenant-id": LOCAL_WORKSPACE_ID });
   if (!made.ok) throw await refused(made);
-  const { key } = (await made.json()) as { key: string };
+  const { key } = await made.json<{ key: string }>();
   writeWhole(file, `${key}\n`, 0o600);
   return key;
 }

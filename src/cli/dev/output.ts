@@ -20,7 +20,7 @@ const CHATTER = [
 export function ownOutput(): (line: string) => string | undefined {
   let isUp = false;
   return (line) => {
-    if (/^\[wrangler:info\] Ready on /.test(line)) isUp = true;
+    if (line.startsWith("[wrangler:info] Ready on ")) isUp = true;
     if (!isUp || CHATTER.some((pattern) => pattern.test(line))) return undefined;
     return plain(line.replace(/^✘ \[ERROR\] |^▲ \[WARNING\] /, ""));
   };
