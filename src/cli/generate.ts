@@ -5,7 +5,7 @@ import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
-import { type Resources, resourcesOf } from "./resources.ts";
+import { type Resources, given ?? resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { flattened, joined } from "./wrangler-join.ts";
 import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
@@ -51,23 +51,12 @@ interface Base extends WranglerConfig {
   ratelimits: { name: keyof Resources["rateLimits"] }[];
 }
 
-/** The part of a project's configuration that may name resources of Weir's. */
-interface Named {
-  r2_buckets?: Base["r2_buckets"];
-  queues?: { producers?: Base["queues"]["producers"] };
-}
-
-/** The deployment's resources, with the names that the project's configuration gives to bindings of Weir's. */
+/** The deployment's resources. The variable follows the bucket that the project's configuration gives to the binding. */
 function resourcesFor(name: string, theirs: WranglerConfig): Resources {
-  const { buckets, queues, ...rest } = resourcesOf(name);
-  const { r2_buckets = [], queues: { producers = [] } = {} } = theirs as Named;
-  for (const { binding, bucket_name } of r2_buckets) {
-    if (bucket_name && binding in buckets) buckets[binding] = bucket_name;
-  }
-  for (const { binding, queue } of producers) {
-    if (queue && binding in queues) queues[binding] = queue;
-  }
-  return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
+  const resources = resourcesOf(name);
+  const { r2_buckets = [] } = theirs as { r2_buckets?: Base["r2_buckets"] };
+  const given = r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET")?.bucket_name;
+  return { ...resources, vars: { EXPORTS_BUCKET_NAME: resources.vars.EXPORTS_BUCKET_NAME } };
 }
 
 /** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
