@@ -27,6 +27,7 @@ import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
+import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
@@ -39,7 +40,7 @@ export function createApp({ http }: Config): Hono<App> {
   const app = new Hono<App>({ strict: false });
 
   app.onError((error) => problemResponse(toProblem(error)));
-  app.notFound(noRoute(app));
+  app.notFound(noRoute(app, notServed));
 
   app.use(identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);

@@ -97,6 +97,7 @@ async function run(client: Client, graph: string, input: unknown): Promise<Outco
   } catch (thrown) {
     error = thrown instanceof Error ? thrown.message : String(thrown);
   }
-  const { status } = await client.threads.get(thread.thread_id);
+  const { status, values } = await client.threads.get(thread.thread_id);
+  if (Object.keys(values ?? {}).length === 0) error ??= "The run left no state.";
   return { tokens, status, ...(error !== undefined && { error: error.slice(0, 400) }) };
 }

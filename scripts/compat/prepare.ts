@@ -34,7 +34,7 @@ export function prepared(project: Project, work: string): string {
   run("git", ["checkout", "--quiet", ref], checkout);
   published(root);
   installed(root, checkout);
-  if (isOld(root)) run("npm", [...NPM, "--legacy-peer-deps", ...RAISED], root);
+  if (isOld(root)) run("npm", RAISED, root);
   writeFileSync(join(checkout, ".installed"), "");
   const example = join(root, ".env.example");
   if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
@@ -48,6 +48,7 @@ function published(root: string): void {
   if (text.includes('"workspace:')) writeFileSync(file, text.replaceAll(/"workspace:[^"]*"/g, '"*"'));
 }
 
+const LOCKS = ["pnpm-lock.yaml", "package-lock.json", "yarn.lock"];
 const PNPM = [
   "exec",
   "--yes",
@@ -61,22 +62,50 @@ const PNPM = [
 /** npm reads the versions of a yarn.lock too. */
 const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always"];
 
-/** Installs the workspace around the project, if there is one, else the project's own folder. */
+/**
+ * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
+ * where that cannot be had, the versions of the commit's day.
+ */
 function installed(root: string, checkout: string): void {
   const folders = [root];
   for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
-  const pnpm = folders.find((folder) => existsSync(join(folder, "pnpm-lock.yaml")));
-  if (pnpm) return run("npm", PNPM, pnpm);
+  const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
   const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
-  try {
-    run("npm", NPM, folder);
-  } catch {
-    run("npm", [...NPM, "--legacy-peer-deps"], folder);
+  const before = `--before=${dayAfter(checkout)}`;
+  const ways: [args: string[], folder: string][] = [
+    ...(locked ? [lockedWay(locked, folder)] : []),
+    [[...NPM, before, "--no-package-lock"], folder],
+    [[...NPM, before, "--no-package-lock", "--legacy-peer-deps"], folder],
+  ];
+  let failure: unknown;
+  for (const [args, where] of ways) {
+    try {
+      return run("npm", args, where);
+    } catch (error) {
+      failure = error;
+      rmSync(join(where, "node_modules"), { recursive: true, force: true });
+    }
   }
+  throw failure;
 }
 
-/** What the build asks for where a project's lock file pins an older LangGraph. */
-const RAISED = ["@langchain/langgraph@^0.2.57", "@langchain/core@^0.3.40"];
+const lockedWay = (locked: string, folder: string): [string[], string] =>
+  existsSync(join(locked, "pnpm-lock.yaml")) ? [PNPM, locked] : [NPM, folder];
+
+function dayAfter(checkout: string): string {
+  const date = spawnSync("git", ["log", "-1", "--format=%cI"], { cwd: checkout, encoding: "utf8" }).stdout.trim();
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Where a lock file pins LangGraph below what the build asks for: the newest versions within the project's own ranges. */
+const RAISED = [
+  "update",
+  "--no-audit",
+  "--no-fund",
+  "--ignore-scripts",
+  "--replace-registry-host=always",
+  "--legacy-peer-deps",
+];
 
 const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
 
@@ -84,7 +113,8 @@ const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$
 export function langgraphOf(root: string): string {
   const require = createRequire(join(root, "package.json"));
   try {
-    return (require("@langchain/langgraph/package.json") as { version: string }).version;
+    const file = require.resolve("@langchain/langgraph/package.json");
+    return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
   } catch {
     return "";
   }

@@ -46,6 +46,7 @@ const TABLE: Row[] = [
   ...everything(
     new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|feedback-configs|datasets|examples|traces|threads)(?:/|$)`),
   ),
+  ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
   ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
 ];

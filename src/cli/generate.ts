@@ -5,7 +5,7 @@ import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
-import { type Resources, given ?? resourcesOf } from "./resources.ts";
+import { type Resources, resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
 import { flattened, joined } from "./wrangler-join.ts";
 import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
@@ -56,7 +56,7 @@ function resourcesFor(name: string, theirs: WranglerConfig): Resources {
   const resources = resourcesOf(name);
   const { r2_buckets = [] } = theirs as { r2_buckets?: Base["r2_buckets"] };
   const given = r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET")?.bucket_name;
-  return { ...resources, vars: { EXPORTS_BUCKET_NAME: resources.vars.EXPORTS_BUCKET_NAME } };
+  return { ...resources, vars: { EXPORTS_BUCKET_NAME: given ?? resources.vars.EXPORTS_BUCKET_NAME } };
 }
 
 /** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */

@@ -2,6 +2,7 @@
 export * from "./auth.ts";
 export * from "./assistants.ts";
 export * from "./traces.ts";
+export * from "./datasets.ts";
 export * from "./oauth.ts";
 export * from "./audit.ts";
 export * from "./memory.ts";

@@ -44,22 +44,6 @@ export const tracePartitions = sqliteTable(
   ],
 );
 
-/** Datasets, as far as experiments refer to them. */
-export const datasets = sqliteTable(
-  "datasets",
-  {
-    id: text("id").primaryKey(),
-    workspaceId: text("workspace_id").notNull(),
-    name: text("name").notNull(),
-    description: text("description"),
-    dataType: text("data_type").notNull(),
-    metadata: text("metadata", { mode: "json" }).$type<Record<string, unknown>>().notNull().default({}),
-    createdAt: integer("created_at").notNull(),
-    modifiedAt: integer("modified_at").notNull(),
-  },
-  (table) => [uniqueIndex("datasets_name").on(table.workspaceId, table.name)],
-);
-
 /** Which partition holds a feedback, with what lists of feedback select by. */
 export const feedbackPlaces = sqliteTable(
   "feedback_places",

@@ -16,7 +16,7 @@ export const INGEST_INFO = {
   instance_flags: {
     gzip_body_enabled: true,
     zstd_compression_enabled: true,
-    dataset_examples_multipart_enabled: false,
+    dataset_examples_multipart_enabled: true,
   },
 } as const;
 

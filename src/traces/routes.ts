@@ -4,7 +4,12 @@
  */
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";
+import { comparativeExperiments } from "./datasets/comparative-routes.ts";
+import { compare } from "./datasets/compare/routes.ts";
+import { platformExamples } from "./datasets/examples/platform-routes.ts";
+import { examples } from "./datasets/examples/routes.ts";
 import { datasets } from "./datasets/routes.ts";
+import { datasetVersionRoutes } from "./datasets/version-routes.ts";
 import { feedbackConfigs } from "./feedback/config-routes.ts";
 import { feedback } from "./feedback/routes.ts";
 import { feedbackTokens } from "./feedback/token-routes.ts";
@@ -14,6 +19,8 @@ import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
+import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
+import { shares, sharesV2 } from "./share/routes.ts";
 
 const shared = new Hono<App>()
   .route("/", runQueries)
@@ -22,6 +29,12 @@ const shared = new Hono<App>()
   .route("/", feedback)
   .route("/", feedbackConfigs)
   .route("/", datasets)
+  .route("/", datasetVersionRoutes)
+  .route("/", comparativeExperiments)
+  .route("/", compare)
+  .route("/", examples)
+  .route("/", shares)
+  .route("/", publicShares)
   .route("/", otlp);
 
 /** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
@@ -32,4 +45,9 @@ export const traces = new Hono<App>()
   .route("/", attachments)
   .route("/api/v1", ingestRoutes())
   .route("/api/v1", shared)
-  .route("/api/v2", runQueriesV2);
+  // The SDKs put `/v1` before a platform path unless their address ends with it.
+  .route("/v1/platform", platformExamples)
+  .route("/api/v1/platform", platformExamples)
+  .route("/api/v2", runQueriesV2)
+  .route("/api/v2", sharesV2)
+  .route("/api/v2", publicSharesV2);

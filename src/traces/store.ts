@@ -213,6 +213,17 @@ export async function listProjectsOfDataset(
     .all();
 }
 
-export async function countExperiments(db: Database, workspaceId: string, datasetId: string): Promise<number> {
-  return db.$count(projects, and(eq(projects.workspaceId, workspaceId), eq(projects.referenceDatasetId, datasetId)));
+/** The number of experiments on each of these datasets, and when the newest began. A dataset without any is absent. */
+export async function countExperimentsOf(
+  db: Database,
+  workspaceId: string,
+  datasetIds: string[],
+): Promise<Map<string, { count: number; last: number }>> {
+  const rows = await db
+    .select({ id: projects.referenceDatasetId, count: sql<number>`count(*)`, last: max(projects.startTime) })
+    .from(projects)
+    .where(and(eq(projects.workspaceId, workspaceId), among(projects.referenceDatasetId, datasetIds)))
+    .groupBy(projects.referenceDatasetId)
+    .all();
+  return new Map(rows.map(({ id, count, last }) => [id ?? "", { count, last: last ?? 0 }]));
 }

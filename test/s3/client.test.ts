@@ -103,8 +103,9 @@ describe("confirm", () => {
   };
 
   it("passes for an object of the right size, and where the credentials may not read", async () => {
-    await (await stored()).confirm("a.txt", 5);
-    await (await stored({ kind: "status", status: 403, code: "AccessDenied" })).confirm("a.txt", 9);
+    await expect((await stored()).confirm("a.txt", 5)).resolves.toBeUndefined();
+    const forbidden = await stored({ kind: "status", status: 403, code: "AccessDenied" });
+    await expect(forbidden.confirm("a.txt", 9)).resolves.toBeUndefined();
   });
 
   it("throws for one that is missing or has another size, and asks for another attempt", async () => {

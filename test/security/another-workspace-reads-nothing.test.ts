@@ -27,6 +27,11 @@ const ELSEWHERE: Record<string, number> = {
   "GET /traces/:run_id/runs": 200,
   // A patch may come before its run: it makes one in the caller's workspace.
   "PATCH /runs/:run_id": 202,
+  // That run is the one that is shared.
+  "GET /runs/:run_id/share": 200,
+  "PUT /runs/:run_id/share": 200,
+  "POST /runs/:run_id/share": 200,
+  "DELETE /runs/:run_id/share": 200,
   "POST /threads/:thread_id/copy": 409,
   "GET /threads/:thread_id/stream/events": 426,
 };
@@ -35,6 +40,7 @@ const ELSEWHERE_API: Record<string, number> = {
   "DELETE /api/threads/:thread_id": 204,
   "POST /api/threads/:thread_id/state": 422,
   "GET /api/threads/:thread_id/stream": 404,
+  "DELETE /api/v2/runs/:run_id/share": 204,
 };
 
 /** The owner's answers of 400 and above. */
@@ -42,6 +48,9 @@ const OWNED: Record<string, number> = {
   "GET /api/threads/:thread_id/stream": 404,
   "GET /api/threads/:thread_id/stream/events": 426,
   "GET /threads/:thread_id/stream/events": 426,
+  // The platform's route deleted it.
+  "DELETE /api/v1/examples/:example_id": 404,
+  "DELETE /examples/:example_id": 404,
   "GET /mcp": 405,
   "DELETE /mcp": 404,
   "POST /api/threads/:thread_id/runs/:run_id/cancel": 409,

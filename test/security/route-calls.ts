@@ -56,6 +56,23 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     credentials: { access_key_id: "a", secret_access_key: "s" },
   }),
   "POST /datasets": () => ({ name: crypto.randomUUID() }),
+  "PATCH /datasets/:dataset_id": () => ({ description: "seen" }),
+  "POST /datasets/comparative": ({ dataset_id, experiment_id }) => ({
+    name: "again",
+    reference_dataset_id: dataset_id,
+    experiment_ids: [experiment_id],
+  }),
+  "PUT /datasets/:dataset_id/splits": ({ example_id }) => ({ split_name: "seen", examples: [example_id] }),
+  "PUT /datasets/:dataset_id/tags": () => ({ as_of: "latest", tag: "seen" }),
+  "POST /examples": ({ dataset_id }) => ({ dataset_id, inputs: {} }),
+  "POST /examples/bulk": ({ dataset_id }) => [{ dataset_id, inputs: {} }],
+  "PATCH /examples/bulk": ({ example_id }) => [{ id: example_id, outputs: {} }],
+  "PATCH /examples/:example_id": () => ({ outputs: {} }),
+  "POST /platform/datasets/examples/delete": () => ({ example_ids: [crypto.randomUUID()], hard_delete: true }),
+  "PATCH /platform/datasets/:dataset_id/examples/metadata": ({ example_id }) => ({
+    example_ids: [example_id],
+    operations: [{ key: "seen", operation: "SET", value: true }],
+  }),
   "POST /feedback": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
   "POST /feedback/eager": ({ trace_run_id }) => ({ run_id: trace_run_id, key: "liked", score: 1 }),
   "PATCH /feedback/:feedback_id": () => ({ score: 0 }),
@@ -92,6 +109,12 @@ const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
   "GET /store/items": ({ marker }) => ({ namespace: JSON.stringify([marker, "notes"]), key: marker }),
   "DELETE /feedback-configs": ({ marker }) => ({ feedback_key: marker }),
   "GET /feedback/tokens": ({ trace_run_id }) => ({ run_id: trace_run_id }),
+  "GET /datasets/:dataset_id/compare": ({ experiment_id }) => ({ experiment: experiment_id }),
+  "GET /datasets/:dataset_id/version": () => ({ tag: "marked" }),
+  "GET /datasets/:dataset_id/versions/diff": () => ({ from_version: "marked", to_version: "latest" }),
+  "GET /examples": ({ dataset_id }) => ({ dataset: dataset_id }),
+  "GET /examples/count": ({ dataset_id }) => ({ dataset: dataset_id }),
+  "DELETE /examples": () => ({ example_ids: crypto.randomUUID() }),
   "DELETE /sessions": ({ spare_project_id }) => ({ session_ids: spare_project_id }),
   "GET /bulk-exports/runs": ({ schedule_id }) => ({ source_bulk_export_id: schedule_id }),
   "GET /threads/:thread_id/traces": ({ project_id }) => ({ project_id }),
@@ -120,7 +143,7 @@ export interface RouteCall {
 /** The call of a route about these things. */
 export function callOf(route: string, things: Things): RouteCall {
   const [method = "", pattern = ""] = route.split(" ");
-  const short = `${method} ${pattern.replace(/^\/api(?:\/v[12])?(?=\/)/, "")}`;
+  const short = `${method} ${pattern.replace(/^\/api(?:\/v[12])?(?=\/)/, "").replace(/^\/v1(?=\/platform\/)/, "")}`;
   const path = pattern
     .replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1")
     .replaceAll(/\/:\w+(?:\{[^}]*\})?\?/g, "")
@@ -128,6 +151,9 @@ export function callOf(route: string, things: Things): RouteCall {
   const query = new URLSearchParams((QUERIES[route] ?? QUERIES[short])?.(things)).toString();
   const at = query ? `${path}?${query}` : path;
   if (pattern.endsWith("/runs/multipart")) return { method, path: at, ...multipart(things) };
+  if (pattern.endsWith("/platform/datasets/:dataset_id/examples")) {
+    return { method, path: at, ...exampleParts(method, things) };
+  }
   const body = (EXACT[route] ?? BODIES[route] ?? BODIES[short])?.(things);
   return { method, path: at, body: body ?? (method === "GET" || method === "DELETE" ? undefined : {}) };
 }
@@ -159,10 +185,20 @@ function runIn(pattern: string, things: Things): string {
   return /\/(?:join|stream)$/.test(pattern) ? things.loose_run_id : things.trace_run_id;
 }
 
+function exampleParts(method: string, { example_id }: Things) {
+  const id = method === "POST" ? crypto.randomUUID() : example_id;
+  return partsOf({ [id]: {}, [`${id}.inputs`]: { seen: true } });
+}
+
 function multipart({ project_id }: Things) {
   const { id, ...fields } = traceRun({ project_id } as Things) as { id: string };
-  const boundary = "b";
-  const json = JSON.stringify({ id, ...fields });
-  const part = `--${boundary}\r\ncontent-disposition: form-data; name="post.${id}"\r\ncontent-type: application/json; length=${json.length}\r\n\r\n${json}\r\n--${boundary}--\r\n`;
-  return { body: part, headers: { "content-type": `multipart/form-data; boundary=${boundary}` } };
+  return partsOf({ [`post.${id}`]: { id, ...fields } });
+}
+
+function partsOf(parts: Record<string, object>) {
+  const texts = Object.entries(parts).map(([name, value]) => {
+    const json = JSON.stringify(value);
+    return `--b\r\ncontent-disposition: form-data; name="${name}"\r\ncontent-type: application/json; length=${json.length}\r\n\r\n${json}\r\n`;
+  });
+  return { body: `${texts.join("")}--b--\r\n`, headers: { "content-type": "multipart/form-data; boundary=b" } };
 }

@@ -23,6 +23,10 @@ export interface Things {
   trace_run_id: string;
   trace_thread_id: string;
   dataset_id: string;
+  example_id: string;
+  /** An experiment on the dataset. */
+  experiment_id: string;
+  comparative_experiment_id: string;
   feedback_id: string;
   key_id: string;
   /** A grant that somebody allowed; the caller makes it. */
@@ -84,6 +88,15 @@ export async function makeThings(ask: Ask, marker: string, grant_id = "none"): P
   };
   await ask("POST", "/runs/batch", { post: [trace], patch: [] });
   const dataset_id = await post("/datasets", { name: `${marker}-dataset`, description: marker }, "id");
+  const example = { dataset_id, inputs: { marker }, outputs: { marker }, metadata };
+  const example_id = await post("/examples", example, "id");
+  await ask("PUT", `/datasets/${dataset_id}/tags`, { as_of: new Date().toISOString(), tag: "marked" });
+  const experiment = { name: `${marker}-experiment`, reference_dataset_id: dataset_id };
+  const experiment_id = await post("/sessions", experiment, "id");
+  const comparison = { name: marker, reference_dataset_id: dataset_id, experiment_ids: [experiment_id] };
+  const comparative_experiment_id = await post("/datasets/comparative", comparison, "id");
+  await ask("PUT", `/datasets/${dataset_id}/share`, {});
+  await ask("PUT", `/runs/${trace_run_id}/share`, {});
   const feedback_id = crypto.randomUUID();
   await ask("POST", "/feedback", { id: feedback_id, run_id: trace_run_id, key: marker, comment: marker, score: 1 });
   await ask("POST", "/feedback-configs", { feedback_key: marker, feedback_config: { type: "freeform" } });
@@ -120,6 +133,9 @@ export async function makeThings(ask: Ask, marker: string, grant_id = "none"): P
     trace_run_id,
     trace_thread_id,
     dataset_id,
+    example_id,
+    experiment_id,
+    comparative_experiment_id,
     feedback_id,
     key_id,
     grant_id,

@@ -3,7 +3,7 @@
  * validation, keys, checkpoints, a log, an index or traces. The bench `floor` measures Weir beside it.
  */
 import { DurableObject } from "cloudflare:workers";
-import { echo } from "../../src/graphs/echo.ts";
+import { echo } from "../../examples/demo/src/echo.ts";
 import { sseFrame } from "../../src/http/sse.ts";
 import { wire } from "../../src/runtime/serde.ts";
 

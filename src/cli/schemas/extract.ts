@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
 import { writeWhole } from "../generate.ts";
-import { posix } from "../paths.ts";
 import { partsOf } from "../langgraph-json.ts";
+import { posix } from "../paths.ts";
 import type { Project } from "../project.ts";
 import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource } from "./source.ts";
 

@@ -1,8 +1,12 @@
 import { and, asc, eq, sql } from "drizzle-orm";
+import { among } from "../../db/among.ts";
 import type { Database } from "../../db/client.ts";
+import { contains } from "../../db/contains.ts";
 import { datasets } from "../../db/schema.ts";
 
 export type DatasetRow = typeof datasets.$inferSelect;
+
+const isDataset = (workspaceId: string, id: string) => and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, id));
 
 /** Inserts the dataset; undefined when its name or id is taken. */
 export async function insertDataset(db: Database, row: DatasetRow): Promise<DatasetRow | undefined> {
@@ -10,45 +14,49 @@ export async function insertDataset(db: Database, row: DatasetRow): Promise<Data
 }
 
 export async function findDataset(db: Database, workspaceId: string, id: string): Promise<DatasetRow | undefined> {
-  return db
-    .select()
-    .from(datasets)
-    .where(and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, id)))
-    .get();
+  return db.select().from(datasets).where(isDataset(workspaceId, id)).get();
 }
 
-export async function listDatasets(
-  db: Database,
-  workspaceId: string,
-  {
-    id,
-    name,
-    name_contains,
-    limit,
-    offset,
-  }: { id?: string; name?: string; name_contains?: string; limit: number; offset: number },
-): Promise<DatasetRow[]> {
+interface DatasetsWanted {
+  id?: string[];
+  name?: string;
+  name_contains?: string;
+  metadata?: Record<string, unknown>;
+  limit: number;
+  offset: number;
+}
+
+/** Oldest first. */
+export async function listDatasets(db: Database, workspaceId: string, wanted: DatasetsWanted): Promise<DatasetRow[]> {
+  const { id, name, name_contains, metadata } = wanted;
   return db
     .select()
     .from(datasets)
     .where(
       and(
         eq(datasets.workspaceId, workspaceId),
-        id === undefined ? undefined : eq(datasets.id, id),
+        id && among(datasets.id, id),
         name === undefined ? undefined : eq(datasets.name, name),
         name_contains === undefined ? undefined : sql`instr(lower(${datasets.name}), lower(${name_contains})) > 0`,
+        metadata && contains(datasets.metadata, metadata),
       ),
     )
     .orderBy(asc(datasets.createdAt), asc(datasets.id))
-    .limit(limit)
-    .offset(offset)
+    .limit(wanted.limit)
+    .offset(wanted.offset)
     .all();
 }
 
-export async function deleteDataset(db: Database, workspaceId: string, id: string): Promise<boolean> {
-  const gone = await db
-    .delete(datasets)
-    .where(and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, id)))
-    .returning({ id: datasets.id });
-  return gone.length > 0;
+/** Changes what is given; undefined leaves a column as it is. */
+export async function updateDataset(
+  db: Database,
+  workspaceId: string,
+  id: string,
+  changes: Partial<DatasetRow> & { modifiedAt: number },
+): Promise<DatasetRow | undefined> {
+  return db.update(datasets).set(changes).where(isDataset(workspaceId, id)).returning().get();
+}
+
+export async function deleteDataset(db: Database, workspaceId: string, id: string): Promise<void> {
+  await db.delete(datasets).where(isDataset(workspaceId, id));
 }

@@ -8,8 +8,9 @@ import { body, param, query, readJson } from "../../http/validate.ts";
 import { projectById } from "../projects/resolve.ts";
 import { type StoredFeedback, tracePartition } from "../rpc.ts";
 import { createFeedback, storeFeedback } from "./create.ts";
+import { loadFeedback } from "./load.ts";
 import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
-import { deletePlace, type FeedbackPlace, findPlace, listPlaces } from "./store.ts";
+import { deletePlace, findPlace, listPlaces } from "./store.ts";
 
 const doc = documented("Feedback");
 
@@ -20,7 +21,7 @@ export const feedback = new Hono<App>()
   .get("/feedback", doc("List feedback, newest first"), query(ListFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
     const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
-    return c.json(await load(c.env, workspaceId, places));
+    return c.json(await loadFeedback(c.env, workspaceId, places));
   })
   .get("/feedback/:feedback_id", doc("Read feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -48,28 +49,7 @@ export const feedback = new Hono<App>()
 
 async function existing(env: Env, workspaceId: string, id: string) {
   const place = await findPlace(database(env.DB), workspaceId, id);
-  const [feedback] = place ? await load(env, workspaceId, [place]) : [];
+  const [feedback] = place ? await loadFeedback(env, workspaceId, [place]) : [];
   if (!place || !feedback) throw new Problem(404, "Feedback not found.");
   return { place, feedback };
-}
-
-/** Feedback per RPC. In UTF-16 it stays below the 32 MiB of an RPC message. */
-const AT_ONCE = 50;
-
-/** The feedback of these places, in their order. */
-async function load(env: Env, workspaceId: string, places: FeedbackPlace[]): Promise<StoredFeedback[]> {
-  const groups = Map.groupBy(places, ({ projectId, day }) => `${projectId}/${day}`);
-  const loaded = await Promise.all(
-    [...groups.values()].map(async (group) => {
-      const [{ projectId, day }] = group as [FeedbackPlace];
-      const partition = tracePartition(env, workspaceId, projectId, day);
-      const loaded: StoredFeedback[] = [];
-      for (let i = 0; i < group.length; i += AT_ONCE) {
-        loaded.push(...(await partition.getFeedback(group.slice(i, i + AT_ONCE).map(({ id }) => id))));
-      }
-      return loaded;
-    }),
-  );
-  const byId = new Map(loaded.flat().map((item) => [item.id, item]));
-  return places.flatMap(({ id }) => byId.get(id) ?? []);
 }

@@ -71,7 +71,7 @@ function textOf(name: LargeField, value: unknown, sent: Uint8Array | undefined):
 /** A surrogate pair, another code unit, or any other escape. */
 const ESCAPE = /\\u(d[89ab]\w\w)\\u(d[c-f]\w\w)|\\u(\w{4})|\\./gi;
 /** JSON must escape these; a lone surrogate has no other form. */
-const NEEDS_ESCAPE = /[\p{Cs}\u0000-\u001f"\\]/u;
+const NEEDS_ESCAPE = /[\p{Cc}\p{Cs}"\\]/u;
 
 /** The same JSON with characters in place of the `\u` escapes that it does not need. */
 function unescaped(json: string): string {

@@ -3,6 +3,7 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../rpc.ts";
+import { deleteSharesOfProject } from "../share/store.ts";
 import { deleteProject, someDays } from "../store.ts";
 import { forgetProjects } from "./resolve.ts";
 
@@ -34,6 +35,7 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
       );
       left -= days.length;
     }
+    await deleteSharesOfProject(db, workspaceId, projectId);
     await deleteProject(db, workspaceId, projectId);
   }
   forgetProjects();

@@ -6,7 +6,9 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
+import { sessionFeedbackStats } from "../feedback/project-stats.ts";
 import { projectStats } from "../query/stats.ts";
+import type { RunSelection } from "../rpc.ts";
 import {
   findProject,
   findProjectByName,
@@ -49,13 +51,16 @@ export const projects = new Hono<App>()
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
     const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
-    const items = await Promise.all(rows.map((row) => shown(c, row, wanted.include_stats, wanted.stats_start_time)));
+    const named = wanted.name !== undefined;
+    const items = await Promise.all(
+      rows.map((row) => (named ? shownOne : shown)(c, row, wanted.include_stats, wanted.stats_start_time)),
+    );
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
   })
   .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
     const { include_stats, stats_start_time } = c.req.valid("query");
     return c.json(
-      await shown(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
+      await shownOne(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
     );
   })
   .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
@@ -118,5 +123,25 @@ async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsF
     test_run_number: null,
   };
   if (!withStats) return session;
-  return { ...session, ...(await projectStats(c.env, row.workspaceId, [row.id], { startTime: statsFrom })) };
+  const [stats, session_feedback_stats] = await Promise.all([
+    projectStats(c.env, row.workspaceId, [row.id], { ...counted(row), startTime: statsFrom }),
+    sessionFeedbackStats(c.env, row.workspaceId, row.id),
+  ]);
+  return { ...session, ...stats, session_feedback_stats };
+}
+
+/**
+ * A project that was asked for by its id or name. An experiment has its `run_count` also without statistics, because
+ * `evaluateComparative` of the SDKs reads the project until it counts every run.
+ */
+async function shownOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+  const session = await shown(c, row, withStats, statsFrom);
+  if (withStats || row.referenceDatasetId === null) return session;
+  const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], counted(row));
+  return { ...session, run_count };
+}
+
+/** An experiment counts one run an example: the root of its trace. */
+function counted({ referenceDatasetId }: ProjectRow): RunSelection {
+  return referenceDatasetId === null ? {} : { isRoot: true };
 }

@@ -13,15 +13,19 @@ const VALID_MS = 3_600_000;
 
 const ATTACHMENTS_PATH = "/api/v1/trace-attachments";
 
+/** The link to an attachment by its R2 key. It is valid for an hour. `origin` is the server's own. */
+export async function attachmentLink(env: Env, origin: string, key: string): Promise<string> {
+  const token = await seal(env, JSON.stringify([key, Date.now() + VALID_MS]), PURPOSE);
+  return `${origin}${ATTACHMENTS_PATH}/${Buffer.from(token).toString("base64url")}`;
+}
+
 /** The link to each attachment of these runs; `origin` is the server's own. */
 export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[]) {
   const urls = new Map<string, string>();
   for (const run of runs) {
     for (const { name } of run.attachments) {
       const prefix = blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time));
-      const grant = JSON.stringify([attachmentKey(prefix, run.id, name), Date.now() + VALID_MS]);
-      const token = Buffer.from(await seal(env, grant, PURPOSE)).toString("base64url");
-      urls.set(`${run.id}/${name}`, `${origin}${ATTACHMENTS_PATH}/${token}`);
+      urls.set(`${run.id}/${name}`, await attachmentLink(env, origin, attachmentKey(prefix, run.id, name)));
     }
   }
   return (run: QueriedRun, name: string) => urls.get(`${run.id}/${name}`) ?? "";

@@ -169,7 +169,8 @@ async function find(
   return findRuns(env, workspaceId, { projectIds, selection, order, after, limit, payloads, values });
 }
 
-function selectsOf(given: string | string[] | undefined): Set<string> {
+/** The selected fields, in lower case. @throws Problem 422 for a name that is no field */
+export function selectsOf(given: string | string[] | undefined): Set<string> {
   const names = [given ?? []].flat().flatMap((name) => name.split(","));
   const selects = names.map((name) => name.trim().toLowerCase()).filter((name) => name !== "");
   const unknown = selects.find((name) => !NAMES_V2.has(name) && name !== "op" && name !== "latency");

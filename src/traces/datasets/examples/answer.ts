@@ -1,0 +1,93 @@
+/** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
+import { attachmentLink } from "../../query/attachments.ts";
+import { blobKey } from "./bodies.ts";
+import type { ExampleRow } from "./store.ts";
+
+/** JSON text, or the R2 key of a JSON text. */
+type Piece = string | { key: string };
+
+export interface Shown {
+  outputs: boolean;
+  metadata: boolean;
+  attachments: boolean;
+}
+
+const ALL: Shown = { outputs: true, metadata: true, attachments: true };
+
+/** What a list shows: everything but links to attachments, or what `select` names. */
+export function shownOf(select: string[] | undefined): Shown {
+  if (!select) return { ...ALL, attachments: false };
+  const has = (name: string) => select.includes(name);
+  return { outputs: has("outputs"), metadata: has("metadata"), attachments: has("attachment_urls") };
+}
+
+/** The examples as a JSON list. `origin` is the server's own, for links to attachments. */
+export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[], shown = ALL): Promise<Response> {
+  const pieces: Piece[] = ["["];
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) pieces.push(",");
+    pieces.push(...(await examplePieces(env, origin, row, shown)));
+  }
+  return streamed(env.BLOBS, [...pieces, "]"]);
+}
+
+export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
+  return streamed(env.BLOBS, await examplePieces(env, origin, row, ALL));
+}
+
+async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<Piece[]> {
+  const rest = {
+    id: row.id,
+    dataset_id: row.datasetId,
+    created_at: new Date(row.createdAt).toISOString(),
+    modified_at: new Date(row.since).toISOString(),
+    name: row.name ?? `#${row.id.slice(0, 4)}`,
+    source_run_id: row.sourceRunId,
+    ...(shown.metadata && { metadata: row.metadata }),
+    ...(shown.attachments && { attachment_urls: await attachmentUrls(env, origin, row) }),
+  };
+  const body = (text: string | null, hash: string | null): Piece =>
+    hash ? { key: blobKey(row, hash) } : (text ?? "null");
+  return [
+    `${JSON.stringify(rest).slice(0, -1)},"inputs":`,
+    body(row.inputs, row.inputsHash),
+    ...(shown.outputs ? [`,"outputs":`, body(row.outputs, row.outputsHash)] : []),
+    "}",
+  ];
+}
+
+async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promise<object | null> {
+  if (row.attachments.length === 0) return null;
+  const urls: Record<string, object> = {};
+  for (const { name, type, hash } of row.attachments) {
+    const presigned_url = await attachmentLink(env, origin, blobKey(row, hash));
+    urls[`attachment.${name}`] = { presigned_url, s3_url: null, mime_type: type };
+  }
+  return urls;
+}
+
+function streamed(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): Response {
+  const headers = { "content-type": "application/json" };
+  if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
+  const chunks = written(blobs, pieces);
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await chunks.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await chunks.return();
+    },
+  });
+  return new Response(body, { headers });
+}
+
+async function* written(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
+  const encoder = new TextEncoder();
+  for (const piece of pieces) {
+    const object = typeof piece === "string" ? undefined : await blobs.get(piece.key);
+    if (object) yield* object.body;
+    else yield encoder.encode(typeof piece === "string" ? piece : "null");
+  }
+}

@@ -1,0 +1,119 @@
+/** Examples over JSON: `/examples`. */
+import { type Context, Hono } from "hono";
+import { database } from "../../../db/client.ts";
+import { boundAnswer } from "../../../http/bytes.ts";
+import { documented } from "../../../http/documented.ts";
+import { originOf } from "../../../http/origin.ts";
+import { Problem } from "../../../http/problem.ts";
+import type { App } from "../../../http/types.ts";
+import { body, param, query } from "../../../http/validate.ts";
+import { existingDataset } from "../existing.ts";
+import { timeOfVersion } from "../versions.ts";
+import { exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
+import { givenExample } from "./given.ts";
+import * as schema from "./schema.ts";
+import { countMatching, type ExampleRow, findExamples, listExamples, measureExamples } from "./store.ts";
+import { createExamples, removeExamples, updateExamples, type Written } from "./write.ts";
+
+const doc = documented("Examples");
+
+/** A page of up to so many examples always fits one answer. */
+const USUAL = 100;
+
+export const examples = new Hono<App>()
+  .get("/examples", doc("List examples, newest first"), query(schema.ListExamples), async (c) => {
+    const { as_of, select, ...given } = c.req.valid("query");
+    if (!given.dataset && !given.id) throw new Problem(422, "Invalid query: give dataset or id.");
+    const wanted = { ...given, asOf: await versionTime(c, as_of, given.dataset) };
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    if (given.dataset) await existingDataset(c, given.dataset);
+    if (wanted.limit > USUAL) {
+      await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
+    }
+    const rows = await listExamples(db, workspaceId, wanted);
+    return examplesAnswer(c.env, originOf(c), rows, shownOf(select));
+  })
+  .get("/examples/count", doc("Count examples of a dataset"), query(schema.CountExamples), async (c) => {
+    const { as_of, ...given } = c.req.valid("query");
+    await existingDataset(c, given.dataset);
+    const asOf = await versionTime(c, as_of, given.dataset);
+    return c.json(await countMatching(database(c.env.DB), c.get("principal").workspaceId, { ...given, asOf }));
+  })
+  .get(
+    "/examples/:example_id",
+    doc("Read an example"),
+    param(schema.ExampleId),
+    query(schema.ReadExample),
+    async (c) => {
+      const { as_of, dataset } = c.req.valid("query");
+      const { example_id } = c.req.valid("param");
+      const asOf = await versionTime(c, as_of, dataset);
+      return exampleAnswer(c.env, originOf(c), await existingExample(c, example_id, asOf));
+    },
+  )
+  .post("/examples", doc("Create an example"), body(schema.CreateExample), async (c) => {
+    const { id = crypto.randomUUID(), dataset_id, ...given } = c.req.valid("json");
+    const written = await createExamples(c.env, await existingDataset(c, dataset_id), [givenExample(id, given)]);
+    return oneAnswer(c, written);
+  })
+  .post("/examples/bulk", doc("Create examples"), body(schema.CreateExamples), async (c) => {
+    const given = c.req.valid("json");
+    const groups = [...Map.groupBy(given, ({ dataset_id }) => dataset_id)];
+    const [[datasetId, group] = ["", []], ...others] = groups;
+    if (others.length > 0) throw new Problem(422, "Invalid body: all examples must be of one dataset.");
+    const parts = group.map(({ id = crypto.randomUUID(), ...rest }) => givenExample(id, rest));
+    return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
+  })
+  .patch("/examples/bulk", doc("Change examples"), body(schema.UpdateExamples), async (c) => {
+    const given = c.req.valid("json").map(({ id, ...rest }) => givenExample(id, rest));
+    const first = await existingExample(c, given[0]?.id ?? "");
+    const { ids } = await updateExamples(c.env, await existingDataset(c, first.datasetId), given);
+    return c.json({ message: `${ids.length} examples updated`, count: ids.length, example_ids: ids });
+  })
+  .patch(
+    "/examples/:example_id",
+    doc("Change an example"),
+    param(schema.ExampleId),
+    body(schema.UpdateExample),
+    async (c) => {
+      const { id, datasetId } = await existingExample(c, c.req.valid("param").example_id);
+      const dataset = await existingDataset(c, datasetId);
+      return oneAnswer(c, await updateExamples(c.env, dataset, [givenExample(id, c.req.valid("json"))]));
+    },
+  )
+  .delete("/examples/:example_id", doc("Delete an example"), param(schema.ExampleId), async (c) => {
+    const { id } = await existingExample(c, c.req.valid("param").example_id);
+    await removeExamples(c.env, c.get("principal").workspaceId, [id]);
+    return c.json({ message: "Example deleted" });
+  })
+  .delete("/examples", doc("Delete examples"), query(schema.DeleteExamples), async (c) => {
+    await removeExamples(c.env, c.get("principal").workspaceId, c.req.valid("query").example_ids);
+    return c.json({ message: "Examples deleted" });
+  });
+
+async function versionTime(c: Context<App>, asOf: string | undefined, dataset: string | undefined) {
+  return timeOfVersion(database(c.env.DB), c.get("principal").workspaceId, dataset, asOf);
+}
+
+async function existingExample(c: Context<App>, id: string, asOf?: number): Promise<ExampleRow> {
+  const [row] = await findExamples(database(c.env.DB), c.get("principal").workspaceId, [id], asOf);
+  if (!row) throw new Problem(404, "Example not found.");
+  return row;
+}
+
+async function writtenRows(c: Context<App>, { ids, asOf }: Written): Promise<ExampleRow[]> {
+  const rows = await findExamples(database(c.env.DB), c.get("principal").workspaceId, ids, asOf);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+async function oneAnswer(c: Context<App>, written: Written): Promise<Response> {
+  const [row] = await writtenRows(c, written);
+  if (!row) throw new Problem(404, "Example not found.");
+  return exampleAnswer(c.env, originOf(c), row);
+}
+
+async function manyAnswer(c: Context<App>, written: Written): Promise<Response> {
+  return examplesAnswer(c.env, originOf(c), await writtenRows(c, written));
+}

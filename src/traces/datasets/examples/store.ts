@@ -1,0 +1,350 @@
+/** D1: examples. Each change of a dataset's examples is a version, and earlier states are kept. */
+import { and, desc, eq, gt, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { among } from "../../../db/among.ts";
+import type { Database } from "../../../db/client.ts";
+import { contains } from "../../../db/contains.ts";
+import { deleteAll } from "../../../db/delete.ts";
+import { datasets, datasetVersions, examples } from "../../../db/schema.ts";
+import { Problem } from "../../../http/problem.ts";
+import { exampleFilter } from "./filter.ts";
+
+export type ExampleRow = typeof examples.$inferSelect;
+/** A state of an example that is about to be written. */
+export type ExampleState = Omit<ExampleRow, "workspaceId" | "datasetId" | "since" | "until">;
+
+/** The most bytes of states in one bound parameter. D1 takes strings of at most 2,000,000 bytes. */
+const PARAMETER_BYTES = 1_000_000;
+
+const ofDataset = (workspaceId: string, datasetId: string) =>
+  and(eq(examples.workspaceId, workspaceId), eq(examples.datasetId, datasetId));
+
+/** The states that are valid at a time (milliseconds), or now. */
+export function validAt(asOf?: number): SQL | undefined {
+  if (asOf === undefined) return isNull(examples.until);
+  return and(lte(examples.since, asOf), or(isNull(examples.until), gt(examples.until, asOf)));
+}
+
+/** What a version changes. */
+interface Changes {
+  /** The ids of examples whose current states end. */
+  ended: string[];
+  /** New states. */
+  states?: ExampleState[];
+  /** New metadata of ended examples, which otherwise stay as they are. */
+  metadata?: { id: string; metadata: ExampleRow["metadata"] }[];
+}
+
+/**
+ * Ends the current states of the examples `ended` and writes new ones, as one version of the dataset. Returns the version's
+ * time, milliseconds. It is later than the time of every earlier version.
+ * @throws Problem 404 when the dataset was deleted, 409 when an id is in use.
+ */
+export async function writeVersion(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  { ended, states = [], metadata = [] }: Changes,
+): Promise<number> {
+  const now = Date.now();
+  const isDataset = and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, datasetId));
+  const time = sql`(SELECT d.examples_at FROM datasets d WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId})`;
+  const statements = [
+    ...inParameters(ended).map((ids) =>
+      db
+        .update(examples)
+        .set({ until: time })
+        .where(
+          and(
+            ofDataset(workspaceId, datasetId),
+            isNull(examples.until),
+            sql`${examples.id} IN (SELECT value FROM json_each(${ids}))`,
+          ),
+        ),
+    ),
+    ...inParameters(states).map((json) =>
+      db.insert(examples).select(
+        sql`SELECT d.workspace_id, d.id, s.value ->> '$.id', d.examples_at, NULL, s.value ->> '$.createdAt', s.value ->> '$.name',
+          s.value ->> '$.inputs', s.value ->> '$.outputs', s.value ->> '$.inputsHash', s.value ->> '$.outputsHash',
+          s.value ->> '$.metadata', s.value ->> '$.attachments', s.value ->> '$.sourceRunId'
+          FROM datasets d, json_each(${json}) s WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}`,
+      ),
+    ),
+    ...inParameters(metadata).map((json) =>
+      db.insert(examples).select(
+        sql`SELECT e.workspace_id, e.dataset_id, e.id, d.examples_at, NULL, e.created_at, e.name, e.inputs, e.outputs, e.inputs_hash,
+          e.outputs_hash, s.value ->> '$.metadata', e.attachments, e.source_run_id
+          FROM datasets d, json_each(${json}) s, examples e WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}
+          AND e.workspace_id = d.workspace_id AND e.dataset_id = d.id AND e.id = s.value ->> '$.id' AND e.until = d.examples_at`,
+      ),
+    ),
+  ];
+  try {
+    // A batch is one transaction. The time of the version is set first, and all of its rows take it from there.
+    const [changed] = await db.batch([
+      db
+        .update(datasets)
+        .set({ examplesAt: sql`max(${datasets.examplesAt} + 1, ${now})`, modifiedAt: now })
+        .where(isDataset)
+        .returning({ asOf: datasets.examplesAt }),
+      db
+        .insert(datasetVersions)
+        .select(
+          sql`SELECT d.workspace_id, d.id, d.examples_at FROM datasets d WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}`,
+        ),
+      ...statements,
+    ]);
+    const asOf = changed[0]?.asOf;
+    if (asOf === undefined) throw new Problem(404, "Dataset not found.");
+    return asOf;
+  } catch (error) {
+    if (isConflict(error)) throw new Problem(409, "An example with one of these ids exists.");
+    throw error;
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.message.includes("UNIQUE constraint failed: examples") || isConflict(error.cause);
+}
+
+/** JSON lists of the items, each below `PARAMETER_BYTES` unless a single item is larger. */
+function inParameters(items: unknown[]): string[] {
+  const lists: string[] = [];
+  let list: string[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    const size = Buffer.byteLength(text) + 1;
+    if (list.length > 0 && bytes + size > PARAMETER_BYTES) {
+      lists.push(`[${list.join(",")}]`);
+      [list, bytes] = [[], 0];
+    }
+    list.push(text);
+    bytes += size;
+  }
+  return list.length > 0 ? [...lists, `[${list.join(",")}]`] : lists;
+}
+
+export interface ExamplesWanted {
+  dataset?: string;
+  id?: string[];
+  splits?: string[];
+  metadata?: Record<string, unknown>;
+  /** A filter's text. */
+  filter?: string;
+  /** Milliseconds. Now when it is left out. */
+  asOf?: number;
+  limit: number;
+  offset: number;
+}
+
+function wantedOf(workspaceId: string, wanted: ExamplesWanted): SQL | undefined {
+  const { dataset, id, splits, metadata, filter, asOf } = wanted;
+  return and(
+    eq(examples.workspaceId, workspaceId),
+    dataset === undefined ? undefined : eq(examples.datasetId, dataset),
+    validAt(asOf),
+    id && among(examples.id, id),
+    splits &&
+      sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}, '$.dataset_split') s WHERE s.value IN (SELECT value FROM json_each(${JSON.stringify(splits)})))`,
+    metadata && contains(examples.metadata, metadata),
+    filter ? exampleFilter(filter) : undefined,
+  );
+}
+
+/** Newest first. */
+export async function listExamples(db: Database, workspaceId: string, wanted: ExamplesWanted): Promise<ExampleRow[]> {
+  return db
+    .select()
+    .from(examples)
+    .where(wantedOf(workspaceId, wanted))
+    .orderBy(desc(examples.createdAt), desc(examples.id))
+    .limit(wanted.limit)
+    .offset(wanted.offset)
+    .all();
+}
+
+/** The number of examples that `listExamples` finds. */
+export async function countMatching(
+  db: Database,
+  workspaceId: string,
+  wanted: Omit<ExamplesWanted, "limit" | "offset">,
+): Promise<number> {
+  return db.$count(examples, wantedOf(workspaceId, { ...wanted, limit: 0, offset: 0 }));
+}
+
+/** The bytes of the bodies and metadata that `listExamples` returns. */
+export async function measureExamples(db: Database, workspaceId: string, wanted: ExamplesWanted): Promise<number> {
+  const page = db
+    .select({
+      bytes:
+        sql<number>`length(CAST(coalesce(${examples.inputs}, '') || coalesce(${examples.outputs}, '') || ${examples.metadata} AS BLOB))`.as(
+          "bytes",
+        ),
+    })
+    .from(examples)
+    .where(wantedOf(workspaceId, wanted))
+    .orderBy(desc(examples.createdAt), desc(examples.id))
+    .limit(wanted.limit)
+    .offset(wanted.offset)
+    .as("page");
+  const sum = await db
+    .select({ bytes: sql<number>`coalesce(sum(${page.bytes}), 0)` })
+    .from(page)
+    .get();
+  return sum?.bytes ?? 0;
+}
+
+/** The current states of the examples with these ids. */
+export async function findExamples(
+  db: Database,
+  workspaceId: string,
+  ids: string[],
+  asOf?: number,
+): Promise<ExampleRow[]> {
+  return db
+    .select()
+    .from(examples)
+    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids), validAt(asOf)))
+    .all();
+}
+
+/** The ids of a dataset's current examples, newest first. */
+export async function listExampleIds(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .select({ id: examples.id })
+    .from(examples)
+    .where(and(ofDataset(workspaceId, datasetId), validAt()))
+    .orderBy(desc(examples.createdAt), desc(examples.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Which of these ids are current examples of the dataset. */
+export async function knownIds(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  ids: string[],
+): Promise<Set<string>> {
+  const rows = await db
+    .select({ id: examples.id })
+    .from(examples)
+    .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
+    .all();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The number of current examples of each of these datasets. A dataset without examples is absent. */
+export async function countExamples(
+  db: Database,
+  workspaceId: string,
+  datasetIds: string[],
+): Promise<Map<string, number>> {
+  const rows = await db
+    .select({ id: examples.datasetId, count: sql<number>`count(*)` })
+    .from(examples)
+    .where(and(eq(examples.workspaceId, workspaceId), among(examples.datasetId, datasetIds), isNull(examples.until)))
+    .groupBy(examples.datasetId)
+    .all();
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
+
+/** The splits of a dataset at a time, by name. */
+export async function listSplits(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  asOf?: number,
+): Promise<string[]> {
+  const rows = await db.all<{ split: string }>(
+    sql`SELECT DISTINCT s.value AS split FROM ${examples}, json_each(${examples.metadata}, '$.dataset_split') s
+      WHERE ${and(ofDataset(workspaceId, datasetId), validAt(asOf))} AND s.type = 'text' ORDER BY 1`,
+  );
+  return rows.map(({ split }) => split);
+}
+
+/** The metadata of the dataset's current examples with these ids. */
+export async function metadataOfExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
+  return db
+    .select({ id: examples.id, metadata: examples.metadata })
+    .from(examples)
+    .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
+    .all();
+}
+
+/** The current examples with these ids, by dataset. */
+export async function idsByDataset(db: Database, workspaceId: string, ids: string[]): Promise<Map<string, string[]>> {
+  const rows = await db
+    .select({ id: examples.id, datasetId: examples.datasetId })
+    .from(examples)
+    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids), validAt()))
+    .all();
+  const groups = Map.groupBy(rows, ({ datasetId }) => datasetId);
+  return new Map([...groups].map(([datasetId, group]) => [datasetId, group.map(({ id }) => id)]));
+}
+
+/** The datasets that have these examples in any version. */
+export async function datasetsOf(db: Database, workspaceId: string, ids: string[]): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ id: examples.datasetId })
+    .from(examples)
+    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids)))
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes all states of examples. Returns the hashes of their R2 objects that no other example of the dataset has. */
+export async function eraseExamples(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  ids: string[],
+): Promise<string[]> {
+  const which = and(ofDataset(workspaceId, datasetId), among(examples.id, ids));
+  const before = await hashesOf(db, which);
+  await deleteAll(db, examples, which);
+  const after = new Set(await hashesOf(db, ofDataset(workspaceId, datasetId), before));
+  return before.filter((hash) => !after.has(hash));
+}
+
+/** The hashes of the R2 objects of these states, or those of `among` which they have. */
+async function hashesOf(db: Database, which: SQL | undefined, wanted?: string[]): Promise<string[]> {
+  const rows = await db.all<{ hash: string }>(
+    sql`SELECT DISTINCT hash FROM (
+      SELECT ${examples.inputsHash} AS hash FROM ${examples} WHERE ${which}
+      UNION ALL SELECT ${examples.outputsHash} FROM ${examples} WHERE ${which}
+      UNION ALL SELECT a.value ->> '$.hash' FROM ${examples}, json_each(${examples.attachments}) a WHERE ${which}
+    ) WHERE hash IS NOT NULL ${wanted ? sql`AND hash IN (SELECT value FROM json_each(${JSON.stringify(wanted)}))` : sql``}`,
+  );
+  return rows.map(({ hash }) => hash);
+}
+
+/** Deletes all examples of a dataset in all of their states. */
+export async function deleteExamplesOf(db: Database, workspaceId: string, datasetId: string): Promise<void> {
+  await deleteAll(db, examples, ofDataset(workspaceId, datasetId));
+}
+
+/** Which examples differ between two times. */
+export async function diffExamples(db: Database, workspaceId: string, datasetId: string, from: number, to: number) {
+  const at = (asOf: number) =>
+    db
+      .select({ id: examples.id, since: examples.since })
+      .from(examples)
+      .where(and(ofDataset(workspaceId, datasetId), validAt(asOf)))
+      .all();
+  const [before, after] = [await at(from), await at(to)];
+  const known = new Map(before.map(({ id, since }) => [id, since]));
+  const left = new Set(after.map(({ id }) => id));
+  return {
+    examples_added: after.flatMap(({ id }) => (known.has(id) ? [] : [id])),
+    examples_modified: after.flatMap(({ id, since }) => (known.has(id) && known.get(id) !== since ? [id] : [])),
+    examples_removed: before.flatMap(({ id }) => (left.has(id) ? [] : [id])),
+  };
+}

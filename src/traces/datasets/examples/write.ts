@@ -1,0 +1,185 @@
+/** Creating, changing and deleting examples. Each request makes one version of its dataset. */
+import { type Database, database } from "../../../db/client.ts";
+import type { ExampleAttachment } from "../../../db/datasets.ts";
+import { withinBytes } from "../../../http/bytes.ts";
+import { Problem } from "../../../http/problem.ts";
+import type { DatasetRow } from "../store.ts";
+import { boundExamples } from "./bound.ts";
+import { blobKey, Blobs, datasetPrefix } from "./bodies.ts";
+import type { GivenExample } from "./given.ts";
+import { ATTACHMENT_LIST_BYTES, EXAMPLE_METADATA_BYTES } from "./limits.ts";
+import type { AttachmentOperations } from "./schema.ts";
+import { type SourceRun, sourceRuns } from "./source.ts";
+import {
+  datasetsOf,
+  eraseExamples,
+  type ExampleRow,
+  type ExampleState,
+  findExamples,
+  idsByDataset,
+  writeVersion,
+} from "./store.ts";
+
+/** The split of an example that names none. */
+const BASE_SPLIT = ["base"];
+
+export interface Written {
+  ids: string[];
+  /** The time of the version, milliseconds. */
+  asOf: number;
+}
+
+/**
+ * Creates examples. An example that exists with the same content is left as it is, so that a request can be repeated.
+ * @throws Problem 409 when an id is in use by an example with other content.
+ */
+export async function createExamples(env: Env, dataset: DatasetRow, given: GivenExample[]): Promise<Written> {
+  refuseRepeated(given);
+  const db = database(env.DB);
+  const { workspaceId } = dataset;
+  const ids = given.map(({ id }) => id);
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
+  const sources = await sourceRuns(env, workspaceId, given);
+  const now = Date.now();
+  const states = given.map((example) => created(example, sources.get(example.head.source_run_id ?? ""), blobs, now));
+  const existing = new Map((await storedRows(db, workspaceId, ids)).map((row) => [row.id, row]));
+  const fresh = states.filter((state) => {
+    const row = existing.get(state.id);
+    if (row && !(row.datasetId === dataset.id && isSame(row, state))) {
+      throw new Problem(409, `An example with the id ${state.id} exists.`);
+    }
+    return !row;
+  });
+  await blobs.store(env.BLOBS);
+  if (fresh.length === 0) return { ids, asOf: dataset.examplesAt };
+  return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { ended: [], states: fresh }) };
+}
+
+/**
+ * Changes examples. What a request leaves out stays as it is.
+ * @throws Problem 404 when the dataset has no such example.
+ */
+export async function updateExamples(env: Env, dataset: DatasetRow, given: GivenExample[]): Promise<Written> {
+  refuseRepeated(given);
+  const db = database(env.DB);
+  const { workspaceId } = dataset;
+  const ids = given.map(({ id }) => id);
+  const rows = await storedRows(db, workspaceId, ids);
+  const byId = new Map(rows.filter((row) => row.datasetId === dataset.id).map((row) => [row.id, row]));
+  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
+  const states = given.map((example) => {
+    const row = byId.get(example.id);
+    if (!row) throw new Problem(404, `Example ${example.id} not found in this dataset.`);
+    return changed(row, example, blobs);
+  });
+  await blobs.store(env.BLOBS);
+  return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { ended: ids, states }) };
+}
+
+/** Ends examples. Earlier versions of their datasets still have them. */
+export async function removeExamples(env: Env, workspaceId: string, ids: string[]): Promise<void> {
+  const db = database(env.DB);
+  for (const [datasetId, ended] of await idsByDataset(db, workspaceId, ids)) {
+    await writeVersion(db, workspaceId, datasetId, { ended });
+  }
+}
+
+/** Deletes examples from every version, with their R2 objects. */
+export async function eraseForGood(env: Env, workspaceId: string, ids: string[]): Promise<void> {
+  await removeExamples(env, workspaceId, ids);
+  const db = database(env.DB);
+  for (const datasetId of await datasetsOf(db, workspaceId, ids)) {
+    const hashes = await eraseExamples(db, workspaceId, datasetId, ids);
+    const keys = hashes.map((hash) => blobKey({ workspaceId, datasetId }, hash));
+    for (let at = 0; at < keys.length; at += 1000) await env.BLOBS.delete(keys.slice(at, at + 1000));
+  }
+}
+
+/** The current states of these examples. @throws Problem 413 when they are too large for one request */
+async function storedRows(db: Database, workspaceId: string, ids: string[]): Promise<ExampleRow[]> {
+  await boundExamples(db, workspaceId, ids);
+  return findExamples(db, workspaceId, ids);
+}
+
+function refuseRepeated(given: GivenExample[]): void {
+  const seen = new Set<string>();
+  for (const { id } of given) {
+    if (seen.has(id)) throw new Problem(422, `Invalid body: the example ${id} occurs twice.`);
+    seen.add(id);
+  }
+}
+
+function created(given: GivenExample, source: SourceRun | undefined, blobs: Blobs, now: number): ExampleState {
+  const { id, head } = given;
+  const inputs = given.inputs ?? source?.inputs;
+  if (!inputs) throw new Problem(422, `Invalid example ${id}: inputs is required.`);
+  const outputs = given.outputs ?? source?.outputs;
+  const attachments = [...(source?.attachments ?? []), ...given.attachments].map((file) => blobs.addAttachment(file));
+  return {
+    id,
+    createdAt: head.created_at ?? now,
+    name: head.name ?? null,
+    ...bodyColumns("inputs", blobs, inputs),
+    ...bodyColumns("outputs", blobs, outputs),
+    metadata: metadataOf(head.metadata ?? {}, head.split, BASE_SPLIT),
+    attachments: listed(attachments),
+    sourceRunId: head.source_run_id ?? null,
+  };
+}
+
+function changed(row: ExampleRow, given: GivenExample, blobs: Blobs): ExampleState {
+  const { head, inputs, outputs } = given;
+  const added = given.attachments.map((file) => blobs.addAttachment(file));
+  const stored = row.metadata["dataset_split"];
+  return {
+    id: row.id,
+    createdAt: row.createdAt,
+    name: head.name ?? row.name,
+    inputs: row.inputs,
+    inputsHash: row.inputsHash,
+    outputs: row.outputs,
+    outputsHash: row.outputsHash,
+    ...(inputs && bodyColumns("inputs", blobs, inputs)),
+    ...(outputs && bodyColumns("outputs", blobs, outputs)),
+    metadata: metadataOf(head.metadata ?? row.metadata, head.split, stored ?? BASE_SPLIT),
+    attachments: listed([...kept(row.attachments, given.operations), ...added]),
+    sourceRunId: head.source_run_id ?? row.sourceRunId,
+  };
+}
+
+function bodyColumns<N extends "inputs" | "outputs">(name: N, blobs: Blobs, json: Uint8Array | undefined) {
+  const { text, hash } = json ? blobs.addBody(json) : { text: null, hash: null };
+  return { [name]: text, [`${name}Hash`]: hash } as Record<N | `${N}Hash`, string | null>;
+}
+
+/** The split is part of the metadata, as the SDKs read it. */
+function metadataOf(metadata: ExampleRow["metadata"], split: string[] | undefined, usual: unknown) {
+  const dataset_split = split ?? metadata["dataset_split"] ?? usual;
+  return withinBytes({ ...metadata, dataset_split }, EXAMPLE_METADATA_BYTES, "metadata, with its split,");
+}
+
+/** A later attachment replaces an earlier one of the same name. */
+function listed(attachments: ExampleAttachment[]): ExampleAttachment[] {
+  const byName = new Map(attachments.map((attachment) => [attachment.name, attachment]));
+  return withinBytes([...byName.values()], ATTACHMENT_LIST_BYTES, "the list of attachments");
+}
+
+/** Without operations all attachments are kept. */
+function kept(attachments: ExampleAttachment[], operations: AttachmentOperations | undefined): ExampleAttachment[] {
+  if (!operations) return attachments;
+  const { rename = {}, retain = [] } = operations;
+  const names = new Set(attachments.map(({ name }) => name));
+  const unknown = [...Object.keys(rename), ...retain].find((name) => !names.has(name));
+  if (unknown !== undefined) throw new Problem(422, "Invalid attachments_operations: an attachment is not known.");
+  return attachments.flatMap((attachment) => {
+    const { name } = attachment;
+    if (Object.hasOwn(rename, name)) return [{ ...attachment, name: rename[name] ?? name }];
+    return retain.includes(name) ? [attachment] : [];
+  });
+}
+
+function isSame(row: ExampleRow, state: ExampleState): boolean {
+  const content = ({ inputs, outputs, inputsHash, outputsHash, metadata, attachments }: ExampleState) =>
+    JSON.stringify([inputs, outputs, inputsHash, outputsHash, metadata, attachments]);
+  return content(row) === content(state);
+}

@@ -1,0 +1,37 @@
+/** The shapes of datasets in requests. */
+import * as v from "valibot";
+import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
+import { many, optional, pagingQuery } from "../../http/fields.ts";
+import { JsonFilter, JsonMembers } from "../../http/json.ts";
+import { Uuid } from "../query/schema.ts";
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
+const description = optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters")));
+const Members = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));
+const schemas = { inputs_schema_definition: optional(Members), outputs_schema_definition: optional(Members) };
+
+export const CreateDataset = v.looseObject({
+  id: optional(Uuid),
+  name,
+  description,
+  data_type: optional(v.picklist(["kv", "llm", "chat"])),
+  metadata: optional(Members),
+  /** The JavaScript SDK sends the metadata here. */
+  extra: optional(v.looseObject({ metadata: optional(Members) })),
+  ...schemas,
+});
+
+export const UpdateDataset = v.looseObject({
+  name: optional(name),
+  description,
+  metadata: optional(Members),
+  ...schemas,
+});
+
+export const ListDatasets = v.object({
+  id: many(Uuid),
+  name: v.optional(v.string()),
+  name_contains: v.optional(v.string()),
+  metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonFilter)),
+  ...pagingQuery(100),
+});

@@ -1,0 +1,27 @@
+/** Which time a version has that a request names. */
+import type { Database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import { microsFromIso } from "../time.ts";
+import { findTag } from "./version-store.ts";
+
+/** The name of the newest version. No other version takes it. */
+export const LATEST = "latest";
+
+/**
+ * The time that `asOf` means, milliseconds: an ISO 8601 time, or the name of a version. Undefined for the newest version.
+ * @throws Problem 404 when no version has this name, 422 when a name comes without a dataset.
+ */
+export async function timeOfVersion(
+  db: Database,
+  workspaceId: string,
+  datasetId: string | undefined,
+  asOf: string | undefined,
+): Promise<number | undefined> {
+  if (asOf === undefined || asOf === LATEST) return undefined;
+  const micros = microsFromIso(asOf);
+  if (micros !== undefined) return Math.floor(micros / 1000);
+  if (datasetId === undefined) throw new Problem(422, "Invalid query.as_of: give dataset with the name of a version.");
+  const time = await findTag(db, workspaceId, datasetId, asOf);
+  if (time === undefined) throw new Problem(404, "The dataset has no version of this name.");
+  return time;
+}

@@ -1,0 +1,133 @@
+/** What a link shows to anyone who has it. These routes need no key: the token in the path is the credential. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import { boundAnswer } from "../../http/bytes.ts";
+import { documented } from "../../http/documented.ts";
+import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { originOf } from "../../http/origin.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
+import { listExamples, measureExamples } from "../datasets/examples/store.ts";
+import { shownDatasets } from "../datasets/shape.ts";
+import { findDataset } from "../datasets/store.ts";
+import { answer } from "../query/answer.ts";
+import { contextOf } from "../query/context.ts";
+import { findRuns, payloadsOf } from "../query/find.ts";
+import { selectsOf } from "../query/routes-v2.ts";
+import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
+import type { LargeField, QueriedRun } from "../rpc.ts";
+import { sharedBy } from "./share.ts";
+import type { ShareRow } from "./store.ts";
+
+const doc = documented("Shares");
+
+const Token = v.object({ share_token: Uuid });
+const RunOfToken = v.object({ share_token: Uuid, run_id: Uuid });
+const list = v.union([v.string(), v.array(v.string())]);
+const ListRuns = v.object({ id: many(Uuid), ...pagingQuery(100) });
+const ListShared = v.object({ id: many(Uuid), ...pagingQuery(1000) });
+const ReadRun = v.object({ selects: v.optional(list), "selects[]": v.optional(list) });
+const QueryRuns = v.looseObject({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
+
+/** The most runs of a shared trace in one answer. */
+const MOST_RUNS = 1_000;
+
+export const publicShares = new Hono<App>()
+  .get("/public/:share_token/r", doc("The address of a shared trace"), param(Token), (c) =>
+    c.redirect(`/public/${c.req.valid("param").share_token}/runs`),
+  )
+  .get("/public/:share_token/d", doc("The address of a shared dataset"), param(Token), (c) =>
+    c.redirect(`/public/${c.req.valid("param").share_token}/datasets`),
+  )
+  .get("/public/:share_token/run", doc("The root run of a shared trace"), param(Token), async (c) => {
+    const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+    const [run] = await sharedRuns(c.env, share, { ids: [share.targetId], limit: 1, payloads: payloadsOf(NAMES_V1) });
+    if (!run) throw new Problem(404, "Run not found.");
+    return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, originOf(c), share.workspaceId, [run])));
+  })
+  .get("/public/:share_token/runs", doc("The runs of a shared trace"), param(Token), query(ListRuns), async (c) => {
+    const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+    const { id: ids, limit, offset } = c.req.valid("query");
+    const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
+    const runs = (await sharedRuns(c.env, share, find)).slice(offset);
+    const context = await contextOf(c.env, originOf(c), share.workspaceId, runs);
+    return answer(
+      c.env.BLOBS,
+      runs.map((run) => runV1(run, undefined, context)),
+    );
+  })
+  .get("/public/:share_token/datasets", doc("A shared dataset"), param(Token), async (c) => {
+    const { workspaceId, targetId } = await sharedBy(c.env, c.req.valid("param").share_token, "dataset");
+    const db = database(c.env.DB);
+    const row = await findDataset(db, workspaceId, targetId);
+    if (!row) throw new Problem(404, "Dataset not found.");
+    const [dataset] = await shownDatasets(db, workspaceId, [row]);
+    return c.json(dataset);
+  })
+  .get(
+    "/public/:share_token/examples",
+    doc("The examples of a shared dataset"),
+    param(Token),
+    query(ListShared),
+    async (c) => {
+      const { workspaceId, targetId } = await sharedBy(c.env, c.req.valid("param").share_token, "dataset");
+      const wanted = { ...c.req.valid("query"), dataset: targetId };
+      const db = database(c.env.DB);
+      await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
+      const rows = await listExamples(db, workspaceId, wanted);
+      return examplesAnswer(c.env, originOf(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
+    },
+  );
+
+export const publicSharesV2 = new Hono<App>()
+  .get(
+    "/public/:share_token/run/:run_id",
+    doc("A run of a shared trace"),
+    param(RunOfToken),
+    query(ReadRun),
+    async (c) => {
+      const { share_token, run_id } = c.req.valid("param");
+      const given = c.req.valid("query");
+      const share = await sharedBy(c.env, share_token, "run");
+      const selects = selectsOf(given.selects ?? given["selects[]"]);
+      const payloads = payloadsOf(payloadNames(selects));
+      const find = { ids: [run_id], limit: 1, payloads, values: valuesOf(selects) };
+      const [run] = await sharedRuns(c.env, share, find);
+      if (!run) throw new Problem(404, "Run not found.");
+      return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, originOf(c), share.workspaceId, [run])));
+    },
+  )
+  .post(
+    "/public/:share_token/runs/query",
+    doc("The runs of a shared trace"),
+    param(Token),
+    body(QueryRuns),
+    async (c) => {
+      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const selects = selectsOf(c.req.valid("json").selects);
+      const payloads = payloadsOf(payloadNames(selects));
+      const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
+      const context = await contextOf(c.env, originOf(c), share.workspaceId, runs);
+      return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
+    },
+  );
+
+interface Wanted {
+  ids?: string[];
+  limit: number;
+  payloads: LargeField[];
+  values?: LargeField[];
+}
+
+/** Runs of a shared trace, in the order of their start. */
+async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: Wanted): Promise<QueriedRun[]> {
+  const selection = { traceId: share.targetId, ids };
+  const projectIds = [share.projectId ?? ""];
+  const most = Math.min(limit, MOST_RUNS);
+  return (
+    await findRuns(env, share.workspaceId, { projectIds, selection, order: "asc", after: null, limit: most, ...find })
+  ).runs;
+}

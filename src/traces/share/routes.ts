@@ -1,0 +1,72 @@
+/** Sharing a trace or a dataset by a link: create, read and delete the link. */
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
+import { optional, Uuid } from "../../http/fields.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param } from "../../http/validate.ts";
+import { existingDataset } from "../datasets/existing.ts";
+import { findRuns } from "../query/find.ts";
+import { knownToken, shareToken } from "./share.ts";
+import { deleteShare } from "./store.ts";
+
+const doc = documented("Shares");
+
+const RunId = v.object({ run_id: Uuid });
+const DatasetId = v.object({ dataset_id: Uuid });
+const ShareRun = v.looseObject({ share_token: optional(Uuid), session_id: optional(Uuid) });
+const ShareDataset = v.looseObject({});
+
+export const shares = new Hono<App>()
+  .put("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
+    const { run_id } = c.req.valid("param");
+    const target = await traceOf(c, run_id);
+    return c.json({ run_id, share_token: await shareToken(c.env, target, c.req.valid("json").share_token) });
+  })
+  .get("/runs/:run_id/share", doc("Read the link of a shared trace"), param(RunId), async (c) => {
+    const { run_id } = c.req.valid("param");
+    const share_token = await knownToken(c.env, await traceOf(c, run_id));
+    return c.json(share_token === undefined ? null : { run_id, share_token });
+  })
+  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
+    await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
+    return c.json({ message: "The trace is no longer shared" });
+  })
+  .put("/datasets/:dataset_id/share", doc("Share a dataset"), param(DatasetId), body(ShareDataset), async (c) => {
+    const target = await datasetOf(c, c.req.valid("param").dataset_id);
+    return c.json({ dataset_id: target.targetId, share_token: await shareToken(c.env, target) });
+  })
+  .get("/datasets/:dataset_id/share", doc("Read the link of a shared dataset"), param(DatasetId), async (c) => {
+    const target = await datasetOf(c, c.req.valid("param").dataset_id);
+    const share_token = await knownToken(c.env, target);
+    return c.json(share_token === undefined ? null : { dataset_id: target.targetId, share_token });
+  })
+  .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset"), param(DatasetId), async (c) => {
+    await deleteShare(database(c.env.DB), await datasetOf(c, c.req.valid("param").dataset_id));
+    return c.json({ message: "The dataset is no longer shared" });
+  });
+
+export const sharesV2 = new Hono<App>()
+  .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) =>
+    c.json({ share_token: await shareToken(c.env, await traceOf(c, c.req.valid("param").run_id)) }),
+  )
+  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
+    await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
+    return c.body(null, 204);
+  });
+
+/** The trace of a run. @throws Problem 404 */
+async function traceOf(c: Context<App>, id: string) {
+  const { workspaceId } = c.get("principal");
+  const find = { selection: { ids: [id] }, order: "desc" as const, after: null, limit: 1, payloads: [] };
+  const [run] = (await findRuns(c.env, workspaceId, { ...find, projectIds: [] })).runs;
+  if (!run) throw new Problem(404, "Run not found.");
+  return { workspaceId, kind: "run" as const, targetId: run.trace_id, projectId: run.session_id };
+}
+
+async function datasetOf(c: Context<App>, id: string) {
+  const { workspaceId } = await existingDataset(c, id);
+  return { workspaceId, kind: "dataset" as const, targetId: id, projectId: null };
+}

@@ -1,0 +1,104 @@
+/** Links by which anyone may read one trace or one dataset: what they show, and when they end. */
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, newCaller, send } from "../support/caller.ts";
+import { ask, newDataset } from "../support/examples.ts";
+import { NOON, projectId, runParts, sendMultipart, sentRun } from "../support/traces.ts";
+
+let caller: Caller;
+let stranger: Caller;
+beforeAll(async () => {
+  [caller, stranger] = [await newCaller(), await newCaller()];
+});
+
+interface Share {
+  share_token: string;
+}
+
+/** What a reader without any credential gets. */
+async function read<T>(path: string, body?: unknown): Promise<[status: number, T]> {
+  const response = await send(path, { body });
+  return [response.status, await response.json<T>()];
+}
+
+async function trace(project: string) {
+  const root = sentRun(NOON, { session_name: project, inputs: { secret: project }, end_time: "2026-11-20T15:49:55Z" });
+  const child = sentRun(NOON + 1_000, { session_name: project }, root);
+  const unrelated = sentRun(NOON + 2_000, { session_name: project });
+  await sendMultipart(
+    caller,
+    [root, child, unrelated].flatMap((run) => runParts("post", run)),
+  );
+  return { root, child, unrelated };
+}
+
+describe("a shared trace", () => {
+  it("is read without a key, and nothing beside it", async () => {
+    const { root, child, unrelated } = await trace("shared");
+    const proposed = crypto.randomUUID();
+    const body = { run_id: child.id, share_token: proposed };
+    const share = await ask<Share>(caller, `/runs/${child.id}/share`, { method: "PUT", body });
+    expect(share).toEqual({ run_id: child.id, share_token: proposed });
+    // The link is of the trace: there is one, whichever run of it is named.
+    expect(await ask(caller, `/runs/${root.id}/share`)).toMatchObject({ share_token: proposed });
+    expect(await ask(caller, `/api/v2/runs/${root.id}/share`, { body: {} })).toEqual({ share_token: proposed });
+
+    const [, runs] = await read<{ id: string }[]>(`/public/${proposed}/runs`);
+    expect(runs.map(({ id }) => id)).toEqual([root.id, child.id]);
+    expect(await read(`/public/${proposed}/run`)).toMatchObject([200, { id: root.id, inputs: { secret: "shared" } }]);
+    const [, page] = await read<{ items: object[] }>(`/api/v2/public/${proposed}/runs/query`, { selects: ["NAME"] });
+    expect(page.items).toHaveLength(2);
+    expect((await read(`/api/v2/public/${proposed}/run/${child.id}?selects=NAME`))[0]).toBe(200);
+    expect((await read(`/api/v2/public/${proposed}/run/${unrelated.id}?selects=NAME`))[0]).toBe(404);
+    expect((await read(`/public/${proposed}/runs?id=${unrelated.id}`))[1]).toEqual([]);
+    expect((await read(`/public/${proposed}/datasets`))[0]).toBe(404);
+    const stored = await env.DB.prepare("SELECT * FROM shares WHERE workspace_id = ?").bind(caller.workspaceId).all();
+    expect(JSON.stringify(stored.results)).not.toContain(proposed);
+
+    await ask(caller, `/runs/${root.id}/share`, { method: "DELETE" });
+    expect((await read(`/public/${proposed}/runs`))[0]).toBe(404);
+    expect(await ask(caller, `/runs/${root.id}/share`)).toBeNull();
+  });
+
+  it("ends with its project", async () => {
+    const { root } = await trace("short");
+    const { share_token } = await ask<Share>(caller, `/runs/${root.id}/share`, { method: "PUT", body: {} });
+    await ask(caller, `/sessions/${await projectId(caller, "short")}`, { method: "DELETE" });
+    expect((await read(`/public/${share_token}/runs`))[0]).toBe(404);
+    const left = await env.DB.prepare("SELECT count(*) AS n FROM shares WHERE target_id = ?")
+      .bind(root.id)
+      .first<number>("n");
+    expect(left).toBe(0);
+  });
+
+  it("is shared by its workspace only, and under a token of its own", async () => {
+    const { root, unrelated } = await trace("mine");
+    const theirs = await stranger.fetch(`/runs/${root.id}/share`, { method: "PUT", body: {} });
+    expect(theirs.status).toBe(404);
+    const body = { share_token: crypto.randomUUID() };
+    await ask(caller, `/runs/${root.id}/share`, { method: "PUT", body });
+    expect((await caller.fetch(`/runs/${unrelated.id}/share`, { method: "PUT", body })).status).toBe(409);
+  });
+});
+
+describe("a shared dataset", () => {
+  it("is read without a key, until it is deleted", async () => {
+    const dataset_id = await newDataset(caller);
+    await ask(caller, "/examples", { body: { dataset_id, inputs: { a: 1 }, outputs: { b: 2 } } });
+    const { share_token } = await ask<Share>(caller, `/datasets/${dataset_id}/share`, { method: "PUT", body: {} });
+    expect(await read(`/public/${share_token}/datasets`)).toMatchObject([200, { id: dataset_id, example_count: 1 }]);
+    expect(await read(`/public/${share_token}/examples`)).toMatchObject([
+      200,
+      [{ inputs: { a: 1 }, outputs: { b: 2 } }],
+    ]);
+    expect((await read(`/public/${share_token}/runs`))[0]).toBe(404);
+    // The address that the SDK shows leads to it.
+    expect(await read(`/public/${share_token}/d`)).toMatchObject([200, { id: dataset_id }]);
+    await ask(caller, `/datasets/${dataset_id}`, { method: "DELETE" });
+    expect((await read(`/public/${share_token}/examples`))[0]).toBe(404);
+  });
+
+  it.each(["x", "00000000-0000-4000-8000-000000000000"])("is not found by the token %s", async (token) => {
+    expect([404, 422]).toContain((await read(`/public/${token}/datasets`))[0]);
+  });
+});
