@@ -38,7 +38,7 @@ export const MODULES: Record<string, string> = {
   "weir/offline-model": module("examples/demo/src/offline/model.ts", "dist/offline-model.js"),
 };
 
-/** The command line\'s own file, for a process of its own. */
+/** The command line's own file, for a process of its own. */
 export const MAIN = module("src/cli/main.ts", "dist/cli/main.js");
 export const PAGE = join(PACKAGE, "dist", "web");
 export const MIGRATIONS = join(PACKAGE, "migrations");
