@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ImportKind, Plugin } from "esbuild";
+import { ABSENT } from "./platform.ts";
 
 const ASKED = Symbol("asked");
 
@@ -24,9 +25,6 @@ const NATIVE = new Set([
   "sqlite3",
   "usearch",
 ]);
-
-/** Modules of Node's that the platform does not have. */
-const ABSENT = /^node:(sea|quic|test\/reporters)$/;
 
 const packageOf = (path: string): string => path.split("/", path.startsWith("@") ? 2 : 1).join("/");
 

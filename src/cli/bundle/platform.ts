@@ -4,6 +4,9 @@ import type { Plugin } from "esbuild";
 
 const BUILTINS = new Set(builtinModules.filter((name) => !name.startsWith("_")));
 
+/** Modules of Node's that the platform does not have: missing.ts answers for them. */
+export const ABSENT = /^node:(sea|quic|test\/reporters)$/;
+
 /** Modules of Node's that CommonJS code asks for with `require`. */
 const REQUIRED = "weir-required";
 
@@ -19,6 +22,7 @@ export function platform(): Plugin {
       build.onResolve({ filter: /^(node:)?[a-z_0-9]+(\/[a-z_0-9]+)?\/?$/ }, ({ path, kind }) => {
         const name = path.replace(/^node:/, "").replace(/\/$/, "");
         const builtin = `node:${name}`;
+        if (ABSENT.test(builtin)) return undefined;
         if (!path.startsWith("node:") && !BUILTINS.has(name)) return undefined;
         return kind === "require-call" ? { path: builtin, namespace: REQUIRED } : { path: builtin, external: true };
       });
