@@ -41,7 +41,9 @@ export async function check(project: Project, root: string, provider: string): P
     return { langgraph: langgraphOf(root), graphs };
   } finally {
     child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
     await ended;
+    clearTimeout(late);
     log.end();
   }
 }

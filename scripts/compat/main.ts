@@ -1,26 +1,29 @@
 /**
  * `npm run compat [-- <part of a name> …]`: fetches public projects, serves each unmodified with `weir dev`, and makes a
- * complete run with the stock client against a model provider on this machine. Without arguments it writes
+ * complete run with the stock client against a model provider on this machine. Writes
  * docs/compatibility.md. WEIR_COMPAT_MIRROR names a folder with the repositories, to be used instead of GitHub.
  */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { check } from "./check.ts";
 import { prepared } from "./prepare.ts";
-import { PROJECTS } from "./projects.ts";
+import { type Project, PROJECTS } from "./projects.ts";
 import { startProvider } from "./provider.ts";
 import { type Row, writeReport } from "./report.ts";
 
 const WORK = process.env.WEIR_COMPAT_FOLDER ?? join(tmpdir(), "weir-compat");
+const RESULTS = join(WORK, "results.json");
+const nameOf = ({ repository, dir = "" }: Project): string => `${repository}/${dir}`;
 mkdirSync(WORK, { recursive: true });
 
 const wanted = process.argv.slice(2);
 const chosen = PROJECTS.filter(
-  ({ repository, dir = "" }) => wanted.length === 0 || wanted.some((part) => `${repository}/${dir}`.includes(part)),
+  (project) => wanted.length === 0 || wanted.some((part) => nameOf(project).includes(part)),
 );
+/** Of earlier calls too, so that a call for one project changes one line of the table. */
+const known = (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {}) as Record<string, Row>;
 const provider = await startProvider();
-const rows: Row[] = [];
 for (const project of chosen) {
   const row: Row = { project };
   try {
@@ -28,8 +31,9 @@ for (const project of chosen) {
   } catch (error) {
     row.failure = error instanceof Error ? error.message : String(error);
   }
-  rows.push(row);
-  console.log(`${project.repository} ${project.dir ?? ""}\n  ${JSON.stringify(row.outcome ?? row.failure)}`);
+  known[nameOf(project)] = row;
+  writeFileSync(RESULTS, JSON.stringify(known));
+  console.log(`${nameOf(project)}\n  ${JSON.stringify(row.outcome ?? row.failure)}`);
 }
 provider.stop();
-if (wanted.length === 0) writeReport(rows);
+writeReport(PROJECTS.flatMap((project) => known[nameOf(project)] ?? []));

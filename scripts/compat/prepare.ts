@@ -64,7 +64,7 @@ const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replac
 
 /**
  * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
- * where that cannot be had, the versions of the commit's day.
+ * where that cannot be had, the versions of the commit's day, or else the newest.
  */
 function installed(root: string, checkout: string): void {
   const folders = [root];
@@ -76,6 +76,7 @@ function installed(root: string, checkout: string): void {
     ...(locked ? [lockedWay(locked, folder)] : []),
     [[...NPM, before, "--no-package-lock"], folder],
     [[...NPM, before, "--no-package-lock", "--legacy-peer-deps"], folder],
+    [[...NPM, "--no-package-lock", "--legacy-peer-deps"], folder],
   ];
   let failure: unknown;
   for (const [args, where] of ways) {

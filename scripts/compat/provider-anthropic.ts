@@ -13,7 +13,7 @@ interface Tool {
 export function anthropic({ model, tools, tool_choice, stream: streamed }: Body, response: ServerResponse): void {
   const choice = tool_choice as { type?: string; name?: string } | undefined;
   const known = (tools ?? []) as Tool[];
-  const tool = choice?.type === "any" ? known[0] : known.find(({ name }) => name === choice?.name);
+  const tool = choice?.type === "any" ? known.at(-1) : known.find(({ name }) => name === choice?.name);
   const args = tool && sample(tool.input_schema ?? {});
   const block = tool
     ? { type: "tool_use", id: `toolu_${Date.now()}`, name: tool.name, input: args }

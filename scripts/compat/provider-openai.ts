@@ -23,7 +23,7 @@ function said({ tools, tool_choice: choice, response_format, text }: Body): Said
   const known = ((tools ?? []) as Tool[]).map((tool) => tool.function ?? tool);
   const forced = choice as { name?: string; function?: { name: string } } | string | undefined;
   const wanted = typeof forced === "object" ? (forced.function?.name ?? forced.name) : undefined;
-  const tool = forced === "required" || forced === "any" ? known[0] : known.find(({ name }) => name === wanted);
+  const tool = forced === "required" || forced === "any" ? known.at(-1) : known.find(({ name }) => name === wanted);
   if (!tool?.name) return { text: SENTENCE };
   return { text: "", call: { name: tool.name, args: JSON.stringify(sample(tool.parameters ?? {})) } };
 }

@@ -4,16 +4,28 @@ import type { Plugin } from "esbuild";
 
 const BUILTINS = new Set(builtinModules.filter((name) => !name.startsWith("_")));
 
-/** Node's own modules win over npm packages of the same name, which are polyfills for browsers. */
+/** Modules of Node's that CommonJS code asks for with `require`. */
+const REQUIRED = "weir-required";
+
+/**
+ * Node's own modules win over npm packages of the same name, which are polyfills for browsers. A Worker has no `require`,
+ * so what CommonJS code requires of them is imported.
+ */
 export function platform(): Plugin {
   return {
     name: "weir-platform",
     setup(build) {
-      build.onResolve({ filter: /^(cloudflare|workerd|node):/ }, ({ path }) => ({ path, external: true }));
-      build.onResolve({ filter: /^[a-z_]+(\/[a-z_]+)?\/?$/ }, ({ path }) => {
-        const name = path.replace(/\/$/, "");
-        return BUILTINS.has(name) ? { path: `node:${name}`, external: true } : undefined;
+      build.onResolve({ filter: /^(cloudflare|workerd):/ }, ({ path }) => ({ path, external: true }));
+      build.onResolve({ filter: /^(node:)?[a-z_0-9]+(\/[a-z_0-9]+)?\/?$/ }, ({ path, kind }) => {
+        const name = path.replace(/^node:/, "").replace(/\/$/, "");
+        const builtin = `node:${name}`;
+        if (!path.startsWith("node:") && !BUILTINS.has(name)) return undefined;
+        return kind === "require-call" ? { path: builtin, namespace: REQUIRED } : { path: builtin, external: true };
       });
+      build.onLoad({ filter: /.*/, namespace: REQUIRED }, ({ path }) => ({
+        contents: `import required from ${JSON.stringify(path)};\nmodule.exports = required;`,
+        loader: "js",
+      }));
     },
   };
 }

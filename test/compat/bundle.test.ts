@@ -1,0 +1,84 @@
+/** What the bundle makes of versions that do not fit. */
+import { afterEach, describe, expect, it } from "vitest";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { bundler } from "../../src/cli/bundle/bundle.ts";
+import { generate } from "../../src/cli/generate.ts";
+import { findProject } from "../../src/cli/project.ts";
+import { answering, newProject, type TestProject } from "../support/project.ts";
+
+let made: TestProject | undefined;
+afterEach(() => {
+  made?.remove();
+  made = undefined;
+});
+
+const module = (name: string, code: string, version = "1.0.0") => ({
+  [`node_modules/${name}/package.json`]: { name, version, type: "module", main: "index.js" },
+  [`node_modules/${name}/index.js`]: code,
+});
+
+async function bundled(files: Record<string, string | object>): Promise<string> {
+  made ??= newProject(files);
+  const project = await findProject(made.root);
+  await generate(project);
+  const own = await bundler(project);
+  try {
+    return new TextDecoder().decode((await own.bundle()).code);
+  } finally {
+    await own.dispose();
+  }
+}
+
+describe("a bundle", () => {
+  it("lets a file of a package that imports a missing name fail when it is loaded", async () => {
+    const head = `import { load } from "many";`;
+    const code = await bundled({
+      "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
+      "graph.ts": answering("await load().catch(String)", head),
+      ...module("many", `export const load = () => import("old");`),
+      ...module("old", `import { newer } from "base";\nexport const old = newer;`),
+      ...module("base", `export const older = 1;`),
+    });
+    expect(/No matching export in \\?"node_modules\/base\/index.js\\?" for import/.test(code)).toBe(true);
+  });
+
+  it("imports what CommonJS code requires of Node", async () => {
+    const code = await bundled({
+      "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
+      "graph.ts": answering("emitter", `import emitter from "common";`),
+      "node_modules/common/package.json": { name: "common", version: "1.0.0", main: "index.js" },
+      "node_modules/common/index.js": `module.exports = class extends require("events") { a = require("node:fs"); };`,
+    });
+    expect(/from "node:events"/.test(code)).toBe(true);
+    expect(/__require\("(node:)?(events|fs)"\)/.test(code)).toBe(false);
+  });
+
+  it("still fails where the project's own code imports a missing name", async () => {
+    const files = {
+      "langgraph.json": { graphs: { agent: "./graph.ts:graph" } },
+      "graph.ts": answering("newer", `import { newer } from "base";`),
+      ...module("base", `export const older = 1;`),
+    };
+    await expect(bundled(files)).rejects.toThrow('No matching export in "node_modules/base/index.js"');
+  });
+
+  it.each([
+    ["0.2.56", true],
+    ["0.1.9", true],
+    ["0.2.57", false],
+    ["0.3.0", false],
+    ["1.0.0-alpha.1", false],
+  ])("says whether LangGraph %s is too old", async (version, old) => {
+    made = newProject({ "langgraph.json": { graphs: { agent: "./graph.ts:graph" } }, "graph.ts": answering("1") });
+    // The folder that holds this repository's packages is a link.
+    rmSync(join(made.root, "node_modules", "@langchain"));
+    const folder = join(made.root, "node_modules", "@langchain");
+    mkdirSync(folder);
+    for (const name of ["core", "langgraph-checkpoint", "langgraph-sdk"])
+      symlinkSync(join(import.meta.dirname, "..", "..", "node_modules", "@langchain", name), join(folder, name));
+    made.write("node_modules/@langchain/langgraph/package.json", { name: "@langchain/langgraph", version });
+    const failure = await bundled({}).catch((error: Error) => error.message);
+    expect(failure.includes(`LangGraph ${version} is installed. Weir needs 0.2.57 or newer`)).toBe(old);
+  });
+});
