@@ -78,4 +78,5 @@ test("a dry run names everything, the first run creates it, and the second creat
   expect(created()).toEqual([]);
   expect(second).not.toContain("created");
   expect(second).not.toContain("weir_key_of");
-});
+  // Three builds and four runs of Wrangler.
+}, 400_000);
