@@ -112,8 +112,7 @@ describe.each(SDKS)("langsmith %s", (version, SdkClient, run, runComparative) =>
     expect(examples.map(({ inputs }) => inputs.question)).toEqual(QUESTIONS);
     expect((await client.readDataset({ datasetName: dataset })).example_count).toBe(3);
     const listed = await collect(client.listExamples({ datasetId, includeAttachments: true, splits: ["first"] }));
-    const url =
-      (listed[0]?.attachments as Record<string, { presigned_url: string }> | undefined)?.picture?.presigned_url ?? "";
+    const url = listed[0]?.attachments?.picture?.presigned_url ?? "";
     expect(new Uint8Array(await (await fetch(url)).arrayBuffer())).toEqual(PNG);
     expect(await collect(client.listExamples({ datasetName: dataset, metadata: { n: 1 } }))).toHaveLength(1);
   });
