@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 /** A stream of frames that the test sends and ends, and what became of it. */
 function source() {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const left = vi.fn();
+  const left = vi.fn<() => void>();
   const frames = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given), cancel: left });
   return {
     frames,
@@ -33,13 +33,13 @@ function answerOf(frames: ReadableStream<Uint8Array>): Response {
 it("guards its own streams without a second stream around them", () => {
   const answer = answerOf(source().frames);
   const { body } = answer;
-  const guarded = endedUnless(answer, async () => true, vi.fn());
+  const guarded = endedUnless(answer, async () => true, vi.fn<() => void>());
   expect(guarded.body).toBe(body);
 });
 
 it("ends with an error event when the credential does, and leaves its source", async () => {
   const { frames, left, send } = source();
-  const onEnd = vi.fn();
+  const onEnd = vi.fn<() => void>();
   let holds = true;
   const reader = (
     endedUnless(answerOf(frames), async () => holds, onEnd).body as ReadableStream<Uint8Array>
@@ -60,7 +60,7 @@ it("ends with an error event when the credential does, and leaves its source", a
 it("fails within an event, which a clean end would cut", async () => {
   const { frames, send } = source();
   const reader = (
-    endedUnless(answerOf(frames), async () => false, vi.fn()).body as ReadableStream<Uint8Array>
+    endedUnless(answerOf(frames), async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
   ).getReader();
   send("data: 1");
   expect(textOf((await reader.read()).value)).toBe("data: 1");
@@ -70,13 +70,12 @@ it("fails within an event, which a clean end would cut", async () => {
 
 it.each(["end", "cancel"] as const)("says once that it has ended: %s", async (how) => {
   const { frames, end } = source();
-  const onEnd = vi.fn();
+  const onEnd = vi.fn<() => void>();
   const { body } = endedUnless(answerOf(frames), async () => true, onEnd);
   const reader = (body as ReadableStream<Uint8Array>).getReader();
-  if (how === "end") {
-    end();
-    expect((await reader.read()).done).toBe(true);
-  } else await reader.cancel();
+  if (how === "end") end();
+  else await reader.cancel();
+  expect((await reader.read()).done).toBe(true);
   await vi.advanceTimersByTimeAsync(3 * CHECK_MS);
   expect(onEnd).toHaveBeenCalledOnce();
 });
@@ -84,7 +83,9 @@ it.each(["end", "cancel"] as const)("says once that it has ended: %s", async (ho
 it("guards a stream of another origin too, as it is", async () => {
   const { frames, send } = source();
   const foreign = new Response(frames, { headers: { "content-type": "text/event-stream" } });
-  const reader = (endedUnless(foreign, async () => false, vi.fn()).body as ReadableStream<Uint8Array>).getReader();
+  const reader = (
+    endedUnless(foreign, async () => false, vi.fn<() => void>()).body as ReadableStream<Uint8Array>
+  ).getReader();
   send("data: 1\n\n");
   expect(textOf((await reader.read()).value)).toBe("data: 1\n\n");
   await vi.advanceTimersByTimeAsync(CHECK_MS);
