@@ -15,7 +15,8 @@ const ALONE = [
   "test/a2a/authors.test.ts",
   "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
   "test/mcp/tools.test.ts",
-  "test/threads/resume.test.ts",
+  "test/threads/{first-byte,resume}.test.ts",
+  "test/http/sse.test.ts",
   "test/oauth/cleanup.test.ts",
   "test/system/{metrics,minute}.test.ts",
 ];

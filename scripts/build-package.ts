@@ -1,11 +1,15 @@
 /** Builds what the package `weir` ships besides the page: the runtime, its types, and the command line. */
-import { copyFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";
 import { platform } from "../src/cli/bundle/platform.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
+
+const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  dependencies: Record<string, string>;
+};
 
 const common: BuildOptions = {
   absWorkingDir: ROOT,
@@ -51,7 +55,7 @@ export async function buildPackage(): Promise<void> {
       splitting: true,
       target: "node22",
       platform: "node",
-      external: ["esbuild", "wrangler"],
+      external: Object.keys(dependencies),
     }),
   ]);
   for (const file of readdirSync(join(ROOT, "types"))) copyFileSync(join(ROOT, "types", file), join(DIST, file));

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { release } from "./deploy/release.ts";
-import { checkVersions } from "./doctor.ts";
+import { checkExports, checkVersions } from "./doctor.ts";
 import { environmentOf } from "./environment.ts";
 import { findProject } from "./project.ts";
 
@@ -27,6 +27,7 @@ export async function run(argv: string[]): Promise<number> {
   });
   const project = await findProject(positionals[0] ?? ".");
   checkVersions(project);
+  await checkExports(project);
   const { wrangler, wranglerPath, warnings } = await build(project, values);
   const own = environmentOf(project);
   for (const warning of [...warnings, ...own.warnings]) console.warn(`  warning  ${warning}`);

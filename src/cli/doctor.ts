@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
+import { missingExports } from "./exports.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
 import { installedOf, satisfies } from "./installed.ts";
@@ -42,7 +43,10 @@ async function examine(dir: string, { env }: { env?: string }): Promise<Finding[
   findings.push(...versionFindings(project));
   const generated = await tried(findings, "wrangler configuration", () => generate(project, { env }));
   if (!generated) return findings;
-  await tried(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, () => build(project, { env }));
+  await tried(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, async () => {
+    await checkExports(project);
+    await build(project, { env });
+  });
   return findings;
 }
 
@@ -50,6 +54,12 @@ async function examine(dir: string, { env }: { env?: string }): Promise<Finding[
 export function checkVersions(project: Project): void {
   const findings = [nodeFinding(process.versions.node), ...versionFindings(project)];
   const faults = findings.flatMap(({ what, fault }) => (fault ? [`${what}: ${fault}`] : []));
+  if (faults.length > 0) throw new Fault(faults.join("\n"));
+}
+
+/** Throws a Fault where langgraph.json names an export that its file does not have. A build does not notice. */
+export async function checkExports(project: Project): Promise<void> {
+  const faults = await missingExports(project);
   if (faults.length > 0) throw new Fault(faults.join("\n"));
 }
 

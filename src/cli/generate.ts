@@ -51,23 +51,12 @@ interface Base extends WranglerConfig {
   ratelimits: { name: keyof Resources["rateLimits"] }[];
 }
 
-/** The part of a project's configuration that may name resources of Weir's. */
-interface Named {
-  r2_buckets?: Base["r2_buckets"];
-  queues?: { producers?: Base["queues"]["producers"] };
-}
-
-/** The deployment's resources, with the names that the project's configuration gives to bindings of Weir's. */
+/** The deployment's resources. The variable follows the bucket that the project's configuration gives to the binding. */
 function resourcesFor(name: string, theirs: WranglerConfig): Resources {
-  const { buckets, queues, ...rest } = resourcesOf(name);
-  const { r2_buckets = [], queues: { producers = [] } = {} } = theirs as Named;
-  for (const { binding, bucket_name } of r2_buckets) {
-    if (bucket_name && binding in buckets) buckets[binding] = bucket_name;
-  }
-  for (const { binding, queue } of producers) {
-    if (queue && binding in queues) queues[binding] = queue;
-  }
-  return { ...rest, buckets, queues, vars: { EXPORTS_BUCKET_NAME: buckets.EXPORTS_BUCKET } };
+  const resources = resourcesOf(name);
+  const { r2_buckets = [] } = theirs as { r2_buckets?: Base["r2_buckets"] };
+  const given = r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET")?.bucket_name;
+  return { ...resources, vars: { EXPORTS_BUCKET_NAME: given ?? resources.vars.EXPORTS_BUCKET_NAME } };
 }
 
 /** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */

@@ -91,8 +91,11 @@ export function served({ http, store, checkpointer }: LanggraphConfig): object {
   };
 }
 
+/** The keys that the server takes. What is off is off without being named. */
 const known = (value: object, entries: object): object =>
-  Object.fromEntries(Object.entries(value).filter(([key]) => Object.hasOwn(entries, key)));
+  Object.fromEntries(Object.entries(value).filter(([key, one]) => Object.hasOwn(entries, key) && !isOff(key, one)));
+
+const isOff = (key: string, value: unknown): boolean => key.startsWith("disable_") && value === false;
 
 const SCHEMAS: Record<string, { entries: Record<string, unknown> }> = {
   "": LanggraphConfig,

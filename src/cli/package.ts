@@ -37,6 +37,9 @@ export const MODULES: Record<string, string> = {
   "weir/workers-ai": module("src/models/workers-ai.ts", "dist/workers-ai.js"),
   "weir/offline-model": module("examples/demo/src/offline/model.ts", "dist/offline-model.js"),
 };
+
+/** The command line's own file, for a process of its own. */
+export const MAIN = module("src/cli/main.ts", "dist/cli/main.js");
 export const PAGE = join(PACKAGE, "dist", "web");
 export const MIGRATIONS = join(PACKAGE, "migrations");
 export const BASE_CONFIG = join(PACKAGE, "wrangler.toml");

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { writeWhole } from "./generate.ts";
+import { MAIN } from "./package.ts";
 import { findProject, type Project, schemasFile } from "./project.ts";
 import { extractSchemas } from "./schemas/extract.ts";
 
@@ -22,9 +23,8 @@ export function writeSchemas(project: Project): void {
  */
 export async function writeSchemasApart(project: Project, signal: AbortSignal): Promise<boolean> {
   const before = contentOf(project);
-  const main = process.argv[1] as string;
   await new Promise<void>((resolve) => {
-    const child = spawn(process.execPath, [main, "schemas", project.root], { stdio: "ignore", signal });
+    const child = spawn(process.execPath, [MAIN, "schemas", project.root], { stdio: "ignore", signal });
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });

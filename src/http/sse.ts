@@ -1,4 +1,5 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
+import { type Source, streamOf } from "./guarded.ts";
 
 export interface SseFrame {
   event?: string;
@@ -20,19 +21,8 @@ export function sseFrame({ event, data, id }: SseFrame): string {
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${line}\n${id === undefined ? "" : `id: ${id}\n`}\n`;
 }
 
-/** Milliseconds between heartbeat comments. Clients arm a watchdog on them, so it must stay under 10 s. */
-const HEARTBEAT_MS = 5_000;
-
 const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": heartbeat\n\n");
-
-/** Where the bytes of a streaming answer come from. */
-interface Source {
-  /** The next bytes; undefined at the end. */
-  next: () => Promise<Uint8Array | undefined>;
-  /** The client has left before the end. */
-  leave: () => Promise<unknown>;
-}
 
 /**
  * A streaming answer made of `frames`, with a heartbeat comment while nothing comes.
@@ -52,34 +42,8 @@ export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<st
   return answer({ next: async () => (await reader.read()).value, leave: async () => reader.cancel() }, headers);
 }
 
-function answer({ next, leave }: Source, headers: Record<string, string> = {}): Response {
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const between = new FrameEnd();
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      timer = setInterval(() => between.here && controller.enqueue(HEARTBEAT), HEARTBEAT_MS);
-    },
-    async pull(controller) {
-      try {
-        const bytes = await next();
-        if (bytes) {
-          between.pass(bytes);
-          return controller.enqueue(bytes);
-        }
-      } catch (error) {
-        clearInterval(timer);
-        // The connection fails, so that clients reconnect. They would take a clean end for the end of the run.
-        throw error;
-      }
-      clearInterval(timer);
-      controller.close();
-    },
-    async cancel() {
-      clearInterval(timer);
-      await leave();
-    },
-  });
-  return new Response(body, {
+function answer(source: Source, headers: Record<string, string> = {}): Response {
+  return new Response(streamOf(source, HEARTBEAT), {
     headers: {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
@@ -92,16 +56,3 @@ function answer({ next, leave }: Source, headers: Record<string, string> = {}): 
 /** Whether the answer is a stream of events. */
 export const isEventStream = ({ headers, body }: Response): boolean =>
   body !== null && Boolean(headers.get("content-type")?.startsWith("text/event-stream"));
-
-/** Whether the bytes passed so far end with a whole frame: a comment within one would damage it. */
-export class FrameEnd {
-  #lineFeeds = 2;
-
-  get here(): boolean {
-    return this.#lineFeeds >= 2;
-  }
-
-  pass(bytes: Uint8Array): void {
-    for (const byte of bytes.subarray(-2)) this.#lineFeeds = byte === 10 ? this.#lineFeeds + 1 : 0;
-  }
-}

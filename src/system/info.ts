@@ -1,6 +1,7 @@
 /** What this deployment is and can do: the parts of `GET /info` that never change while it runs. */
 import { version as langgraphVersion } from "@langchain/langgraph/package.json";
 import { version } from "../../package.json";
+import { settings } from "../config.ts";
 import { INGEST_API_VERSION, INGEST_INFO } from "../traces/info.ts";
 
 export { version as VERSION };
@@ -23,11 +24,13 @@ const AGENT_SERVER = {
 
 /** `storeSearch`: how the Store matches a query, "semantic" or "text". */
 export function info(storeSearch: "semantic" | "text") {
+  const { disable_a2a, disable_agui, disable_mcp } = settings.http;
+  const protocols = { a2a: !disable_a2a, agui: !disable_agui, mcp: !disable_mcp };
   return {
     version: INGEST_API_VERSION,
     weir_version: version,
     ...AGENT_SERVER,
-    flags: { ...AGENT_SERVER.flags, store_search: storeSearch },
+    flags: { ...AGENT_SERVER.flags, ...protocols, store_search: storeSearch },
     ...INGEST_INFO,
   };
 }

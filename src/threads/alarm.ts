@@ -60,6 +60,8 @@ export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => 
     logError(error, { thread: parts.threadId, while: "its alarm" });
   }
   armAlarm(parts, runner);
+  // The platform deletes an alarm that has come, in a transaction of its own after this one.
+  if (parts.alarmAt === undefined && parts.record) parts.ctx.waitUntil(parts.ctx.storage.deleteAlarm());
 }
 
 function keepLatest(parts: ThreadParts, { ttl: _ttl, ...record }: ThreadRecord): void {

@@ -16,7 +16,11 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   [undefined, new RegExp(`${ROOT}/(?:issues|product-feedbacks|fleet)(?:/|$)`), "issues and fleets"],
   ["POST", new RegExp(`${ROOT}/datasets/upload$`), "datasets from CSV files"],
   ["GET", new RegExp(`${ROOT}/datasets/${UUID}/(?:openai_ft|openai|csv|jsonl)$`, "i"), "datasets as files"],
-  ["POST", new RegExp(`${ROOT}/datasets/${UUID}/(?:runs|index|search|generate)$`, "i"), "searches in datasets"],
+  [
+    "POST",
+    new RegExp(`${ROOT}/datasets/${UUID}/(?:runs|index|search|generate)$`, "i"),
+    "rows of experiments and searches in datasets",
+  ],
   [undefined, new RegExp(`${ROOT}/sessions/(?:resolutions|${UUID}/dashboard)$`, "i"), "dashboards"],
   [undefined, new RegExp(`${V2}/(?:datasets|sessions)(?:/|$)`), "the second generation of datasets and sessions"],
   [undefined, new RegExp(`${V2}/runs/${UUID}/url$`, "i"), "addresses of runs"],

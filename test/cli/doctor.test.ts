@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
+import { missingExports } from "../../src/cli/exports.ts";
 import { installedOf, satisfies } from "../../src/cli/installed.ts";
 import { PEERS } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
@@ -48,6 +49,11 @@ test.each<[string, Record<string, string | undefined>, RegExp, ...string[]]>([
   ["a langgraph.json that is no JSON", { "langgraph.json": "{" }, /FAILED {2}langgraph.json\n.*langgraph.json: /],
   ["a graph whose file is missing", { "agent.ts": undefined }, /names \.\/agent\.ts, which does not exist/],
   [
+    "an export that the graph's file does not have",
+    { "agent.ts": "export const graf = 1; const x = 2; export { x as default };" },
+    /names the export "graph" of \.\/agent\.ts, which exports default, graf\./,
+  ],
+  [
     "a binding of Weir's that is declared anew",
     {
       "wrangler.jsonc":
@@ -75,6 +81,15 @@ test.each<[string, Record<string, string | undefined>, RegExp, ...string[]]>([
   const { code, said } = await doctor(...argv);
   expect(said).toMatch(sentence);
   expect(code).toBe(1);
+});
+
+test.each([
+  ["export * from './other.ts';", "re-exported"],
+  ["module.exports = { graph: {} };", "CommonJS"],
+  ["export const graph = 1;", "there"],
+])("an export in %j may be there: %s", async (text) => {
+  write({ ...GOOD, "agent.ts": text });
+  expect(await missingExports(await findProject(root))).toEqual([]);
 });
 
 test("a missing login is named, and is no failure by itself", async () => {

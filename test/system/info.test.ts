@@ -14,7 +14,7 @@ describe("what anybody may ask", () => {
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
       langgraph_js_version: expect.stringMatching(/^1\./),
       context: "js",
-      flags: { assistants: true, crons: true, langsmith: true, store_search: "text" },
+      flags: { assistants: true, crons: true, langsmith: true, a2a: true, agui: true, mcp: true, store_search: "text" },
       batch_ingest_config: { use_multipart_endpoint: true, size_limit: expect.any(Number) },
     });
   });

@@ -25,8 +25,12 @@ it("asks D1 nothing for a run of a known key and assistant, to its first byte an
   const caller = await newCaller();
   const cold = await statementsOf(caller, await newThread(caller));
   expect(cold.first.join()).toContain("assistants");
+  // The first trace of a day is listed in D1 a moment after its run.
+  const listed = env.DB.prepare("SELECT 1 FROM trace_partitions WHERE workspace_id = ?").bind(caller.workspaceId);
+  await expect.poll(async () => (await listed.all()).results.length, { timeout: 10_000 }).toBe(1);
   const warm = await statementsOf(caller, await newThread(caller));
-  expect(warm).toEqual({ first: [], all: [] });
+  expect(warm.first).toEqual([]);
+  expect(warm.all.filter((sql) => !/trace|project/.test(sql))).toEqual([]);
 });
 
 it("reads a key and an assistant from D1 again after five seconds", async () => {

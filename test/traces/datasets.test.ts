@@ -38,6 +38,7 @@ describe("examples sent as multipart", () => {
       { name: `${small}.inputs`, data: '{"n": 12345678901234567890}' },
       ...exampleParts(large, { inputs: LARGE, outputs: { a: 1 }, created_at: "2026-01-02T03:04:05.678Z" }),
       { name: `${large}.attachment.my.file`, type: "image/png", data: PNG },
+      { name: `${large}.attachment.文`, type: "文/文", data: PNG },
     ]);
     expect(answer.status).toBe(201);
     expect(await answer.json()).toMatchObject({ count: 2, example_ids: [small, large], as_of: expect.any(String) });
@@ -52,8 +53,11 @@ describe("examples sent as multipart", () => {
     const read = await caller.fetch(new URL(file?.presigned_url ?? "").pathname, { headers: { "x-api-key": "" } });
     expect(read.headers.get("content-type")).toBe("image/png");
     expect(new Uint8Array(await read.arrayBuffer())).toEqual(PNG);
+    const odd = example.attachment_urls?.["attachment.文"];
+    expect(odd?.mime_type).toBe("application/octet-stream");
+    expect((await caller.fetch(new URL(odd?.presigned_url ?? "").pathname)).status).toBe(200);
     expect((await list(dataset)).map(({ inputs }) => Object.keys(inputs))).toEqual([["n"], ["text"]]);
-    expect(await blobKeys(caller, dataset)).toHaveLength(2);
+    expect(await blobKeys(caller, dataset)).toHaveLength(3);
     const rows = await env.DB.prepare(
       "SELECT max(length(CAST(inputs AS BLOB))) AS n FROM examples WHERE dataset_id = ?",
     )
@@ -216,6 +220,24 @@ describe("examples over JSON", () => {
     expect((await caller.fetch(`/examples/${one.id}`)).status).toBe(404);
   });
 
+  it("are filtered up to what one statement can bind", async () => {
+    const dataset = await newDataset(caller);
+    const { id } = await upload(dataset, {
+      metadata: Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}`, n])),
+    });
+    const many = (count: number) =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n])));
+    const has = (count: number) => `has(metadata, '${many(count)}')`;
+    const query = (filter: string) => `&metadata=${encodeURIComponent(many(29))}&filter=${encodeURIComponent(filter)}`;
+    const nested = (levels: number) => "not(".repeat(levels) + has(1) + ")".repeat(levels);
+    const ids = "&splits=base".repeat(50) + `&id=${id}`.repeat(50);
+    expect(await idsIn(dataset, query(has(10)) + ids)).toEqual([id]);
+    expect(await idsIn(dataset, query(nested(4)))).toEqual([id]);
+    for (const filter of [has(11), nested(5), `has(metadata, '{"a":[1]}')`]) {
+      expect((await caller.fetch(`/examples?dataset=${dataset}${query(filter)}`)).status).toBe(400);
+    }
+  });
+
   it.each([
     ["/examples", 422],
     ["/examples?dataset=no-id", 422],
@@ -290,6 +312,21 @@ it("splits are changed by both generations of the SDK", async () => {
   expect(await ask(caller, `/datasets/${dataset}/splits`, { method: "PUT", body: removal })).toEqual(["a", "b"]);
   const strange = { ...removal, examples: [one.id, missing] };
   expect((await caller.fetch(`/datasets/${dataset}/splits`, { method: "PUT", body: strange })).status).toBe(404);
+});
+
+it("changes of one example at the same moment are all kept", async () => {
+  const dataset = await newDataset(caller);
+  const { id } = await upload(dataset);
+  const names = ["a", "b", "c", "d"];
+  await Promise.all([
+    ...names.map(async (split_name) =>
+      ask(caller, `/datasets/${dataset}/splits`, { method: "PUT", body: { split_name, examples: [id] } }),
+    ),
+    ask(caller, `/examples/${id}`, { method: "PATCH", body: { outputs: { kept: true } } }),
+  ]);
+  expect(await ask(caller, `/datasets/${dataset}/splits`)).toEqual(["a", "b", "base", "c", "d"]);
+  expect(await ask(caller, `/examples/${id}`)).toMatchObject({ outputs: { kept: true } });
+  expect(await ask<unknown[]>(caller, `/datasets/${dataset}/versions`)).toHaveLength(6);
 });
 
 it("a dataset is created as the SDK does, and changed", async () => {

@@ -112,7 +112,12 @@ export class Dev {
         this.#warned.add(warning);
       }
       writeBundle(project, bundled);
-      (await this.#migrated)();
+      try {
+        (await this.#migrated)();
+      } catch (error) {
+        this.#migrated = undefined;
+        throw error;
+      }
       await this.#serve(project, config);
     } finally {
       this.#watch.set([...this.#settings, ...(this.#bundler?.inputs ?? [])]);

@@ -24,7 +24,7 @@ interface Log {
 }
 
 function readLog(file: string): Log {
-  const bytes = readFileSync(file);
+  const bytes = bytesOf(file);
   if (bytes.length < HEADER) return { generation: "", commits: 0 };
   const pageSize = bytes.readUInt32BE(8);
   // The two salts: a log that begins anew has others, and frames of the one before may still stand behind its own.
@@ -35,6 +35,16 @@ function readLog(file: string): Log {
     if (bytes.readUInt32BE(at + 4) > 0) commits += 1;
   }
   return { generation, commits };
+}
+
+/** A log goes with its object, which may end at any time: then it is empty. */
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return Buffer.alloc(0);
+  }
 }
 
 function databaseOf(file: string): Database {

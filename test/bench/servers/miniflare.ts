@@ -4,11 +4,12 @@
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type * as miniflare from "miniflare";
 
 const [root = "", config = "", bundle = "", persistTo = "", port = "0", vars = "{}"] = process.argv.slice(2);
 // The bench compares checkouts, so each brings its own versions.
 const checkout = createRequire(join(root, "package.json"));
-const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof import("miniflare");
+const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;
 const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") as {
   unstable_getMiniflareWorkerOptions: (config: string) => {
     workerOptions: { bindings?: object; modulesRules?: unknown };

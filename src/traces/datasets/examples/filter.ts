@@ -2,43 +2,48 @@
 import { type SQL, sql } from "drizzle-orm";
 import { contains } from "../../../db/contains.ts";
 import { examples } from "../../../db/schema.ts";
+import { isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { type Filter, parseFilter } from "../../filter/filter.ts";
 
-/** A condition binds up to 40 parameters, and D1 takes 100 a statement. */
-const MOST_BYTES = 1_000;
+/** D1 binds 100 parameters a statement: `metadata` of the same request takes up to 60, and a value here takes two. */
+const MOST_VALUES = 10;
+/** D1 takes expressions of depth 100. */
+const MOST_LEVELS = 5;
 
 /** The condition of a filter's text. @throws Problem 400 */
 export function exampleFilter(text: string): SQL {
-  if (Buffer.byteLength(text) > MOST_BYTES) {
-    throw new Problem(400, `Invalid filter: a filter of examples holds at most ${MOST_BYTES} bytes.`);
-  }
-  const counter = { left: 40 };
-  return conditionOf(parseFilter(text), counter);
+  return conditionOf(parseFilter(text), { values: MOST_VALUES }, MOST_LEVELS);
 }
 
-function conditionOf(filter: Filter, counter: { left: number }): SQL {
+function conditionOf(filter: Filter, left: { values: number }, levels: number): SQL {
+  if (levels === 0) throw invalid(`it nests deeper than ${MOST_LEVELS} levels`);
   const { op } = filter;
   if (op === "and" || op === "or") {
-    const parts = filter.args.map((arg) => sql`(${conditionOf(arg, counter)})`);
+    const parts = filter.args.map((arg) => sql`(${conditionOf(arg, left, levels - 1)})`);
     return sql.join(parts, sql.raw(` ${op.toUpperCase()} `));
   }
-  if (op === "not") return sql`NOT (${conditionOf(filter.arg, counter)})`;
+  if (op === "not") return sql`NOT (${conditionOf(filter.arg, left, levels - 1)})`;
   if (op === "contains") {
-    spend(counter, 2 * JSON.stringify(filter.metadata).split(/[,:]/).length);
+    const values = Object.values(filter.metadata);
+    if (values.some((value) => Array.isArray(value) || isObject(value))) {
+      throw invalid("has(metadata, …) takes an object of plain values; use the parameter metadata for others");
+    }
+    spend(left, values.length);
     return contains(examples.metadata, filter.metadata);
   }
   if (op === "exists") {
-    spend(counter, 1);
+    spend(left, 1);
     return sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}) m WHERE m.key = ${filter.key})`;
   }
-  throw new Problem(
-    400,
-    "Invalid filter: a filter of examples takes and, or, not, has(metadata, …) and exists(metadata, …). Use splits and metadata for others.",
-  );
+  throw invalid("a filter of examples takes and, or, not, has(metadata, …) and exists(metadata, …)");
 }
 
-function spend(counter: { left: number }, values: number): void {
-  counter.left -= values;
-  if (counter.left < 0) throw new Problem(400, "Invalid filter: a filter of examples holds at most 20 values.");
+function spend(left: { values: number }, values: number): void {
+  left.values -= values;
+  if (left.values < 0) throw invalid(`a filter of examples holds at most ${MOST_VALUES} values`);
+}
+
+function invalid(what: string): Problem {
+  return new Problem(400, `Invalid filter: ${what}.`);
 }

@@ -21,6 +21,8 @@ export interface GivenExample {
 /** The most bytes of an attachment's name. */
 const NAME_BYTES = 500;
 
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
+
 /** Collects the parts of a multipart request. The parts of an example come in any order. */
 export class GivenParts {
   readonly #byId = new Map<string, GivenExample & { hasHead: boolean }>();
@@ -59,7 +61,9 @@ export class GivenParts {
       if (file === "" || Buffer.byteLength(file) > NAME_BYTES) {
         throw new Problem(422, `Invalid ${at}: the name of an attachment has 1 to ${NAME_BYTES} bytes.`);
       }
-      example.attachments.push({ name: file, type, data: own });
+      // The type becomes a header of the answer that serves the attachment.
+      const served = MEDIA_TYPE.test(type) ? type : "application/octet-stream";
+      example.attachments.push({ name: file, type: served, data: own });
     } else {
       throw new Problem(422, `Invalid ${at}: expected inputs, outputs, attachments_operations or attachment.<name>.`);
     }

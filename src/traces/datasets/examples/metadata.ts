@@ -6,6 +6,7 @@ import { boundExamples } from "./bound.ts";
 import { EXAMPLE_METADATA_BYTES } from "./limits.ts";
 import type { MetadataOperation } from "./schema.ts";
 import { type ExampleRow, metadataOfExamples, writeVersion } from "./store.ts";
+import { whenUnchanged } from "./unchanged.ts";
 
 /**
  * Applies the operations in their order, to all examples in one version. Returns the ids of the examples that the dataset has.
@@ -18,12 +19,21 @@ export async function changeMetadata(
   operations: MetadataOperation[],
 ): Promise<Set<string>> {
   await boundExamples(db, workspaceId, ids);
+  return whenUnchanged(() => changeOnce(db, workspaceId, datasetId, ids, operations));
+}
+
+async function changeOnce(
+  db: Database,
+  workspaceId: string,
+  datasetId: string,
+  ids: string[],
+  operations: MetadataOperation[],
+): Promise<Set<string>> {
   const rows = await metadataOfExamples(db, workspaceId, datasetId, ids);
   if (rows.length === 0) return new Set();
-  const metadata = rows.map((row) => ({ id: row.id, metadata: applied(row.metadata, operations) }));
-  const known = rows.map(({ id }) => id);
-  await writeVersion(db, workspaceId, datasetId, { ended: known, metadata });
-  return new Set(known);
+  const metadata = rows.map((row) => ({ ...row, metadata: applied(row.metadata, operations) }));
+  await writeVersion(db, workspaceId, datasetId, { replaced: rows, metadata });
+  return new Set(rows.map(({ id }) => id));
 }
 
 function applied(metadata: ExampleRow["metadata"], operations: MetadataOperation[]): ExampleRow["metadata"] {

@@ -26,40 +26,43 @@ export function validAt(asOf?: number): SQL | undefined {
 
 /** What a version changes. */
 interface Changes {
-  /** The ids of examples whose current states end. */
-  ended: string[];
+  /** The ids of examples that end. */
+  removed?: string[];
+  /** The states that new ones replace, as they were read. */
+  replaced?: StateRead[];
   /** New states. */
   states?: ExampleState[];
-  /** New metadata of ended examples, which otherwise stay as they are. */
-  metadata?: { id: string; metadata: ExampleRow["metadata"] }[];
+  /** New metadata of replaced states, which otherwise stay as they are. */
+  metadata?: (StateRead & { metadata: ExampleRow["metadata"] })[];
 }
 
+type StateRead = Pick<ExampleRow, "id" | "since">;
+
 /**
- * Ends the current states of the examples `ended` and writes new ones, as one version of the dataset. Returns the version's
- * time, milliseconds. It is later than the time of every earlier version.
- * @throws Problem 404 when the dataset was deleted, 409 when an id is in use.
+ * Writes one version of the dataset. Returns its time, milliseconds, which is later than the time of every earlier version.
+ * @throws Problem 404 when the dataset was deleted. 409 when an id is in use, or when a replaced state is no longer the current
+ * one: an example has one current state, so the whole version fails and no other change is lost.
  */
 export async function writeVersion(
   db: Database,
   workspaceId: string,
   datasetId: string,
-  { ended, states = [], metadata = [] }: Changes,
+  { removed = [], replaced = [], states = [], metadata = [] }: Changes,
 ): Promise<number> {
   const now = Date.now();
   const isDataset = and(eq(datasets.workspaceId, workspaceId), eq(datasets.id, datasetId));
   const time = sql`(SELECT d.examples_at FROM datasets d WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId})`;
+  const end = (which: SQL) =>
+    db
+      .update(examples)
+      .set({ until: time })
+      .where(and(ofDataset(workspaceId, datasetId), isNull(examples.until), which));
   const statements = [
-    ...inParameters(ended).map((ids) =>
-      db
-        .update(examples)
-        .set({ until: time })
-        .where(
-          and(
-            ofDataset(workspaceId, datasetId),
-            isNull(examples.until),
-            sql`${examples.id} IN (SELECT value FROM json_each(${ids}))`,
-          ),
-        ),
+    ...inParameters(removed).map((ids) => end(sql`${examples.id} IN (SELECT value FROM json_each(${ids}))`)),
+    ...inParameters(replaced.map(({ id, since }) => ({ id, since }))).map((read) =>
+      end(
+        sql`(${examples.id}, ${examples.since}) IN (SELECT value ->> '$.id', value ->> '$.since' FROM json_each(${read}))`,
+      ),
     ),
     ...inParameters(states).map((json) =>
       db.insert(examples).select(
@@ -74,7 +77,7 @@ export async function writeVersion(
         sql`SELECT e.workspace_id, e.dataset_id, e.id, d.examples_at, NULL, e.created_at, e.name, e.inputs, e.outputs, e.inputs_hash,
           e.outputs_hash, s.value ->> '$.metadata', e.attachments, e.source_run_id
           FROM datasets d, json_each(${json}) s, examples e WHERE d.workspace_id = ${workspaceId} AND d.id = ${datasetId}
-          AND e.workspace_id = d.workspace_id AND e.dataset_id = d.id AND e.id = s.value ->> '$.id' AND e.until = d.examples_at`,
+          AND e.workspace_id = d.workspace_id AND e.dataset_id = d.id AND e.id = s.value ->> '$.id' AND e.since = s.value ->> '$.since'`,
       ),
     ),
   ];
@@ -97,10 +100,12 @@ export async function writeVersion(
     if (asOf === undefined) throw new Problem(404, "Dataset not found.");
     return asOf;
   } catch (error) {
-    if (isConflict(error)) throw new Problem(409, "An example with one of these ids exists.");
+    if (isConflict(error)) throw new Problem(409, CONFLICT);
     throw error;
   }
 }
+
+const CONFLICT = "An example with one of these ids was created or changed at the same time. Send the request again.";
 
 function isConflict(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -273,7 +278,7 @@ export async function listSplits(
 /** The metadata of the dataset's current examples with these ids. */
 export async function metadataOfExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
   return db
-    .select({ id: examples.id, metadata: examples.metadata })
+    .select({ id: examples.id, since: examples.since, metadata: examples.metadata })
     .from(examples)
     .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
     .all();

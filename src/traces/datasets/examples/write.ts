@@ -17,8 +17,11 @@ import {
   type ExampleState,
   findExamples,
   idsByDataset,
+  knownIds,
   writeVersion,
 } from "./store.ts";
+
+import { whenUnchanged } from "./unchanged.ts";
 
 /** The split of an example that names none. */
 const BASE_SPLIT = ["base"];
@@ -52,7 +55,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
   });
   await blobs.store(env.BLOBS);
   if (fresh.length === 0) return { ids, asOf: dataset.examplesAt };
-  return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { ended: [], states: fresh }) };
+  return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { states: fresh }) };
 }
 
 /**
@@ -64,23 +67,25 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const db = database(env.DB);
   const { workspaceId } = dataset;
   const ids = given.map(({ id }) => id);
-  const rows = await storedRows(db, workspaceId, ids);
-  const byId = new Map(rows.filter((row) => row.datasetId === dataset.id).map((row) => [row.id, row]));
+  const known = await knownIds(db, workspaceId, dataset.id, ids);
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw new Problem(404, `Example ${missing} not found in this dataset.`);
   const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
-  const states = given.map((example) => {
-    const row = byId.get(example.id);
-    if (!row) throw new Problem(404, `Example ${example.id} not found in this dataset.`);
-    return changed(row, example, blobs);
-  });
+  const changes = new Map(given.map((example) => [example.id, placedChange(example, blobs)]));
   await blobs.store(env.BLOBS);
-  return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { ended: ids, states }) };
+  const asOf = await whenUnchanged(async () => {
+    const rows = await storedRows(db, workspaceId, ids);
+    const states = rows.flatMap((row) => changes.get(row.id)?.(row) ?? []);
+    return writeVersion(db, workspaceId, dataset.id, { replaced: rows, states });
+  });
+  return { ids, asOf };
 }
 
 /** Ends examples. Earlier versions of their datasets still have them. */
 export async function removeExamples(env: Env, workspaceId: string, ids: string[]): Promise<void> {
   const db = database(env.DB);
-  for (const [datasetId, ended] of await idsByDataset(db, workspaceId, ids)) {
-    await writeVersion(db, workspaceId, datasetId, { ended });
+  for (const [datasetId, removed] of await idsByDataset(db, workspaceId, ids)) {
+    await writeVersion(db, workspaceId, datasetId, { removed });
   }
 }
 
@@ -127,11 +132,12 @@ function created(given: GivenExample, source: SourceRun | undefined, blobs: Blob
   };
 }
 
-function changed(row: ExampleRow, given: GivenExample, blobs: Blobs): ExampleState {
-  const { head, inputs, outputs } = given;
+/** Places the given bodies and attachments. Returns how they change a stored example. */
+function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs): (row: ExampleRow) => ExampleState {
+  const inputs = given.inputs && bodyColumns("inputs", blobs, given.inputs);
+  const outputs = given.outputs && bodyColumns("outputs", blobs, given.outputs);
   const added = given.attachments.map((file) => blobs.addAttachment(file));
-  const stored = row.metadata["dataset_split"];
-  return {
+  return (row) => ({
     id: row.id,
     createdAt: row.createdAt,
     name: head.name ?? row.name,
@@ -139,12 +145,12 @@ function changed(row: ExampleRow, given: GivenExample, blobs: Blobs): ExampleSta
     inputsHash: row.inputsHash,
     outputs: row.outputs,
     outputsHash: row.outputsHash,
-    ...(inputs && bodyColumns("inputs", blobs, inputs)),
-    ...(outputs && bodyColumns("outputs", blobs, outputs)),
-    metadata: metadataOf(head.metadata ?? row.metadata, head.split, stored ?? BASE_SPLIT),
-    attachments: listed([...kept(row.attachments, given.operations), ...added]),
+    ...inputs,
+    ...outputs,
+    metadata: metadataOf(head.metadata ?? row.metadata, head.split, row.metadata["dataset_split"] ?? BASE_SPLIT),
+    attachments: listed([...kept(row.attachments, operations), ...added]),
     sourceRunId: head.source_run_id ?? row.sourceRunId,
-  };
+  });
 }
 
 function bodyColumns<N extends "inputs" | "outputs">(name: N, blobs: Blobs, json: Uint8Array | undefined) {
