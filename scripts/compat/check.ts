@@ -62,12 +62,12 @@ function environment(provider: string): Record<string, string> {
 
 /** The key that `weir dev` prints when it is ready. Rejects with what it printed when it ends, or after two minutes. */
 async function ready(output: () => string, ended: Promise<void>): Promise<string> {
-  let over = false;
-  void ended.then(() => (over = true));
-  for (let attempt = 0; attempt < 240 && !over; attempt += 1) {
+  const over = ended.then(() => "over" as const);
+  for (let attempt = 0; attempt < 240; attempt += 1) {
     const [, key] = /x-api-key: ([^"\s]+)/.exec(output()) ?? [];
     if (key) return key;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const pause = new Promise((resolve) => setTimeout(resolve, 500));
+    if ((await Promise.race([over, pause])) === "over") break;
   }
   throw new Error(output().slice(-1_500) || "weir dev printed nothing.");
 }

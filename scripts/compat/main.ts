@@ -26,10 +26,17 @@ const known = (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) :
 const provider = await startProvider();
 for (const project of chosen) {
   const row: Row = { project };
+  const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
   try {
-    row.outcome = await check(project, prepared(project, WORK), provider.url);
+    const root = prepared(project, WORK);
+    row.outcome = await check(project, root, provider.url).catch((error: unknown) => {
+      row.failure = messageOf(error);
+      return undefined;
+    });
   } catch (error) {
-    row.failure = error instanceof Error ? error.message : String(error);
+    // That says nothing about Weir, so the project stays out of the table.
+    console.log(`${nameOf(project)} could not be installed. ${messageOf(error)}`);
+    continue;
   }
   known[nameOf(project)] = row;
   writeFileSync(RESULTS, JSON.stringify(known));

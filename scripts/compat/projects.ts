@@ -45,7 +45,7 @@ export const PROJECTS: Project[] = [
   {
     repository: "langchain-ai/retrieval-agent-template-js",
     ref: "7b3dde7",
-    needs: "A vector store: Elasticsearch, MongoDB or Pinecone.",
+    needs: "a vector store (Elasticsearch, MongoDB or Pinecone)",
   },
   {
     repository: "langchain-ai/data-enrichment-js",

@@ -1,9 +1,7 @@
 /** Anthropic's messages, as the fake provider answers them. */
 import type { ServerResponse } from "node:http";
-import { type Body, json, stream } from "./provider.ts";
+import { type Body, json, SENTENCE, stream } from "./provider-answer.ts";
 import { sample } from "./sample.ts";
-
-const SENTENCE = "This is the answer of a model on this machine.";
 
 interface Tool {
   name: string;

@@ -1,9 +1,8 @@
 /** OpenAI's chat completions, responses and embeddings, as the fake provider answers them. */
 import type { ServerResponse } from "node:http";
-import { type Body, json, type Said, stream } from "./provider.ts";
+import { type Body, json, type Said, SENTENCE, stream } from "./provider-answer.ts";
 import { sample } from "./sample.ts";
 
-const SENTENCE = "This is the answer of a model on this machine.";
 const DIMENSIONS = 1536;
 
 interface Tool {

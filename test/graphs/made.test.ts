@@ -25,8 +25,8 @@ const State = new StateSchema({ messages: MessagesValue });
 const builder = (name: string) =>
   new StateGraph(State)
     .addNode(name, () => ({ messages: [new AIMessage(`${name} heard ${String(interrupt("Well?"))}`)] }))
-    .addEdge(START, name as "__start__")
-    .addEdge(name as "__start__", END);
+    .addEdge(START, name)
+    .addEdge(name, END);
 const asking = (name: string) => builder(name).compile() as Graph;
 
 /** The functional API. */

@@ -103,9 +103,7 @@ function tidy(schema: unknown): unknown {
 }
 
 const isMessage = (schema: unknown): boolean =>
-  typeof schema === "object" &&
-  schema !== null &&
-  Object.hasOwn(((schema as JsonSchema).properties ?? {}) as object, MESSAGE);
+  typeof schema === "object" && schema !== null && Object.hasOwn((schema as JsonSchema).properties ?? {}, MESSAGE);
 
 const isMessages = (items: unknown): boolean =>
   isMessage(items) || ((items as JsonSchema | undefined)?.anyOf as unknown[] | undefined)?.every(isMessage) === true;
