@@ -75,8 +75,8 @@ function installed(root: string, checkout: string): void {
   const ways: [args: string[], folder: string][] = [
     ...(locked ? [lockedWay(locked, folder)] : []),
     [[...NPM, before, "--no-package-lock"], folder],
-    [[...NPM, before, "--no-package-lock", "--legacy-peer-deps"], folder],
-    [[...NPM, "--no-package-lock", "--legacy-peer-deps"], folder],
+    [[...NPM, before, "--no-package-lock", "--force"], folder],
+    [[...NPM, "--no-package-lock", "--force"], folder],
   ];
   let failure: unknown;
   for (const [args, where] of ways) {
@@ -99,14 +99,7 @@ function dayAfter(checkout: string): string {
 }
 
 /** Where a lock file pins LangGraph below what the build asks for: the newest versions within the project's own ranges. */
-const RAISED = [
-  "update",
-  "--no-audit",
-  "--no-fund",
-  "--ignore-scripts",
-  "--replace-registry-host=always",
-  "--legacy-peer-deps",
-];
+const RAISED = ["update", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always", "--force"];
 
 const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));
 
