@@ -15,6 +15,9 @@ Serves the project of dir (default: this folder) and follows changes of its code
   --env <name>   an environment of the project's wrangler configuration
   --verbose      shows what wrangler prints, which is otherwise only in .weir/wrangler.log`;
 
+/** How long the process may take to end once everything is stopped. */
+const EXIT_MS = 1_000;
+
 export async function run(argv: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: argv,
@@ -49,6 +52,8 @@ export async function run(argv: string[]): Promise<number> {
   } finally {
     await dev.stop();
     log.end();
+    // A connection of a client or a file watcher must not keep the process.
+    setTimeout(() => process.exit(), EXIT_MS).unref();
   }
   return 0;
 }

@@ -27,7 +27,7 @@ export function installed(name: string, dependencies: Record<string, string>): s
 export async function bundled(dir: string, graphs: string): Promise<string> {
   const outfile = join(dir, "worker.js");
   await build({
-    entryPoints: [join(ROOT, "src", "index.ts")],
+    stdin: { contents: workerOf(graphs), resolveDir: ROOT, loader: "ts" },
     outfile,
     bundle: true,
     format: "esm",
@@ -36,24 +36,20 @@ export async function bundled(dir: string, graphs: string): Promise<string> {
     mainFields: ["module", "main"],
     conditions: ["workerd", "worker", "module", "import"],
     external: ["cloudflare:*", "node:*", ...builtinModules],
-    plugins: [registry(graphs), langChainOf(dir)],
+    plugins: [langChainOf(dir)],
     keepNames: true,
     logLevel: "error",
   });
   return withMain(outfile, `compat-${dir.split("/").at(-1)}`);
 }
 
-/** The exports of `file` in the place of the registry of graphs. */
-const registry = (file: string): Plugin => ({
-  name: "registry",
-  setup(bundle) {
-    const contents = `import * as exported from ${JSON.stringify(file)};\nexport const graphs = { ...exported };`;
-    const here = join(ROOT, "src", "graphs", "index.ts");
-    bundle.onLoad({ filter: /graphs\/index\.ts$/ }, ({ path }) =>
-      path === here ? { contents, resolveDir: ROOT, loader: "ts" } : undefined,
-    );
-  },
-});
+/** The Worker that serves the exports of `file`. */
+const workerOf = (file: string): string => `
+  import { createWeir } from "./src/weir.ts";
+  import * as exported from ${JSON.stringify(file)};
+  export { Thread, ThreadIndex, TracePartition } from "./src/weir.ts";
+  export default createWeir({ graphs: { ...exported } });
+`;
 
 /** Every `@langchain/*` is the project's: two copies of LangGraph in one Worker do not know each other's classes. */
 const langChainOf = (dir: string): Plugin => ({

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { Fault } from "../fault.ts";
 import { anyPort } from "./ports.ts";
-import { wrangler } from "./wrangler.ts";
+import { killGroup, wrangler } from "./wrangler.ts";
 
 interface Options {
   config: string;
@@ -70,12 +70,14 @@ export class Server {
   async stop(): Promise<void> {
     this.#stopping = true;
     const child = this.#child;
-    if (!child || child.exitCode !== null) return;
-    const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    // Not "close": a workerd that is left behind would keep the pipes open.
+    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     child.kill("SIGTERM");
-    const hard = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const hard = setTimeout(() => killGroup(child), PATIENCE_MS);
     await ended;
     clearTimeout(hard);
+    killGroup(child);
   }
 }
 

@@ -21,13 +21,29 @@ export const QUIET = {
   WRANGLER_WRITE_LOGS: "false",
 };
 
-/** Starts `wrangler <args>` in `cwd`. Its output comes through pipes. */
+/** Starts `wrangler <args>` in `cwd`, in a process group of its own. Its output comes through pipes. */
 export function wrangler(args: string[], cwd: string): ChildProcess {
-  return spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
+  const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
     cwd,
     env: { ...process.env, ...QUIET, CI: "true" },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: process.platform !== "win32",
   });
+  const end = () => killGroup(child);
+  process.once("exit", end);
+  child.once("exit", () => process.off("exit", end));
+  return child;
+}
+
+/** Kills the process and all that it started. A wrangler that is killed alone leaves its workerd running. */
+export function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group has ended.
+  }
 }
 
 /** Runs `wrangler <args>` to its end. Gives its exit code and what it printed. */
