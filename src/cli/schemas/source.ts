@@ -39,7 +39,7 @@ export type Plain<T, Depth extends number = 6> =
 
 type Compiled<T> = T extends { compile(...args: any[]): infer G } ? G : T extends { graph: infer G } ? G : T;
 type Graph<T> = T extends (...args: any[]) => infer R ? Compiled<Awaited<R>> : Compiled<Awaited<T>>;
-type Update<Channel> = Channel extends () => infer Made ? Update<Made> : Channel extends { update(values: (infer U)[]): any } ? U : any;
+type Update<Channel> = Channel extends { UpdateType: infer U } ? U : Channel extends () => infer Made ? Update<Made> : any;
 type Settings<Spec> = string extends keyof Spec ? never : { [Key in keyof Spec]?: Update<Spec[Key]> };
 
 export type Output<G> = G extends { "~OutputType": infer T } ? Awaited<T> : G extends { RunOutput: infer T } ? Awaited<T> : never;
