@@ -84,6 +84,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     await lease.keep(pending);
     await deps.at("before complete");
     await sink.complete();
+    await lease.keepWhenOld();
     await store.confirm(key, sink.offset);
     await deps.at("after complete");
     const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
