@@ -50,7 +50,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   checkScope(c, principal, rule);
   const stream = reserveStream(c.req.raw, principal);
   c.set("principal", principal);
-  const endTurn = await takeTurn(principal);
+  const endTurn = await takeTurn(c.req.raw, principal);
   await next();
   endTurn();
   // Such an answer lasts longer than the check above.

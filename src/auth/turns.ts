@@ -7,11 +7,15 @@ import type { Principal } from "./principal.ts";
 import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** Requests of one credential that are at work at the same time. */
-const AT_ONCE = 64;
+const AT_ONCE = 16;
 /** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
 const MOST_WAITING = 1_000;
-/** A request that takes longer waits for something, such as a model, rather than computes: its turn is over. Milliseconds. */
-const TURN_MS = 1_000;
+/** The turn of a request that takes longer is over: it waits for something rather than computes. Milliseconds. */
+const TURN_MS = 5_000;
+/** The same for calls that answer when a run has ended, which is long after they stopped computing. */
+const BLOCKING_TURN_MS = 250;
+const BLOCKING = /^\/(?:a2a|mcp)(?:\/|$)/;
+
 /** Milliseconds that a request waits for its turn. */
 const WAIT_MS = 20_000;
 
@@ -24,11 +28,11 @@ class Turns {
     return this.#taken.size === 0 && this.#waiting.size === 0;
   }
 
-  /** A turn; undefined when all are taken. */
-  take(): Seen | undefined {
+  /** A turn of so many milliseconds; undefined when all are taken. */
+  take(length: number): Seen | undefined {
     if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
     if (this.#taken.size >= AT_ONCE) return undefined;
-    const turn = { at: Date.now() };
+    const turn = { at: Date.now() - (TURN_MS - length) };
     this.#taken.add(turn);
     return turn;
   }
@@ -44,7 +48,7 @@ class Turns {
     const waiting = { at: Date.now() };
     this.#waiting.add(waiting);
     // The more requests wait, the more rarely each asks: together they ask about 2,000 times a second at most.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(TURN_MS / 2, 20 + this.#waiting.size)));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(500, 20 + this.#waiting.size)));
     this.#waiting.delete(waiting);
   }
 }
@@ -56,13 +60,14 @@ const turns = new Map<string, Turns>();
  *
  * @throws Problem 429 when too many of its requests wait, or this one has waited 20 seconds.
  */
-export async function takeTurn(principal: Principal): Promise<() => void> {
+export async function takeTurn({ url }: Request, principal: Principal): Promise<() => void> {
   const key = keyOf(principal);
+  const length = BLOCKING.test(new URL(url).pathname) ? BLOCKING_TURN_MS : TURN_MS;
   const since = Date.now();
   for (;;) {
     const own = turns.get(key) ?? new Turns();
     turns.set(key, own);
-    const turn = own.take();
+    const turn = own.take(length);
     if (turn) return () => end(key, own, turn);
     if (Date.now() - since > WAIT_MS) throw tooManyAtOnce();
     await own.pause();
