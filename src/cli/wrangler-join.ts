@@ -52,7 +52,7 @@ const PER_ENVIRONMENT = new Set([
   "containers",
 ]);
 
-/** The lists of bindings, and by which member their entries are told apart. */
+/** The lists of bindings, and the member that identifies an entry of each. */
 const LISTS: Record<string, string> = {
   kv_namespaces: "binding",
   r2_buckets: "binding",

@@ -29,7 +29,7 @@ export async function claimRun(db: Database, id: string, now: number, until: num
   return claim(db, eq(exportRuns.id, id), now, until);
 }
 
-/** Claims the next run of an export on which nobody works. */
+/** Claims the next run of an export that has no owner. */
 export async function claimNextRun(db: Database, exportId: string, now: number, until: number) {
   const next = sql`(SELECT r.id FROM export_runs r
     WHERE r.export_id = ${exportId} AND r.status = 'CREATED' AND r.lease_until IS NULL AND r.next_attempt_at <= ${now}
