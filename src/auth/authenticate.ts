@@ -48,14 +48,17 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   const principal = await principalOf(c, rule);
   await limitKey(c.env, principal);
   checkScope(c, principal, rule);
-  const stream = reserveStream(c.req.raw, principal);
   c.set("principal", principal);
   const endTurn = await takeTurn(c.req.raw, principal);
-  await next();
-  endTurn();
-  // Such an answer lasts longer than the check above.
-  if (isLong(c.req.raw, c.res)) c.res = watched(c, principal, stream ?? countStream(principal));
-  else stream?.end();
+  try {
+    const stream = reserveStream(c.req.raw, principal);
+    await next();
+    // Such an answer lasts longer than the check above.
+    if (isLong(c.req.raw, c.res)) c.res = watched(c, principal, stream ?? countStream(principal));
+    else stream?.end();
+  } finally {
+    endTurn();
+  }
 };
 
 /** The answer, which ends when the credential does. */

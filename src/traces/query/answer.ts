@@ -2,6 +2,7 @@
  * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
  * as much memory.
  */
+import { jsonStream } from "../../http/json-stream.ts";
 import type { LargeField } from "../rpc.ts";
 
 let mark: string | undefined;
@@ -24,18 +25,7 @@ export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
   const headers = { "content-type": "application/json" };
   const pieces = JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
   if (pieces.length === 1) return new Response(pieces[0], { headers });
-  const chunks = written(blobs, pieces);
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = await chunks.next();
-      if (next.done) controller.close();
-      else controller.enqueue(next.value);
-    },
-    async cancel() {
-      await chunks.return();
-    },
-  });
-  return new Response(body, { headers });
+  return jsonStream(written(blobs, pieces));
 }
 
 /** `pieces` repeats text, kind and key. It ends with text. */

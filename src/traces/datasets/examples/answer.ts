@@ -1,4 +1,5 @@
 /** Examples in answers. Their bodies are sent as the JSON texts that are stored, and bodies in R2 are streamed. */
+import { jsonStream } from "../../../http/json-stream.ts";
 import { attachmentLink } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -69,18 +70,7 @@ async function attachmentUrls(env: Env, origin: string, row: ExampleRow): Promis
 function streamed(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): Response {
   const headers = { "content-type": "application/json" };
   if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
-  const chunks = written(blobs, pieces);
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = await chunks.next();
-      if (next.done) controller.close();
-      else controller.enqueue(next.value);
-    },
-    async cancel() {
-      await chunks.return();
-    },
-  });
-  return new Response(body, { headers });
+  return jsonStream(written(blobs, pieces));
 }
 
 async function* written(blobs: Pick<R2Bucket, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
