@@ -2,7 +2,7 @@
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
-import { configurableOf, runRequest } from "../threads/request.ts";
+import { configurableOf, runRequest } from "../threads/runs/request.ts";
 import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
 import { threadIdOf } from "../threads/thread-id.ts";
 import { userOf } from "./allowed.ts";

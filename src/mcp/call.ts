@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import type { Caller } from "../threads/access.ts";
-import { runRequest } from "../threads/request.ts";
+import { runRequest } from "../threads/runs/request.ts";
 import { type Json, readJson, threadStub } from "../threads/rpc.ts";
 
 /** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */

@@ -11,7 +11,7 @@ import { assistantOf, threadOf } from "../threads/access.ts";
 import { forEach } from "../threads/fan-out.ts";
 import { titleIn } from "../threads/naming.ts";
 import { removeThread } from "../threads/remove.ts";
-import { checkpointAddress } from "../threads/request.ts";
+import { checkpointAddress } from "../threads/runs/request.ts";
 import { readStates, type ThreadRpc, type ThreadState } from "../threads/rpc.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/schema.ts";
 import { searchThreads } from "../threads/store.ts";

@@ -8,7 +8,7 @@ import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { threadOf } from "../threads/access.ts";
-import { configurableOf } from "../threads/request.ts";
+import { configurableOf } from "../threads/runs/request.ts";
 import { threadObject } from "../threads/rpc.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";

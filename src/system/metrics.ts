@@ -3,7 +3,7 @@ import { countAssistants } from "../assistants/store.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
-import { busyThreads } from "../threads/busy.ts";
+import { busyThreads } from "../threads/runs/busy.ts";
 import { forEach } from "../threads/fan-out.ts";
 import { type Run, threadStub } from "../threads/rpc.ts";
 import { countByStatus } from "../threads/store.ts";

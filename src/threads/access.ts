@@ -6,7 +6,7 @@ import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { authorize, containsJson, mayUse } from "../users/authorize.ts";
 import { type Json, type ThreadRpc, threadStub } from "./rpc.ts";
-import type { RunCreate } from "./run-schema.ts";
+import type { RunCreate } from "./runs/schema.ts";
 
 interface Call {
   env: Env;

@@ -2,8 +2,8 @@
 import { settings } from "../config.ts";
 import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
 import { currentShard, type IndexRow } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import type { Refs, Values } from "./values.ts";
+import type { Tables } from "./storage/tables.ts";
+import type { Refs, Values } from "./checkpoints/values.ts";
 
 export interface ThreadRecord {
   thread_id: string;

@@ -1,13 +1,13 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
 import type { WireCommand } from "../runtime/drive.ts";
 import { objectNamed } from "../db/objects.ts";
-import type { CopyPage } from "./copy.ts";
-import type { CopyPlace } from "./copy-store.ts";
-import { readLines, type TailQuery } from "./events.ts";
-import { RemoteThread } from "./remote.ts";
+import type { CopyPage } from "./copy/copy.ts";
+import type { CopyPlace } from "./copy/store.ts";
+import { readLines, type TailQuery } from "./log/events.ts";
+import { RemoteThread } from "./remote/remote.ts";
 
-export type { EventMethod, EventText, Framing, LogEvent, TailQuery } from "./events.ts";
-export { readEvents, textLines } from "./events.ts";
+export type { EventMethod, EventText, Framing, LogEvent, TailQuery } from "./log/events.ts";
+export { readEvents, textLines } from "./log/events.ts";
 
 export type Json = Record<string, unknown>;
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
