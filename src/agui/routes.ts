@@ -8,7 +8,7 @@ import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { configurableOf } from "../threads/runs/request.ts";
-import { readEvents } from "../threads/rpc.ts";
+import { readEvents } from "../threads/log/events.ts";
 import { Fold, METHODS } from "./fold.ts";
 import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";

@@ -1,6 +1,6 @@
 /** A firing's run, on the thread that runs it. */
 import { configurableOf, runRequest } from "../threads/runs/request.ts";
-import { threadStub } from "../threads/rpc.ts";
+import { threadStub } from "../threads/stub.ts";
 import type { RunCreate } from "../threads/runs/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";

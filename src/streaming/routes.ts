@@ -9,7 +9,7 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { threadOf } from "../threads/access.ts";
 import { configurableOf } from "../threads/runs/request.ts";
-import { threadObject } from "../threads/rpc.ts";
+import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/schema.ts";
 import { carryOut } from "./commands.ts";
 import { dialectOf } from "./dialect.ts";

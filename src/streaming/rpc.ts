@@ -2,7 +2,7 @@
 import { repeated } from "../http/outage.ts";
 import { inFrames } from "../threads/remote/frames.ts";
 import { resumed } from "../threads/remote/resume.ts";
-import { threadObject } from "../threads/rpc.ts";
+import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Filter } from "./schema.ts";
 

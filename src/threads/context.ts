@@ -5,7 +5,7 @@ import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { Journal } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
-import { idsIn } from "./rpc.ts";
+import { idsIn } from "./stub.ts";
 import { storedRun, type StoredRun } from "./runs/runs.ts";
 import { putThread, removeThread } from "./store.ts";
 import { Tables } from "./storage/tables.ts";

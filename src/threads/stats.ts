@@ -1,6 +1,6 @@
 /** How much room a thread's checkpoints take. */
 import type { ThreadParts } from "./context.ts";
-import type { StorageFigures } from "./rpc.ts";
+import type { StorageFigures } from "./types.ts";
 import type { Ref } from "./checkpoints/values.ts";
 
 export function storageFigures({ checkpoints, tables }: ThreadParts): StorageFigures {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { outageOf } from "../../src/http/outage.ts";
 import { remoteProblem, toProblem } from "../../src/http/problem.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
-import { threadObject } from "../../src/threads/rpc.ts";
+import { threadObject } from "../../src/threads/stub.ts";
 import { tracePartition } from "../../src/traces/rpc.ts";
 import { pause } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";

@@ -8,7 +8,9 @@ import { configOf, graphOf } from "../runs/execute.ts";
 import type { ThreadParts } from "../context.ts";
 import type { ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../runs/runs.ts";
-import type { CheckpointAddress, HistoryQuery, Json, StateQuery, StateUpdate, ThreadState } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
+import type { CheckpointAddress, ThreadState } from "../types.ts";
 
 /** Runs in which the last one that has begun is looked for: those that wait come first. */
 const LOOKED_AT = 20;

@@ -5,20 +5,12 @@
  */
 import { backOff } from "../../http/outage.ts";
 import { remoteProblem } from "../../http/problem.ts";
-import { BEGINNING, type CopiedRow, copiedRows, type CopyPlace } from "./store.ts";
+import { BEGINNING, type CopiedRow, copiedRows, type CopyPage } from "./store.ts";
 import { withinMetadata } from "../limits.ts";
 import type { ThreadParts } from "../context.ts";
-import type { ThreadRecord } from "../record.ts";
-import type { Json, ThreadRpc } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { ThreadRpc } from "../rpc.ts";
 import type { Tables } from "../storage/tables.ts";
-
-export interface CopyPage {
-  /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
-  version: string;
-  thread: ThreadRecord;
-  rows: CopiedRow[];
-  next?: CopyPlace;
-}
 
 /** How often a copy starts again when its source has changed. */
 const TRIES = 5;

@@ -1,5 +1,6 @@
 /** The rows of a thread that a copy takes along: read in pages, written one by one. */
-import type { Value } from "../storage/statements.ts";
+import type { ThreadRecord } from "../record.ts";
+import type { Value } from "../storage/long-text.ts";
 import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "../storage/tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */
@@ -20,6 +21,14 @@ export interface CopyPlace {
 export interface CopiedRow {
   table: CopiedTable;
   row: Row;
+}
+
+export interface CopyPage {
+  /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
+  version: string;
+  thread: ThreadRecord;
+  rows: CopiedRow[];
+  next?: CopyPlace;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { Accumulator } from "../../runtime/accumulate.ts";
 import type { ThreadParts } from "../context.ts";
 import type { ThreadRecord } from "../record.ts";
-import type { Json } from "../rpc.ts";
+import type { Json } from "../../json.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
 
 export interface StoredEvent {

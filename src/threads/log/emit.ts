@@ -10,7 +10,7 @@ import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";
 import type { Journal, NewEvent } from "./event-log.ts";
 import { withinState } from "../limits.ts";
-import type { Interrupt, Interrupts } from "../rpc.ts";
+import type { Interrupt, Interrupts } from "../types.ts";
 import type { Told } from "./logged.ts";
 import type { Refs, Values } from "../checkpoints/values.ts";
 

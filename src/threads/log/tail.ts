@@ -2,7 +2,7 @@
 import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
 import type { Journal } from "./event-log.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
-import type { Json } from "../rpc.ts";
+import type { Json } from "../../json.ts";
 import type { Refs, Values } from "../checkpoints/values.ts";
 
 interface Stored extends Omit<EventText, "meta" | "text"> {

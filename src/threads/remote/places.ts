@@ -2,7 +2,9 @@
 import { repeated } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import { LINE_FEED, type Place, WholeLines } from "./resume.ts";
-import type { HistoryQuery, TailQuery, ThreadRpc, ThreadState } from "../rpc.ts";
+import type { TailQuery } from "../log/events.ts";
+import type { HistoryQuery, ThreadRpc } from "../rpc.ts";
+import type { ThreadState } from "../types.ts";
 
 /** In the result of a run. The result of a run that has ended never changes, so the place is a number of bytes. */
 export function inResult(open: Place["open"]): Place {

@@ -1,12 +1,14 @@
 /** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
 import { outageOf, repeated, untilAnswered } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
-import type { CopyPage } from "../copy/copy.ts";
-import type { CopyPlace } from "../copy/store.ts";
+import type { Json } from "../../json.ts";
+import type { CopyPage, CopyPlace } from "../copy/store.ts";
+import type { TailQuery } from "../log/events.ts";
 import { inFrames } from "./frames.ts";
 import { inHistory, inLog, inResult, unlessGone } from "./places.ts";
 import { type Place, resumed } from "./resume.ts";
 import type * as rpc from "../rpc.ts";
+import type * as types from "../types.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
 
@@ -18,17 +20,17 @@ type Bytes = ReadableStream<Uint8Array>;
 export class RemoteThread implements rpc.ThreadRpc {
   constructor(private readonly stub: () => rpc.ThreadRpc) {}
 
-  async create(request: rpc.CreateThread): Promise<rpc.Thread> {
+  async create(request: rpc.CreateThread): Promise<types.Thread> {
     // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
     const again = request.ifExists === "do_nothing" && !request.supersteps;
     return again ? repeated(() => this.stub().create(request)) : this.stub().create(request);
   }
 
-  async get(mostValues?: number): Promise<rpc.Thread | undefined> {
+  async get(mostValues?: number): Promise<types.Thread | undefined> {
     return repeated(() => this.stub().get(mostValues));
   }
 
-  async standing(): Promise<rpc.Standing | undefined> {
+  async standing(): Promise<types.Standing | undefined> {
     return repeated(() => this.stub().standing());
   }
 
@@ -36,7 +38,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().title());
   }
 
-  async patch(change: rpc.ThreadPatch): Promise<rpc.Thread> {
+  async patch(change: rpc.ThreadPatch): Promise<types.Thread> {
     return repeated(() => this.stub().patch(change));
   }
 
@@ -44,7 +46,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
   }
 
-  async copyFrom(threadId: string, metadata?: rpc.Json): Promise<rpc.Thread> {
+  async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
     return repeated(() => this.stub().copyFrom(threadId, metadata));
   }
 
@@ -56,19 +58,19 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().keepLatest());
   }
 
-  async storage(): Promise<rpc.StorageFigures | undefined> {
+  async storage(): Promise<types.StorageFigures | undefined> {
     return repeated(() => this.stub().storage());
   }
 
-  async startRun(request: rpc.RunRequest): Promise<rpc.Run> {
+  async startRun(request: rpc.RunRequest): Promise<types.Run> {
     return repeated(() => this.stub().startRun(request));
   }
 
-  async launch(request: rpc.RunRequest): Promise<{ run: rpc.Run; seq: number }> {
+  async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
     return repeated(() => this.stub().launch(request));
   }
 
-  async startAndFollow(request: rpc.RunRequest, query: Omit<rpc.TailQuery, "after" | "runId">): Promise<Bytes> {
+  async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
     const events = await repeated(() => this.stub().startAndFollow(request, query));
     return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }));
   }
@@ -90,15 +92,15 @@ export class RemoteThread implements rpc.ThreadRpc {
     return resumed(await repeated(() => open()), inFrames(open));
   }
 
-  async getRun(runId: string): Promise<rpc.Run | undefined> {
+  async getRun(runId: string): Promise<types.Run | undefined> {
     return repeated(() => this.stub().getRun(runId));
   }
 
-  async listRuns(query: rpc.RunsQuery): Promise<rpc.Run[]> {
+  async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
     return repeated(() => this.stub().listRuns(query));
   }
 
-  async cancel(runId: string, action: rpc.CancelAction, wait: boolean): Promise<void> {
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
     return repeated((attempt) =>
       this.stub()
         .cancel(runId, action, wait)
@@ -110,7 +112,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     );
   }
 
-  async cancelMany(which: rpc.OpenRuns, action: rpc.CancelAction): Promise<number> {
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
     return repeated(() => this.stub().cancelMany(which, action));
   }
 
@@ -123,11 +125,11 @@ export class RemoteThread implements rpc.ThreadRpc {
     return resumed(await open(), inResult(open));
   }
 
-  async task(taskId: string): Promise<rpc.TaskView | undefined> {
+  async task(taskId: string): Promise<types.TaskView | undefined> {
     return repeated(() => this.stub().task(taskId));
   }
 
-  async setHook(taskId: string, id: string, hook: rpc.Json | undefined, most: number): Promise<void> {
+  async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     return repeated(() => this.stub().setHook(taskId, id, hook, most));
   }
 
@@ -135,7 +137,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().cancelTask(taskId));
   }
 
-  async follow(query: rpc.TailQuery): Promise<Bytes> {
+  async follow(query: TailQuery): Promise<Bytes> {
     return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query));
   }
 
@@ -147,7 +149,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().firstSeq(runId));
   }
 
-  async state(query: rpc.StateQuery): Promise<rpc.ThreadState | undefined> {
+  async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
     return repeated(() => this.stub().state(query));
   }
 
@@ -155,7 +157,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return resumed(await repeated(() => this.stub().history(query)), inHistory(this.stub, query));
   }
 
-  async updateState(update: rpc.StateUpdate, checkpoint?: rpc.CheckpointAddress, graphId?: string) {
+  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
     return this.stub().updateState(update, checkpoint, graphId);
   }
 

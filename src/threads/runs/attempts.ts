@@ -3,7 +3,7 @@
  * when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
  * memory or CPU of its isolate stops killing it.
  */
-import type { RunError } from "../rpc.ts";
+import type { RunError } from "../types.ts";
 import type { Outcome } from "./runs.ts";
 import type { Told } from "../log/logged.ts";
 

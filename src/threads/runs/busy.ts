@@ -1,6 +1,8 @@
 /** The threads of a workspace that have an open run, by the index. */
 import { forEach, moreRemain, MOST_THREADS } from "../fan-out.ts";
-import { type CancelAction, type OpenRuns, threadStub } from "../rpc.ts";
+import type { OpenRuns } from "../rpc.ts";
+import { threadStub } from "../stub.ts";
+import type { CancelAction } from "../types.ts";
 import { threadIds } from "../store.ts";
 
 /** The ids of at most `most` of them, and whether there are more. */

@@ -12,7 +12,9 @@ import type { AppUser } from "../../users/registry.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
-import type { Json, RunError, RunRequest, RunStatus } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { RunError, RunStatus } from "../types.ts";
 import type { StoredRun } from "./runs.ts";
 
 export interface Execution {

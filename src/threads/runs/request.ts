@@ -3,7 +3,9 @@ import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts"
 import type { Principal } from "../../auth/principal.ts";
 import { settings } from "../../config.ts";
 import { type Caller, mayRun } from "../access.ts";
-import type { CheckpointAddress, Json, RunRequest } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { CheckpointAddress } from "../types.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../http/uuid.ts";
 

@@ -1,6 +1,8 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import { remoteProblem } from "../../http/problem.ts";
-import type { Interrupts, Json, MultitaskStrategy, Run, RunError, RunRequest, RunStatus, StopReason } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "../types.ts";
 import type { Refusal } from "./strict.ts";
 import type { RunRow } from "../storage/tables.ts";
 import type { Refs } from "../checkpoints/values.ts";

@@ -1,7 +1,8 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { selected } from "../../http/paging.ts";
 import { forEach } from "../fan-out.ts";
-import { type Json, threadStub } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import { threadStub } from "../stub.ts";
 import { type IndexRow, searchThreads, type ThreadFilter, type ThreadPage } from "../store.ts";
 
 /** Characters of JSON of all states of one answer that are read from the threads themselves: an isolate has 128 MB. */

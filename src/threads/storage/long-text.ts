@@ -3,7 +3,9 @@
  * holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
  */
 import { createHash } from "node:crypto";
-import type { Value } from "./statements.ts";
+
+/** One value of a row, as SQLite keeps it here. */
+export type Value = string | number | null;
 
 /** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes. */
 const INLINE = 500_000;

@@ -1,7 +1,5 @@
-import { LongTexts } from "./long-text.ts";
+import { LongTexts, type Value } from "./long-text.ts";
 
-/** One value of a row, as SQLite keeps it here. */
-export type Value = string | number | null;
 type Row = Record<string, Value>;
 
 /** The table that a statement reads or writes: the first one that it names. */

@@ -3,7 +3,8 @@
  * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
  */
 import { OutboxStore } from "../tasks/outbox-store.ts";
-import { Statements, type Value } from "./statements.ts";
+import type { Value } from "./long-text.ts";
+import { Statements } from "./statements.ts";
 
 /**
  * What makes each table. Threads of earlier versions have all of them and a table `_migrations`. A change of a table needs an

@@ -1,7 +1,7 @@
 /** Side effects of a run's end, carried out at least once: they are queued in the transaction that ends the run. */
 import { addressFault } from "../../http/address.ts";
 import { logError } from "../../http/log.ts";
-import type { Json } from "../rpc.ts";
+import type { Json } from "../../json.ts";
 import { shownRun, type StoredRun } from "../runs/runs.ts";
 import type { ThreadParts } from "../context.ts";
 import type { OutboxRow } from "./outbox-store.ts";

@@ -1,7 +1,9 @@
 /** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
 import { remoteProblem } from "../../http/problem.ts";
 import type { ThreadParts } from "../context.ts";
-import type { Json, RunRequest, TaskView } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { TaskView } from "../types.ts";
 import { isOpen, shownRun, type StoredRun } from "../runs/runs.ts";
 
 interface Task {
