@@ -1,10 +1,10 @@
 /** The frame: threads on the left (a sheet on a phone), the page on the right. */
 import { Dialog } from "radix-ui";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
-import { tinykeys } from "tinykeys";
 import { useLocation } from "wouter";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
 import { KeySheet } from "./KeySheet.tsx";
+import { bindShortcuts } from "./keys.ts";
 import css from "./Shell.module.css";
 
 interface Frame {
@@ -50,8 +50,8 @@ export function Shell({ children }: { children: ReactNode }) {
   );
   useEffect(() => {
     const typing = (event: KeyboardEvent) =>
-      event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-    return tinykeys(window, {
+      event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+    return bindShortcuts({
       "$mod+Shift+O": (event) => {
         event.preventDefault();
         navigate("/");
