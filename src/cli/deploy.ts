@@ -37,6 +37,7 @@ export async function run(argv: string[]): Promise<number> {
     root: project.root,
     weirDir: project.weirDir,
     secrets: own.variables,
+    prefix: project.config.http?.mount_prefix,
     dryRun: values["dry-run"],
     say: (line) => console.log(line),
   });

@@ -8,11 +8,11 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Weir API</title>
-<link rel="stylesheet" href="/docs/style.css">
-<script src="/docs/script.js" defer></script>
+<link rel="stylesheet" href="docs/style.css">
+<script src="docs/script.js" defer></script>
 <main>
   <h1>Weir API</h1>
-  <p>Made from <a href="/openapi.json">openapi.json</a>. Send an API key in <code>X-API-Key</code>.</p>
+  <p>Made from <a href="openapi.json">openapi.json</a>. Send an API key in <code>X-API-Key</code>.</p>
   <label>Find a route <input id="find" type="search" autocomplete="off"></label>
   <div id="routes"><p>Loading…</p></div>
 </main>
@@ -76,7 +76,7 @@ document.getElementById("find").addEventListener("input", ({ target }) => {
     section.hidden = !section.querySelector("details:not([hidden])");
   }
 });
-fetch("/openapi.json").then((answer) => answer.json()).then(show).catch(() => {
+fetch("openapi.json").then((answer) => answer.json()).then(show).catch(() => {
   routes.textContent = "The description could not be loaded.";
 });
 `;
