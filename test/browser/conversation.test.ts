@@ -114,6 +114,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await page.keyboard.press("Control+b");
     await threads.waitFor();
     await focused(page, composer(page));
+    expect(await threads.isVisible()).toBe(true);
     await close();
   });
 

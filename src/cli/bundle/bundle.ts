@@ -12,6 +12,7 @@ import { oneLangchain } from "./langchain.ts";
 import { missing } from "./missing.ts";
 import { platform } from "./platform.ts";
 import { providers } from "./providers.ts";
+import { ui } from "./ui.ts";
 
 export interface Bundled {
   code: Uint8Array;
@@ -61,6 +62,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     logLevel: "silent",
     plugins: [
       broken.plugin,
+      ui(project, inputs),
       files(project, modules, inputs),
       providers(project),
       oneLangchain(project),
