@@ -34,7 +34,7 @@ const TABLE: Row[] = [
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
   ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
-  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate)?$`), "read"],
+  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$`), "read"],
 
   // Links for feedback: who has one may write by it.
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
@@ -48,7 +48,7 @@ const TABLE: Row[] = [
   ),
   ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
-  ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
+  ["GET", /^\/(?:metrics|docs|api\/v1\/usage|api\/v1\/activity\/stream)(?:\/|$)/, "read"],
 ];
 
 function everything(path: RegExp): Row[] {

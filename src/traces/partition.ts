@@ -9,6 +9,7 @@ import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
 import { announce, deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
+import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
@@ -16,12 +17,14 @@ import type { PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
 import type {
   PartitionIdentity,
+  PartitionSeries,
   PartitionStats,
   QueriedRun,
   QueryRequest,
   RunSelection,
   RunTimes,
   RunWrite,
+  SeriesRequest,
   StoredFeedback,
   ThreadSummary,
   TracePartitionRpc,
@@ -73,6 +76,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async stats(selection: RunSelection): Promise<PartitionStats> {
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
+  }
+
+  async series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries> {
+    return this.known((identity) => partitionSeries(this.sql, identity, selection, request)) ?? NO_SERIES;
   }
 
   async threads(selection: RunSelection): Promise<ThreadSummary[]> {

@@ -216,6 +216,33 @@ export interface PartitionStats {
   feedback: Record<string, FeedbackSum>;
 }
 
+export interface SeriesRequest {
+  /** The width of a bucket of time, microseconds. */
+  interval: number;
+  /** The property to break the runs down by. */
+  by?: "status" | "name" | "run_type" | "model" | "tag" | undefined;
+}
+
+/** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
+export interface Figures {
+  key: string | number;
+  run_count: number;
+  error_count: number;
+  pending_count: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  /** US dollars. */
+  total_cost: number;
+  /** How many runs took about so long: steps of a logarithmic scale (partition/series.ts), so that they can be added. */
+  durations: Record<number, number>;
+}
+
+export interface PartitionSeries {
+  times: Figures[];
+  keys: Figures[];
+}
+
 export interface FeedbackSum {
   n: number;
   scored: number;
@@ -288,6 +315,7 @@ export interface TracePartitionRpc {
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
   tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]>;
   stats(selection: RunSelection): Promise<PartitionStats>;
+  series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
   /** Of this server's own runs of graphs among them. */
   runTimes(): Promise<RunTimes>;
