@@ -26,7 +26,7 @@ import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
 import { threads } from "./threads/routes.ts";
-import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
+import { statelessRuns, threadRuns } from "./threads/runs/routes.ts";
 import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
