@@ -4,9 +4,9 @@ import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { among } from "../../db/among.ts";
 import { contains } from "../../db/contains.ts";
+import type { Json } from "../../json.ts";
 import type { IndexRow, RowVersion, SortBy, ThreadFilter, ThreadPage } from "./rpc.ts";
 
-type Json = Record<string, unknown>;
 type Database = DrizzleSqliteDODatabase<Record<string, unknown>>;
 
 /** What makes it is in tables.ts. */
@@ -82,15 +82,29 @@ export function countOf(db: Database, filter: ThreadFilter): number {
   return db.get<{ n: number }>(query).n;
 }
 
-/** Where all threads are looked at: in the table only for ids, and for a filter on states. */
-const fromFor = ({ ids, values = {} }: ThreadFilter): SQL =>
-  ids || Object.keys(values).length > 0 ? sql`threads` : NARROW;
+/** Where all threads are looked at: in the table only for ids, and for a filter that reads states. */
+const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
+  ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 
-function matching({ ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
+function matching({ ids, metadata = {}, values = {}, status, query = [] }: ThreadFilter): SQL | undefined {
   return and(
     ids && among(threads.id, ids),
     status && eq(threads.status, status),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
+    ...query.map(says),
   );
+}
+
+/**
+ * The word is in the title or in a message's text, whatever the case of its ASCII letters. `instr` because a pattern of
+ * LIKE has at most 50 bytes. The text of the whole state is looked at first: that is much cheaper than to take it apart.
+ */
+function says(word: string): SQL {
+  const asJson = JSON.stringify(word).slice(1, -1);
+  return sql`(
+    instr(lower(coalesce(${threads.metadata} ->> '$.title', '')), lower(${word})) > 0
+    OR (instr(lower(${threads.values}), lower(${asJson})) > 0 AND EXISTS (
+      SELECT 1 FROM json_tree(${threads.values}, '$.messages') part
+      WHERE part.type = 'text' AND part.key IN ('content', 'text') AND instr(lower(part.value), lower(${word})) > 0)))`;
 }
