@@ -35,6 +35,8 @@ export interface ThreadFilter {
   metadata?: Json;
   values?: Json;
   status?: ThreadStatus;
+  /** Words, each of which must be in the thread's title or in the text of one of its messages. */
+  query?: string[];
 }
 
 export interface ThreadPage extends ThreadFilter {
