@@ -2,6 +2,7 @@
 
 import inspect
 from datetime import datetime, timedelta, timezone
+from uuid import uuid4
 
 PARTS = ["assistants", "threads", "runs", "crons", "store"]
 # Its own checks in sdk.py.
@@ -63,7 +64,8 @@ async def assistants(client, _threads):
 
 
 async def threads(client, _threads):
-    made = (await done(client.create(metadata={"from": "py"}, graph_id="echo", ttl=60)))["thread_id"]
+    mark = str(uuid4())
+    made = (await done(client.create(metadata={"from": mark}, graph_id="echo", ttl=60)))["thread_id"]
     assert (await done(client.create(thread_id=made, if_exists="do_nothing")))["thread_id"] == made
     values = {"messages": [{"type": "human", "content": "one", "id": "m1"}]}
     update = await done(client.update_state(made, values, as_node="echo"))
@@ -72,14 +74,15 @@ async def threads(client, _threads):
     at = update["checkpoint"]["checkpoint_id"]
     assert (await done(client.get_state(made, checkpoint_id=at)))["checkpoint"]["checkpoint_id"] == at
     assert len(await done(client.get_history(made, limit=5))) == 1
-    assert (await done(client.update(made, metadata={"more": 1})))["metadata"] == {"from": "py", "more": 1, "graph_id": "echo"}
+    assert (await done(client.update(made, metadata={"more": 1})))["metadata"] == {"from": mark, "more": 1, "graph_id": "echo"}
     assert await done(client.update(made, metadata={"more": 2}, return_minimal=True)) is None
     assert (await done(client.get(made, include=["ttl"])))["metadata"]["more"] == 2
     copied = await done(client.copy(made))
     assert copied["thread_id"] != made
     found = await done(client.search(ids=[made], select=["thread_id", "values"], extract={"first": "values.messages[0].content"}))
     assert [(one["thread_id"], one["extracted"]) for one in found] == [(made, {"first": "one"})], found
-    assert await done(client.count(metadata={"more": 2})) == 1
+    # The copy is the other one.
+    assert await done(client.count(metadata={"from": mark})) == 2
     pruned = await done(client.prune([copied["thread_id"]], strategy="delete"))
     assert pruned["pruned_count"] == 1, pruned
     await done(client.delete(made))
@@ -112,6 +115,7 @@ async def runs(client, threads):
 
 
 async def first(stream):
+    stream = await done(stream)
     if hasattr(stream, "__aiter__"):
         async for one in stream:
             return one
@@ -120,17 +124,18 @@ async def first(stream):
 
 async def crons(client, threads):
     thread = (await done(threads.create()))["thread_id"]
+    mark = str(uuid4())
     end = datetime.now(timezone.utc) + timedelta(days=1)
-    made = await done(client.create("echo", schedule="0 0 1 1 *", input=say("x"), metadata={"py": 1}, end_time=end, timezone="Europe/Oslo"))
+    made = await done(client.create("echo", schedule="0 0 1 1 *", input=say("x"), metadata={"py": mark}, end_time=end, timezone="Europe/Oslo"))
     own = await done(client.create_for_thread(thread, "echo", schedule="0 0 1 1 *", input=say("x")))
     found = await done(client.search(thread_id=thread))
     assert [one["cron_id"] for one in found] == [own["cron_id"]]
-    assert await done(client.count(metadata={"py": 1})) == 1
+    assert await done(client.count(metadata={"py": mark})) == 1
     changed = await done(client.update(made["cron_id"], schedule="0 1 1 1 *", enabled=False, end_time=None))
     assert (changed["schedule"], changed["enabled"], changed["end_time"]) == ("0 1 1 1 *", False, None), changed
     for one in (made, own):
         await done(client.delete(one["cron_id"]))
-    assert await done(client.count(metadata={"py": 1})) == 0
+    assert await done(client.count(metadata={"py": mark})) == 0
 
 
 async def store(client, _threads):
