@@ -2,6 +2,7 @@
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
+import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { addExamples } from "./code-samples.ts";
 import type { Operation } from "./examples.ts";
@@ -13,7 +14,6 @@ const text = { type: "string" } as const;
 
 const documentation = {
   info: { title: "Weir", version: VERSION, description: "Agent server and trace platform at the edge." },
-  servers: [{ url: "/" }],
   security: [{ apiKey: [] }, { apiKey: [], workspace: [] }, { bearer: [] }, { bearer: [], workspace: [] }],
   components: {
     securitySchemes: {
@@ -54,7 +54,7 @@ export function openapi(app: Hono<App>): Handler<App> {
   let specs: Specs | undefined;
   return async (c) => {
     const options = {
-      documentation: structuredClone(documentation),
+      documentation: { ...structuredClone(documentation), servers: [{ url: mounted("") || "/" }] },
       includeEmptyPaths: true,
       excludeStaticFile: false,
     };

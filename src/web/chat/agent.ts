@@ -1,6 +1,7 @@
 /** The stream of one thread, with what the page needs to know about its connection. */
 import { type AnyStream, useStream } from "@langchain/react";
 import { authFetch } from "../api/http.ts";
+import { SERVER } from "../api/server.ts";
 import type { Interrupt, RawMessage } from "../api/types.ts";
 import { noteConnected, noteLost } from "./connection.ts";
 import type { LiveCall } from "./turns.ts";
@@ -21,7 +22,7 @@ export function useAgent(options: {
 }): Stream {
   return useStream({
     assistantId: options.assistantId,
-    apiUrl: location.origin,
+    apiUrl: SERVER,
     threadId: options.threadId ?? null,
     onThreadId: options.onThreadId,
     onCreated: options.onCreated,

@@ -1,4 +1,5 @@
 /** A list with nothing in it says what to do about it. */
+import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
 import { Notice } from "../chat/Empty.tsx";
 import { Button } from "../ui/Button.tsx";
@@ -6,7 +7,7 @@ import { Button } from "../ui/Button.tsx";
 export function HowToSend() {
   const lines = [
     "LANGSMITH_TRACING=true",
-    `LANGSMITH_ENDPOINT=${location.origin}`,
+    `LANGSMITH_ENDPOINT=${SERVER}`,
     "LANGSMITH_API_KEY=<an API key of this workspace>",
     "LANGSMITH_PROJECT=<a name>",
   ];
@@ -14,8 +15,8 @@ export function HowToSend() {
     <Notice title="No traces here yet." text="A program that uses a LangSmith SDK sends its traces here with these:">
       <pre>{lines.join("\n")}</pre>
       <p>
-        An OpenTelemetry exporter sends them to <code>{location.origin}/otel/v1/traces</code>, with the key in the
-        header <code>x-api-key</code>. The agents of this server need nothing: <Link href="/">talk to one</Link>.
+        An OpenTelemetry exporter sends them to <code>{SERVER}/otel/v1/traces</code>, with the key in the header{" "}
+        <code>x-api-key</code>. The agents of this server need nothing: <Link href="/">talk to one</Link>.
       </p>
     </Notice>
   );
