@@ -13,6 +13,8 @@ const PUBLIC: RegExp[] = [
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,
+  // A browser loads scripts and style sheets without a credential.
+  /^\/ui\/[^/]+\/[^/]+$/,
 ];
 
 /** Whether a path needs no Principal. */

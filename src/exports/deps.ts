@@ -12,7 +12,7 @@ import { Slots } from "./slots.ts";
 export type Wake = { exportId: string } | RunWake;
 export interface RunWake {
   runId: string;
-  /** Unknown in messages of the sweep. */
+  /** Absent in messages of earlier versions. */
   destinationId?: string;
 }
 

@@ -1,6 +1,7 @@
 /** The protocol over SSE: what has happened on the thread, then what happens, run after run. It never ends by itself. */
 import { sseFrame } from "../http/sse.ts";
-import type { Framing, ThreadRpc } from "../threads/rpc.ts";
+import type { Framing } from "../threads/log/events.ts";
+import type { ThreadRpc } from "../threads/rpc.ts";
 import { type Dialect, eventsIn } from "./dialect.ts";
 import { seqOfEventId } from "./events.ts";
 import { matcher } from "./filter.ts";

@@ -7,7 +7,7 @@ import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { meaningOf } from "../memory/embeddings.ts";
+import { meaningOf } from "../memory/deployed.ts";
 import { docs } from "./docs.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";

@@ -12,11 +12,13 @@ import { authorize } from "../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";
-import { checkpointAddress } from "./request.ts";
+import { checkpointAddress } from "./runs/request.ts";
 import { extracted } from "./extract.ts";
-import { type Json, readStates, type ThreadState } from "./rpc.ts";
+import type { Json } from "../json.ts";
+import { readStates } from "./stub.ts";
+import type { ThreadState } from "./types.ts";
 import * as schema from "./schema.ts";
-import { search } from "./search.ts";
+import { search } from "./search/search.ts";
 import { countThreads } from "./store.ts";
 
 const doc = documented("Threads");

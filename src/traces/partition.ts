@@ -1,6 +1,8 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day. */
 import { DurableObject } from "cloudflare:workers";
 import { logError } from "../http/log.ts";
+import { sealable } from "./partition/blocks/blocks.ts";
+import { seal } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
@@ -9,6 +11,7 @@ import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
 import { announce, deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
+import { sumRuns } from "./partition/rollups/read.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
@@ -23,10 +26,16 @@ import type {
   RunTimes,
   RunWrite,
   StoredFeedback,
+  SumsBy,
+  SumsOf,
   ThreadSummary,
   TracePartitionRpc,
 } from "./rpc.ts";
 import { dayBounds } from "./time.ts";
+
+const HOUR_MS = 3_600_000;
+/** The most blocks that one alarm seals. A block takes about 20 ms. */
+const SEALED_AT_ONCE = 100;
 
 /** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
@@ -73,6 +82,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async stats(selection: RunSelection): Promise<PartitionStats> {
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
+  }
+
+  async sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]> {
+    return this.known((identity) => sumRuns(this.sql, identity, selection, by)) ?? [];
   }
 
   async threads(selection: RunSelection): Promise<ThreadSummary[]> {
@@ -143,7 +156,20 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       return undefined;
     }
     await register(this.env, this.sql, () => this.held);
-    return this.held ? expiry : undefined;
+    const isDone = await this.sealBlocks(Date.now() > dayBounds(identity.day).end / 1000 + HOUR_MS);
+    if (!this.held) return undefined;
+    return isDone ? expiry : Date.now() + REGISTER_DELAY_MS;
+  }
+
+  /** Seals blocks one by one, and lets others have their turn between two. True when none is left. */
+  protected async sealBlocks(isOver: boolean): Promise<boolean> {
+    const blocks = sealable(this.sql, isOver);
+    for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
+      if (!this.held) return true;
+      this.ctx.storage.transactionSync(() => seal(this.sql, block));
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    return blocks.length <= SEALED_AT_ONCE;
   }
 
   private get sql(): SqlStorage {

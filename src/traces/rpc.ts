@@ -216,6 +216,35 @@ export interface PartitionStats {
   feedback: Record<string, FeedbackSum>;
 }
 
+/** Durations by bucket; a bucket spans 5 % (partition/rollups/groups.ts). */
+export type Sketch = Record<string, number>;
+
+/** Sums over runs that can be added to those of others. */
+export interface RunSums {
+  run_count: number;
+  error_count: number;
+  streaming_count: number;
+  total_tokens: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_cost: number;
+  prompt_cost: number;
+  completion_cost: number;
+  /** Microseconds. */
+  last_run_start_time: number | null;
+  latencies: Sketch;
+  first_tokens: Sketch;
+}
+
+/** How sums are grouped: by the hour, by a column, by both, or not at all. */
+export interface SumsBy {
+  hour?: boolean;
+  column?: "name" | "run_type" | "status" | "model";
+}
+
+/** The sums of one group. `hour` is its first microsecond. */
+export type SumsOf = RunSums & { hour: number | null; key: string | null };
+
 export interface FeedbackSum {
   n: number;
   scored: number;
@@ -288,6 +317,8 @@ export interface TracePartitionRpc {
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
   tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]>;
   stats(selection: RunSelection): Promise<PartitionStats>;
+  /** Sums of the selected runs by hour or column; at most 1,000 groups, those of most runs first. */
+  sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
   /** Of this server's own runs of graphs among them. */
   runTimes(): Promise<RunTimes>;

@@ -289,6 +289,8 @@ export const ROUTES: Record<string, Access | "public"> = {
   "POST /threads/count": "read",
   "POST /threads/prune": "write",
   "POST /threads/search": "read",
+  "POST /ui/:assistant_id": "read",
+  "GET /ui/:assistant_id/:file": "public",
   "PATCH /v1/platform/datasets/:dataset_id/examples": "write",
   "POST /v1/platform/datasets/:dataset_id/examples": "write",
   "DELETE /v1/platform/datasets/:dataset_id/examples/:example_id": "write",

@@ -1,12 +1,11 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
 import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
+import type { Json } from "../../json.ts";
 import { drizzle } from "drizzle-orm/durable-sqlite";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { among } from "../../db/among.ts";
 import { contains } from "../../db/contains.ts";
 import type { IndexRow, ThreadFilter, ThreadPage } from "./rpc.ts";
-
-type Json = Record<string, unknown>;
 
 /** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
 const MIGRATIONS = [

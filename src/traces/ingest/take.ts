@@ -82,7 +82,8 @@ export class Intake {
     return { message, taken: this.#taken.size, rejected, errors: faults };
   }
 
-  #refusal({ draft: { project } }: Work): string | undefined {
+  #refusal({ draft: { project, refusal } }: Work): string | undefined {
+    if (refusal !== undefined) return refusal;
     this.#projects.add(project.id ?? project.name ?? DEFAULT_PROJECT);
     if (this.#projects.size > MAX_PROJECTS) return `session_name: a request names at most ${MAX_PROJECTS} projects`;
     return undefined;

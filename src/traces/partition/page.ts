@@ -84,7 +84,7 @@ function rowsOf(
   payloads: PayloadField[],
 ): Iterable<SqlStorageValue[]> {
   const from = after ? Math.max(startTime, after.start_time) : startTime;
-  const condition = selectionCondition(identity, { startTime: from, endTime, filter: filter ?? undefined });
+  const condition = selectionCondition(sql, identity, { startTime: from, endTime, filter: filter ?? undefined });
   const columns = [
     ...OWN,
     ...light.map((field) => `r.${field}`),

@@ -61,7 +61,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     setChosen(next.assistant_id);
     setContext({});
     if (threadId === undefined) remount(undefined, text);
-    else navigate("/");
+    else navigate("/chat");
   };
 
   if (assistants.data?.length === 0)

@@ -11,8 +11,9 @@ export interface Keys {
 }
 
 export const KEY_LIST: [keys: string, what: string][] = [
+  ["Ctrl K", "Go to a page, a thread, an assistant or an id"],
   ["Ctrl Shift O", "New thread"],
-  ["Ctrl B", "Show or hide the threads"],
+  ["Ctrl B", "Show or hide the threads or the navigation"],
   ["Shift Esc", "To the composer"],
   ["Ctrl .", "Stop the run"],
   ["Ctrl Shift U", "To the next decision"],
