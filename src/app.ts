@@ -27,9 +27,10 @@ import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
 import { activity } from "./threads/activity-routes.ts";
 import { threads } from "./threads/routes.ts";
-import { statelessRuns, threadRuns } from "./threads/runs-routes.ts";
+import { statelessRuns, threadRuns } from "./threads/runs/routes.ts";
 import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
+import { ui } from "./ui/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
@@ -78,6 +79,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
   if (!http.disable_agui) app.route("/agui", agui);
+  if (!http.disable_ui) app.route("/ui", ui);
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }

@@ -33,6 +33,7 @@ const TABLE: Row[] = [
   ["POST", /^\/assistants\/[^/]+\/versions$/, "read"],
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
   ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
+  ["POST", /^\/ui\/[^/]+$/, "read"],
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
   ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$`), "read"],
 

@@ -1,4 +1,4 @@
-/** What a deployment says of itself: `/ok`, `/info` and `/docs` to anybody, `/metrics` to a workspace. */
+/** What a deployment says of itself: `/ok` and `/info` to anybody, `/metrics` to a workspace. */
 import { Hono } from "hono";
 import * as v from "valibot";
 import { isOpen } from "../auth/authenticate.ts";
@@ -7,8 +7,7 @@ import { Flag } from "../http/fields.ts";
 import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { meaningOf } from "../memory/embeddings.ts";
-import { docs } from "./docs.ts";
+import { meaningOf } from "../memory/deployed.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
@@ -54,5 +53,4 @@ export const system = new Hono<App>()
       await truncate(c.env, c.get("principal").workspaceId, c.req.valid("json"));
       return c.json({ ok: true });
     },
-  )
-  .route("/", docs);
+  );

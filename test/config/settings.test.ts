@@ -5,7 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import { readConfig, settings } from "../../src/config.ts";
 import { lazy } from "../../src/weir.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
-import { headersAsConfigurable } from "../../src/threads/request.ts";
+import { headersAsConfigurable } from "../../src/threads/runs/request.ts";
 import { authHandlers, custom } from "../../src/users/registry.ts";
 import { createWeir } from "../../src/weir.ts";
 import { newCaller } from "../support/caller.ts";

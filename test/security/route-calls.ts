@@ -40,6 +40,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "PUT /store/items": ({ marker }) => ({ namespace: ["other"], key: "k", value: { own: marker.length } }),
   "DELETE /store/items": ({ marker }) => ({ namespace: [marker, "notes"], key: marker }),
   "POST /store/items/search": () => ({ namespace_prefix: [] }),
+  "POST /ui/:assistant_id": () => ({ name: "weather" }),
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 
   "POST /api-keys": () => ({ name: "another" }),

@@ -1,7 +1,8 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
 import { objectNamed } from "../../db/objects.ts";
 import { repeating } from "../../http/outage.ts";
-import type { Json, ThreadStatus } from "../rpc.ts";
+import type { Json } from "../../json.ts";
+import type { ThreadStatus } from "../types.ts";
 
 /**
  * What can be searched of a thread: a projection of its own record, written after its commits and repaired by its next
@@ -34,6 +35,8 @@ export interface ThreadFilter {
   metadata?: Json;
   values?: Json;
   status?: ThreadStatus;
+  /** Words, each of which must be in the thread's title or in the text of one of its messages. */
+  query?: string[];
 }
 
 export interface ThreadPage extends ThreadFilter {

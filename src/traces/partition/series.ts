@@ -32,7 +32,7 @@ export function partitionSeries(
   selection: RunSelection,
   { interval, by }: SeriesRequest,
 ): PartitionSeries {
-  const { sql: where, values } = selectionCondition(identity, selection);
+  const { sql: where, values } = selectionCondition(sql, identity, selection);
   const grouped = (key: string, join = "") =>
     figuresOf(
       sql.exec<Row>(

@@ -108,7 +108,7 @@ export const runQueries = new Hono<App>()
     const { session_id: projectId, start_time: start } = c.req.valid("query");
     const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
     if (!place) throw new Problem(404, "Run not found.");
-    const partition = tracePartition(c.env, workspaceId, place.projectId, place.day);
+    const partition = tracePartition(c.env, workspaceId, place);
     const { start: startTime, end: endTime } = dayBounds(place.day);
     const find = {
       projectIds: [place.projectId],

@@ -1,9 +1,9 @@
 /** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
-import { tinykeys } from "tinykeys";
 import { useLocation } from "wouter";
 import { FrameContext } from "./frame.ts";
 import { KeySheet } from "./KeySheet.tsx";
+import { bindShortcuts } from "./keys.ts";
 import { Nav } from "./Nav.tsx";
 import { Sheet } from "./Sheet.tsx";
 import css from "./Shell.module.css";
@@ -44,25 +44,19 @@ export function Shell({ children }: { children: ReactNode }) {
   );
   useEffect(() => {
     const typing = (event: KeyboardEvent) =>
-      event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+      event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
     const prevented = (run: () => void) => (event: KeyboardEvent) => {
       event.preventDefault();
       run();
     };
-    // Shortcuts with a modifier work while a person types; tinykeys ignores fields otherwise.
-    const off = tinykeys(
-      window,
-      {
-        "$mod+Shift+O": prevented(() => navigate("/chat")),
-        "$mod+B": prevented(frame.toggle),
-        "$mod+K": prevented(() => setPalette(true)),
-        "Shift+?": (event) => {
-          if (!typing(event)) setKeys(true);
-        },
+    return bindShortcuts({
+      "$mod+Shift+O": prevented(() => navigate("/chat")),
+      "$mod+B": prevented(frame.toggle),
+      "$mod+K": prevented(() => setPalette(true)),
+      "Shift+?": (event) => {
+        if (!typing(event)) setKeys(true);
       },
-      { ignore: () => false },
-    );
-    return off;
+    });
   }, [frame, navigate]);
 
   const tools = { onKeys: () => setKeys(true), onPalette: () => setPalette(true) };
