@@ -2,12 +2,11 @@
  * What a user of the deployment's own `Auth` may do: a task is a run on a thread, so the handlers of threads decide. All
  * other callers may do everything in their workspace.
  */
+import type { Json } from "../json.ts";
 import { threadMetadata } from "../threads/access.ts";
 import { authorize, containsJson } from "../users/authorize.ts";
 import type { Call } from "./call.ts";
 import { taskNotFound } from "./errors.ts";
-
-type Json = Record<string, unknown>;
 
 export const userOf = ({ c }: Call): string | undefined => c.get("principal").user?.identity;
 

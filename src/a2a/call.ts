@@ -5,7 +5,7 @@ import { type Database, database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { parse } from "../http/validate.ts";
-import type { TaskView } from "../threads/rpc.ts";
+import type { TaskView } from "../threads/types.ts";
 import type * as v from "valibot";
 import { readTaskId } from "./context.ts";
 import { invalidParams } from "./errors.ts";

@@ -1,9 +1,8 @@
 /** Agent cards: what an assistant is, can do, and where it is called, as each generation reads it. */
+import type { Json } from "../json.ts";
 import { SCOPES } from "../auth/principal.ts";
 import type { Assistant } from "../assistants/store.ts";
 import { type Modes, settingsOf } from "./modes.ts";
-
-type Json = Record<string, unknown>;
 
 /** What a card tells of an assistant. */
 export type Described = Pick<

@@ -1,8 +1,8 @@
 /** A2A parts to a LangChain message's content, and back. */
+import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import type { Part } from "./types.ts";
 
-type Json = Record<string, unknown>;
 type Block = Json & { type: string };
 
 /** What a content block that bears a file is called, by the file's media type. */

@@ -1,4 +1,5 @@
 /** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
+import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import {
   type Artifact,
@@ -12,8 +13,6 @@ import {
   type Update,
   isSettled,
 } from "./types.ts";
-
-type Json = Record<string, unknown>;
 
 /** Without members that are undefined or empty lists. */
 function present(values: Json): Json {

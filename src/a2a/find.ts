@@ -1,5 +1,6 @@
 /** Which task an id names: the caller's own, of this assistant. */
-import { type TaskView, threadStub } from "../threads/rpc.ts";
+import { threadStub } from "../threads/stub.ts";
+import type { TaskView } from "../threads/types.ts";
 import { mayReach } from "./allowed.ts";
 import { type Call, contextOf } from "./call.ts";
 import { readTaskId, taskIdOf } from "./context.ts";

@@ -2,14 +2,14 @@
  * A task out of the log: events of its runs go in, in order; updates come out, and at any moment the task as it stands.
  * Streams, answers and lists all come from this one place, so they cannot differ.
  */
-import type { LogEvent, TaskRun } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
+import type { LogEvent } from "../threads/log/events.ts";
+import type { TaskRun } from "../threads/types.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import { partOf } from "./content.ts";
 import { promptParts } from "./prompt.ts";
 import { type Told, told } from "./told.ts";
 import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
-
-type Json = Record<string, unknown>;
 
 /** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
 interface Open {

@@ -1,13 +1,8 @@
 /** Reads tasks out of their threads' logs: as they stand, and as they go on. */
-import {
-  type EventMethod,
-  type LogEvent,
-  readEvents,
-  readJson,
-  type TaskRun,
-  type TaskView,
-  type ThreadRpc,
-} from "../threads/rpc.ts";
+import { type EventMethod, type LogEvent, readEvents } from "../threads/log/events.ts";
+import type { ThreadRpc } from "../threads/rpc.ts";
+import { readJson } from "../threads/stub.ts";
+import type { TaskRun, TaskView } from "../threads/types.ts";
 import { taskNotFound } from "./errors.ts";
 import { Fold } from "./fold.ts";
 import { isSettled, isTerminal, type Task, type Update } from "./types.ts";

@@ -2,8 +2,10 @@
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
-import { handleTasks, type TaskEffect } from "../threads/outbox.ts";
-import { type Json, type TaskView, threadStub } from "../threads/rpc.ts";
+import { handleTasks, type TaskEffect } from "../threads/tasks/outbox.ts";
+import type { Json } from "../json.ts";
+import { threadStub } from "../threads/stub.ts";
+import type { TaskView } from "../threads/types.ts";
 import { signedHeaders } from "../webhooks/sign.ts";
 import { type Call, contextOf, params, project } from "./call.ts";
 import { taskIdOf } from "./context.ts";

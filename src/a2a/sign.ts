@@ -1,7 +1,6 @@
 /** Signatures of agent cards: JWS over the canonical JSON (RFC 8785) of the card without them. */
+import type { Json } from "../json.ts";
 import { FlattenedSign, importJWK, type JWK } from "jose";
-
-type Json = Record<string, unknown>;
 
 /** RFC 8785: members in the order of their names' UTF-16 units, no white space. JSON.stringify writes the rest as it asks. */
 function canonical(value: unknown): string {

@@ -2,8 +2,11 @@
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
-import { configurableOf, runRequest } from "../threads/request.ts";
-import { type Json, type RunRequest, type TaskView, threadStub } from "../threads/rpc.ts";
+import { configurableOf, runRequest } from "../threads/runs/request.ts";
+import type { Json } from "../json.ts";
+import type { RunRequest } from "../threads/rpc.ts";
+import { threadStub } from "../threads/stub.ts";
+import type { TaskView } from "../threads/types.ts";
 import { threadIdOf } from "../threads/thread-id.ts";
 import { userOf } from "./allowed.ts";
 import { type Call, databaseOf, project } from "./call.ts";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { isObject, JsonObject } from "../http/json.ts";
 import { parse } from "../http/validate.ts";
-import { checkCustom } from "../threads/custom.ts";
+import { checkCustom } from "../threads/log/custom.ts";
 import type { Part } from "./types.ts";
 
 const OwnPart = v.pipe(

@@ -1,5 +1,5 @@
 /** A2A's nouns, in neither generation's spelling: dialect.ts writes them in either. */
-type Json = Record<string, unknown>;
+import type { Json } from "../json.ts";
 
 /** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name tells which one the caller speaks. */
 export type Generation = "0.3" | "1.0";

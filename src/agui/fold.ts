@@ -1,12 +1,11 @@
 /** The events of one run's log as AG-UI events: a pure fold. */
+import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
-import type { EventMethod, LogEvent } from "../threads/rpc.ts";
+import type { EventMethod, LogEvent } from "../threads/log/events.ts";
 import { type Asked, BREAKPOINT, shownInterrupt } from "./interrupts.ts";
 import { shownMessages } from "./messages.ts";
 import { patchOf } from "./patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
-
-type Json = Record<string, unknown>;
 
 /** What of the log a run is shown from. */
 export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "values", "custom", "input.requested"];

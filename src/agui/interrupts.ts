@@ -1,8 +1,7 @@
 /** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
+import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import type { Answer } from "./schema.ts";
-
-type Json = Record<string, unknown>;
 
 /** A question as the log tells it. */
 export interface Asked {

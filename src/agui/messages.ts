@@ -1,8 +1,7 @@
 /** Messages of AG-UI as LangGraph's clients write them, and messages of a state as AG-UI shows them. */
+import type { Json } from "../json.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import type { Message } from "./schema.ts";
-
-type Json = Record<string, unknown>;
 
 const TYPES: Record<string, string> = {
   user: "human",

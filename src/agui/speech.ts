@@ -1,6 +1,6 @@
 /** An agent's messages as they are streamed: text, reasoning and tool calls, each opened once and closed. */
+import type { Json } from "../json.ts";
 
-type Json = Record<string, unknown>;
 export type AguiEvent = Json & { type: string };
 
 interface Open {

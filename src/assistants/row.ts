@@ -1,4 +1,5 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
+import type { Json } from "../json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../auth/identity.ts";
 import { isDefaultAssistant } from "./defaults.ts";
@@ -6,8 +7,6 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistantVersions.$inferSelect;
-type Json = Record<string, unknown>;
-
 /** An assistant as it stands on the wire. */
 export interface Assistant {
   assistant_id: string;

@@ -1,6 +1,5 @@
 /** The members of `configurable` and `context` that say who runs a graph. Only the server sets them. */
-
-type Json = Record<string, unknown>;
+import type { Json } from "../json.ts";
 
 const RESERVED = /^langgraph_auth_/;
 

@@ -1,10 +1,9 @@
 /** Reads a wrangler configuration: TOML, or JSON with comments. */
+import type { Json } from "../json.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { Fault } from "./fault.ts";
-
-type Json = Record<string, unknown>;
 
 /** A wrangler configuration, as far as this package reads it. Paths in it are relative to its file. */
 export interface WranglerConfig extends Json {

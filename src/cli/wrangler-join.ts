@@ -1,8 +1,7 @@
 /** Joins the project's own wrangler configuration with Weir's. docs/configuration.md says who owns what. */
+import type { Json } from "../json.ts";
 import { Fault } from "./fault.ts";
 import type { WranglerConfig } from "./wrangler-file.ts";
-
-type Json = Record<string, unknown>;
 
 /** Keys that Weir sets, whatever the project's configuration says. */
 export const OURS = [

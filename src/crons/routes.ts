@@ -10,7 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
-import { threadStub } from "../threads/rpc.ts";
+import { threadStub } from "../threads/stub.ts";
 import { changed, made, shown } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";

@@ -1,3 +1,4 @@
+import type { Json } from "../json.ts";
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
@@ -8,8 +9,6 @@ import { boundAnswer } from "../http/bytes.ts";
 
 export type CronRow = typeof crons.$inferSelect;
 export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
-type Json = Record<string, unknown>;
-
 const SORTS = {
   cron_id: crons.id,
   assistant_id: crons.assistantId,

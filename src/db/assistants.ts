@@ -1,6 +1,5 @@
+import type { Json } from "../json.ts";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-
-type Json = Record<string, unknown>;
 
 /** What a version of an assistant fixes. */
 const configuration = {

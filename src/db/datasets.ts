@@ -1,7 +1,6 @@
+import type { Json } from "../json.ts";
 import { isNull } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-
-type Json = Record<string, unknown>;
 
 /** Datasets. Times are milliseconds since the epoch, as in all tables of traces. */
 export const datasets = sqliteTable(

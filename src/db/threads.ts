@@ -1,6 +1,5 @@
+import type { Json } from "../json.ts";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-
-type Json = Record<string, unknown>;
 
 /**
  * What can be searched of the threads: a projection of each Thread object's own record, written after its commits and

@@ -34,7 +34,7 @@ export async function sweep(deps: Deps): Promise<void> {
   for (const exportId of new Set([...started, ...idle])) await deps.send({ exportId });
   const lost = await takeLostRuns(db, now - limits.resendAfter, now);
   const remains = await takeRemains(db, now);
-  for (const runId of [...lost, ...remains]) await deps.send({ runId });
+  for (const message of [...lost, ...remains]) await deps.send(message);
 }
 
 /** Spawns the due windows of every active schedule. */

@@ -3,8 +3,9 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
 import type { Caller } from "../threads/access.ts";
-import { runRequest } from "../threads/request.ts";
-import { type Json, readJson, threadStub } from "../threads/rpc.ts";
+import { runRequest } from "../threads/runs/request.ts";
+import type { Json } from "../json.ts";
+import { readJson, threadStub } from "../threads/stub.ts";
 
 /** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */
 export async function callAssistant(

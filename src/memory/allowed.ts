@@ -1,4 +1,5 @@
 /** What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace. */
+import type { Json } from "../json.ts";
 import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
 import { Problem } from "../http/problem.ts";
@@ -6,8 +7,6 @@ import type { Database } from "../db/client.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";
 import { Namespace } from "./schema.ts";
 import { getItem, type PutItem } from "./store.ts";
-
-type Json = Record<string, unknown>;
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter that

@@ -11,7 +11,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { type Database, database } from "../db/client.ts";
 import { parse } from "../http/validate.ts";
-import { meaningOf } from "./embeddings.ts";
+import { meaningOf } from "./deployed.ts";
 import type { Meaning } from "./meaning.ts";
 import { literalPrefix, selectNamespaces } from "./namespaces.ts";
 import type { Item } from "./row.ts";

@@ -5,7 +5,7 @@ import { documented } from "../http/documented.ts";
 import type { App } from "../http/types.ts";
 import { body, parse, query } from "../http/validate.ts";
 import { mayReplace, narrowed } from "./allowed.ts";
-import { meaningOf } from "./embeddings.ts";
+import { meaningOf } from "./deployed.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./namespaces.ts";
 import { AskedItem, DeleteItemBody, GetItemQuery, ListNamespacesBody, PutItemBody, SearchItemsBody } from "./schema.ts";
 import { searchItems } from "./search-store.ts";

@@ -1,6 +1,5 @@
 /** What of an item's value is searched: `index` names its paths, as LangGraph's stores do. */
-
-type Json = Record<string, unknown>;
+import type { Json } from "../json.ts";
 
 /** `false`: nothing; a list: the texts at these paths (`a.b`, `list[*].text`, `list[0]`, `$`); null: every text in the value. */
 export type Index = false | string[] | null | undefined;

@@ -1,8 +1,7 @@
 /** Adds up the streamed chunks of messages, for the classic `messages` mode whose events hold the message so far. */
+import type { Json } from "../json.ts";
 import { AIMessageChunk } from "@langchain/core/messages";
 import { wire, wireChunk } from "./serde.ts";
-
-type Json = Record<string, unknown>;
 
 export class Accumulator {
   #messages = new Map<string, AIMessageChunk>();

@@ -1,7 +1,6 @@
 /** LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address. */
+import type { Json } from "../json.ts";
 import { wire } from "./serde.ts";
-
-type Json = Record<string, unknown>;
 
 /** A `debug` chunk in wire form, as JSON. */
 export function wireDebug(chunk: unknown): string {

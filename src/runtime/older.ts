@@ -4,10 +4,10 @@
  * Before 0.3.6 there is no `tasks` mode: its chunks are in the `debug` mode. There is no `values` chunk for a pause, and
  * an interrupt has no id. From 0.3.6 to 0.4 the id is called `interrupt_id`.
  */
+import type { Json } from "../json.ts";
 import { version } from "@langchain/langgraph/package.json";
 import { uuid5 } from "@langchain/langgraph-checkpoint";
 
-type Json = Record<string, unknown>;
 type Chunk = (namespace: string[], mode: string, payload: unknown) => void;
 
 const NAMESPACE = "0b9ad4bb-36d4-5f7e-8e86-5d8b1f0a6f3c";

@@ -1,4 +1,5 @@
 /** Reading and writing a thread's state through its graph, in the Agent Server's shapes. */
+import type { Json } from "../json.ts";
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
@@ -7,8 +8,6 @@ import { addressOf } from "./debug.ts";
 import { bind, command, type Graph, type WireCommand } from "./drive.ts";
 import { withId } from "./older.ts";
 import { errorBody, wire } from "./serde.ts";
-
-type Json = Record<string, unknown>;
 
 export interface SnapshotOptions {
   threadId: string;

@@ -1,6 +1,7 @@
 /** What a command needs to be carried out, and what comes of it. */
 import type { Caller } from "../threads/access.ts";
-import type { Json, ThreadRpc } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
+import type { ThreadRpc } from "../threads/rpc.ts";
 
 /** Who commands, and which thread. */
 export interface Commander extends Caller {

@@ -1,7 +1,7 @@
 /** The protocol's commands, whichever way they come: one table, one answer's shape. */
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
-import type { Json } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError, type ErrorCode } from "./errors.ts";
 import { fork, inject, respond, runStart } from "./run-commands.ts";

@@ -1,6 +1,6 @@
 /** Which clients a connection speaks to: the stock clients of the two languages read some events differently. */
 import { Problem } from "../http/problem.ts";
-import type { EventText } from "../threads/rpc.ts";
+import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";
 import { pythonEvents } from "./python.ts";
 

@@ -1,6 +1,7 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
 import { isObject } from "../http/json.ts";
-import type { EventMethod, EventText, Json } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
+import type { EventMethod, EventText } from "../threads/log/events.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
 export interface ProtocolEvent {

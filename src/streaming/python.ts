@@ -3,7 +3,8 @@
  * message and a tool call by their graph, where LangGraph in JavaScript names them by their node. Its iterators end at a
  * root `completed` or `failed` only.
  */
-import type { EventText, Json } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
+import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";
 
 const CANCELLED = "The run was cancelled.";

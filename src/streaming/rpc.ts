@@ -1,8 +1,8 @@
 /** What the streaming protocol asks of a thread besides what threads answer themselves. */
 import { repeated } from "../http/outage.ts";
-import { inFrames } from "../threads/frames.ts";
-import { resumed } from "../threads/resume.ts";
-import { threadObject } from "../threads/rpc.ts";
+import { inFrames } from "../threads/remote/frames.ts";
+import { resumed } from "../threads/remote/resume.ts";
+import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Filter } from "./schema.ts";
 

@@ -2,7 +2,10 @@
 import type * as v from "valibot";
 import { selected } from "../http/paging.ts";
 import { toProblem } from "../http/problem.ts";
-import { type Json, readEvents, readStates, type Run, type ThreadState } from "../threads/rpc.ts";
+import type { Json } from "../json.ts";
+import { readEvents } from "../threads/log/events.ts";
+import { readStates } from "../threads/stub.ts";
+import type { Run, ThreadState } from "../threads/types.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { CommandError } from "./errors.ts";
 import type * as schema from "./schema.ts";

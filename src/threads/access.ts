@@ -5,8 +5,10 @@ import { database } from "../db/client.ts";
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { authorize, containsJson, mayUse } from "../users/authorize.ts";
-import { type Json, type ThreadRpc, threadStub } from "./rpc.ts";
-import type { RunCreate } from "./run-schema.ts";
+import type { Json } from "../json.ts";
+import type { ThreadRpc } from "./rpc.ts";
+import { threadStub } from "./stub.ts";
+import type { RunCreate } from "./runs/schema.ts";
 
 interface Call {
   env: Env;

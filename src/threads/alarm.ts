@@ -1,10 +1,10 @@
 /** One alarm for everything the thread must do later. */
 import { logError } from "../http/log.ts";
-import { compact } from "./compact.ts";
-import { deliver } from "./outbox.ts";
-import type { ThreadParts } from "./parts.ts";
+import { compact } from "./log/compact.ts";
+import { deliver } from "./tasks/outbox.ts";
+import type { ThreadParts } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
-import type { Runner } from "./runner.ts";
+import type { Runner } from "./runs/runner.ts";
 
 /** While a run is open the alarm comes this often, so that a run whose process died is taken up again. */
 const WATCHDOG_MS = 4_000;

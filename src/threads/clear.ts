@@ -5,7 +5,8 @@ import { database } from "../db/client.ts";
 import { mayDelete } from "../users/authorize.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "./fan-out.ts";
-import { type Json, threadStub } from "./rpc.ts";
+import type { Json } from "../json.ts";
+import { threadStub } from "./stub.ts";
 import { removeRows, threadIds } from "./store.ts";
 
 const PAGE = 100;

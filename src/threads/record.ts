@@ -1,9 +1,10 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
-import type { Interrupts, Json, RunError, Standing, Thread, ThreadStatus, Ttl } from "./rpc.ts";
+import type { Json } from "../json.ts";
+import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import { currentShard, type IndexRow } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import type { Refs, Values } from "./values.ts";
+import type { Tables } from "./storage/tables.ts";
+import type { Refs, Values } from "./checkpoints/values.ts";
 
 export interface ThreadRecord {
   thread_id: string;

@@ -1,7 +1,7 @@
 /** Deletes a thread with what depends on it. */
 import { deleteCronsOn } from "../crons/store.ts";
 import { database } from "../db/client.ts";
-import { threadStub } from "./rpc.ts";
+import { threadStub } from "./stub.ts";
 
 /** Deletes the thread and the crons on it. False when there was no such thread. */
 export async function removeThread(env: Env, workspaceId: string, threadId: string): Promise<boolean> {

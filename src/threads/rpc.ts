@@ -1,43 +1,21 @@
-/** What the rest of Weir may ask of a thread: the Durable Object's RPC type, and how to reach one. */
+/** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
+import type { Json } from "../json.ts";
 import type { WireCommand } from "../runtime/drive.ts";
-import { objectNamed } from "../db/objects.ts";
-import type { CopyPage } from "./copy.ts";
-import type { CopyPlace } from "./copy-store.ts";
-import { readLines, type TailQuery } from "./events.ts";
-import { RemoteThread } from "./remote.ts";
-
-export type { EventMethod, EventText, Framing, LogEvent, TailQuery } from "./events.ts";
-export { readEvents, textLines } from "./events.ts";
-
-export type Json = Record<string, unknown>;
-export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
-export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
-export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
-export type CancelAction = "interrupt" | "rollback";
-
-/** Why a run is stopped before its graph ends by itself. */
-export type StopReason = CancelAction | "timeout";
-
-/** What a run failed with. */
-export interface RunError {
-  error: string;
-  message: string;
-}
-
-/** A question of a graph. */
-export interface Interrupt {
-  id?: string;
-  value: unknown;
-}
-
-/** Those that wait for an answer, by the task that raised them. */
-export type Interrupts = Record<string, Interrupt[]>;
-
-export interface CheckpointAddress {
-  checkpoint_id?: string | null;
-  checkpoint_ns?: string;
-  checkpoint_map?: Json | null;
-}
+import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import type { TailQuery } from "./log/events.ts";
+import type {
+  CancelAction,
+  CheckpointAddress,
+  MultitaskStrategy,
+  Run,
+  RunStatus,
+  Standing,
+  StorageFigures,
+  TaskView,
+  Thread,
+  ThreadState,
+  Ttl,
+} from "./types.ts";
 
 /** A run to make. Everything has been validated; the assistant has been resolved. */
 export interface RunRequest {
@@ -84,79 +62,6 @@ export interface RunRequest {
   configurable?: Json;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
-}
-
-/** A run of a task, with what the run alone does not show on the wire. */
-export interface TaskRun extends Run {
-  configurable: Json;
-  /** The sequence numbers of its first and last event, once there are such. */
-  first_seq?: number;
-  last_seq?: number;
-  /** Set when it did not end by itself. */
-  stopped?: StopReason;
-}
-
-/** Runs that belong to one piece of work: one that paused, and those that took it up again. */
-export interface TaskView {
-  /** In the order of their creation. */
-  runs: TaskRun[];
-  /** When it was cancelled while it waited; milliseconds since the epoch. */
-  canceled?: number;
-  /** The questions of its last run that the thread still waits on. */
-  waiting: Interrupt[];
-  hooks: Record<string, Json>;
-}
-
-/** A run as the Agent Server's clients read it. */
-export interface Run {
-  run_id: string;
-  thread_id: string;
-  assistant_id: string;
-  created_at: string;
-  updated_at: string;
-  status: RunStatus;
-  metadata: Json;
-  multitask_strategy: MultitaskStrategy;
-  kwargs: Json;
-}
-
-export interface Thread {
-  thread_id: string;
-  created_at: string;
-  updated_at: string;
-  state_updated_at: string;
-  status: ThreadStatus;
-  metadata: Json;
-  config: Json;
-  values: Json | null;
-  interrupts: Interrupts;
-  error?: RunError;
-  ttl?: Ttl & { expires_at: string };
-}
-
-/** How a thread stands between two runs. */
-export interface Standing {
-  assistantId?: string;
-  graphId?: string;
-  busy: boolean;
-  /** The ids of the interrupts that wait for an answer. */
-  interrupts: string[];
-}
-
-export interface Ttl {
-  strategy: "delete" | "keep_latest";
-  ttl_minutes: number;
-}
-
-export interface ThreadState {
-  values: unknown;
-  next: string[];
-  tasks: Json[];
-  metadata: Json | null;
-  created_at: string | null;
-  checkpoint: Json | null;
-  parent_checkpoint: Json | null;
-  interrupts: unknown[];
 }
 
 export interface CreateThread {
@@ -215,13 +120,6 @@ export interface RunStream {
 export interface OpenRuns {
   runIds?: string[];
   status?: "pending" | "running" | "all";
-}
-
-export interface StorageFigures {
-  total_bytes: number;
-  checkpoints: { count: number; bytes: number };
-  channel_values: { count: number; bytes: number; by_channel: Record<string, { count: number; bytes: number }> };
-  pending_writes: { count: number; bytes: number };
 }
 
 /**
@@ -299,31 +197,4 @@ export interface ThreadRpc {
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;
   /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */
   updateState(update: StateUpdate, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
-}
-
-/** Reads the one object that a stream holds. */
-export async function readJson(stream: ReadableStream<Uint8Array>): Promise<Json> {
-  return new Response(stream).json();
-}
-
-/** Reads the states out of a history. */
-export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGenerator<ThreadState, void, void> {
-  const read = readLines<ThreadState>();
-  for await (const bytes of stream) yield* read(bytes);
-}
-
-/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote.ts). */
-export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
-  return new RemoteThread(() => threadObject(env, workspaceId, threadId));
-}
-
-/** The Durable Object itself. Its name holds the workspace, so another workspace's id leads to an object that is empty. */
-export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
-  return objectNamed(env, env.THREAD, `${workspaceId}:${threadId}`);
-}
-
-/** The ids that a thread's object has in its name. */
-export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
-  const colon = name.indexOf(":");
-  return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
 }

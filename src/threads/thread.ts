@@ -2,25 +2,27 @@
 import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
-import { copyInto, copyPage, type CopyPage } from "./copy.ts";
-import type { CopyPlace } from "./copy-store.ts";
-import { asLine, type Framing } from "./events.ts";
-import { lineStream } from "./lines.ts";
-import { deliver } from "./outbox.ts";
-import { ThreadParts } from "./parts.ts";
+import type { Json } from "../json.ts";
+import { copyInto, copyPage } from "./copy/copy.ts";
+import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import { asLine, type Framing, type TailQuery } from "./log/events.ts";
+import { lineStream } from "./remote/lines.ts";
+import { deliver } from "./tasks/outbox.ts";
+import { ThreadParts } from "./context.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
-import { threadStub } from "./rpc.ts";
-import { Runner } from "./runner.ts";
-import { runStream } from "./run-stream.ts";
-import { shownRun, type StoredRun, storedRun } from "./runs.ts";
-import { applyUpdates, historyOf, stateOf } from "./state.ts";
-import { storageFigures } from "./figures.ts";
+import type * as types from "./types.ts";
+import { threadStub } from "./stub.ts";
+import { Runner } from "./runs/runner.ts";
+import { runStream } from "./log/run-stream.ts";
+import { shownRun, type StoredRun, storedRun } from "./runs/runs.ts";
+import { applyUpdates, historyOf, stateOf } from "./checkpoints/state.ts";
+import { storageFigures } from "./stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
-import { PING_MS, tail } from "./tail.ts";
-import { threadFraming } from "./thread-stream.ts";
+import { PING_MS, tail } from "./log/tail.ts";
+import { threadFraming } from "./log/thread-stream.ts";
 import { titleOf } from "./title.ts";
-import { markCanceled, setHook, viewTask } from "./tasks.ts";
+import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 
 /** Characters of the longest state in the answer to a copy. An RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
@@ -42,7 +44,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     await onAlarm(this.#parts, this.#runner, () => this.#forget());
   }
 
-  async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<rpc.Thread> {
+  async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
     const parts = this.#parts;
     if (parts.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
     if (!parts.record) {
@@ -55,12 +57,12 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#shown(this.#existing());
   }
 
-  async get(mostValues?: number): Promise<rpc.Thread | undefined> {
+  async get(mostValues?: number): Promise<types.Thread | undefined> {
     const { record } = this.#parts;
     return record && !record.temporary?.until ? this.#shown(record, mostValues) : undefined;
   }
 
-  async standing(): Promise<rpc.Standing | undefined> {
+  async standing(): Promise<types.Standing | undefined> {
     return standingOf(this.#parts.record, this.#runner.busy);
   }
 
@@ -68,7 +70,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return titleOf(this.#parts, this.#runner.open[0]?.request.input);
   }
 
-  async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<rpc.Thread> {
+  async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
     const record = this.#existing();
     const merged = withinMetadata({ ...record.metadata, ...metadata });
     this.#parts.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
@@ -86,7 +88,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async copyFrom(threadId: string, metadata?: rpc.Json): Promise<rpc.Thread> {
+  async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
     // A call that is repeated after a lost connection waits for the first call.
     if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId, metadata));
     return this.#shown(this.#existing(), LONG_STATE);
@@ -102,15 +104,15 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return true;
   }
 
-  async storage(): Promise<rpc.StorageFigures | undefined> {
+  async storage(): Promise<types.StorageFigures | undefined> {
     return this.#parts.record && storageFigures(this.#parts);
   }
 
-  async startRun(request: rpc.RunRequest): Promise<rpc.Run> {
+  async startRun(request: rpc.RunRequest): Promise<types.Run> {
     return (await this.launch(request)).run;
   }
 
-  async launch(request: rpc.RunRequest): Promise<{ run: rpc.Run; seq: number }> {
+  async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
     const fresh = this.#parts.record === undefined;
     const run = this.#runner.create(request);
     // A thread that this run has made is found by searches once its caller has the answer.
@@ -120,7 +122,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return answer;
   }
 
-  async startAndFollow(request: rpc.RunRequest, query: Omit<rpc.TailQuery, "after" | "runId">) {
+  async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
     const run = this.#runner.create(request);
     const after = (run.outcome.first_seq ?? this.#parts.journal.seq + 1) - 1;
     return this.read({ ...query, after, runId: run.id });
@@ -143,15 +145,15 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     );
   }
 
-  async getRun(runId: string): Promise<rpc.Run | undefined> {
+  async getRun(runId: string): Promise<types.Run | undefined> {
     const run = this.#parts.run(runId);
     return run && shownRun(run, this.#parts.threadId);
   }
 
-  async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<rpc.Run[]> {
+  async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<types.Run[]> {
     this.#existing();
     const { tables, threadId } = this.#parts;
-    const runs: rpc.Run[] = [];
+    const runs: types.Run[] = [];
     let size = 0;
     for (const row of tables.runs(limit, offset, status)) {
       size += row.request.length;
@@ -165,12 +167,12 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return runs;
   }
 
-  async cancel(runId: string, action: rpc.CancelAction, wait: boolean): Promise<void> {
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
     this.#runner.cancel(runId, action);
     if (wait) await this.#runner.ended(runId);
   }
 
-  async cancelMany(which: rpc.OpenRuns, action: rpc.CancelAction): Promise<number> {
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
     const chosen = this.#runner.open.filter(
       ({ id, status }) => which.runIds?.includes(id) ?? (which.status === "all" || which.status === status),
     );
@@ -195,11 +197,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return new Blob([run ? this.#result(run.outcome) : "{}"]).stream();
   }
 
-  async task(taskId: string): Promise<rpc.TaskView | undefined> {
+  async task(taskId: string): Promise<types.TaskView | undefined> {
     return viewTask(this.#parts, taskId);
   }
 
-  async setHook(taskId: string, id: string, hook: rpc.Json | undefined, most: number): Promise<void> {
+  async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     setHook(this.#parts, taskId, id, hook, most);
     armAlarm(this.#parts, this.#runner);
     this.ctx.waitUntil(deliver(this.#parts));
@@ -214,7 +216,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     this.ctx.waitUntil(deliver(this.#parts));
   }
 
-  async follow(query: rpc.TailQuery): Promise<ReadableStream<Uint8Array>> {
+  async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
     if (query.runId !== undefined && !this.#parts.run(query.runId)) throw remoteProblem(404, "Run not found.");
     return this.read(query);
   }
@@ -227,7 +229,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#parts.run(runId)?.outcome.first_seq;
   }
 
-  async state(query: rpc.StateQuery): Promise<rpc.ThreadState | undefined> {
+  async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
     if (!this.#parts.record) return undefined;
     const state = await stateOf(this.#parts, query);
     // A client that reads the state of a thread at work must not take it for one at rest, and look away.
@@ -240,7 +242,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return lineStream(historyOf(this.#parts, query));
   }
 
-  async updateState(update: rpc.StateUpdate, checkpoint?: rpc.CheckpointAddress, graphId?: string) {
+  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
     this.#existing();
     if (this.#runner.busy)
       throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
@@ -258,7 +260,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
    * The log's events as bytes in a framing: replayed, then live. `pingMs`: milliseconds without an event after which a ping
    * is sent. A reader within this object needs none, and their timer would keep the object from hibernating.
    */
-  protected read(query: rpc.TailQuery, framing: Framing = asLine, pingMs = PING_MS): ReadableStream<Uint8Array> {
+  protected read(query: TailQuery, framing: Framing = asLine, pingMs = PING_MS): ReadableStream<Uint8Array> {
     const { tables, journal, values } = this.#parts;
     const runner = this.#runner;
     const source = { tables, journal, values, settled: (runId: string) => runner.settled(runId) };
@@ -294,7 +296,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     }
   }
 
-  async #copy(threadId: string, metadata?: rpc.Json): Promise<void> {
+  async #copy(threadId: string, metadata?: Json): Promise<void> {
     try {
       await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId), metadata);
     } finally {
@@ -328,7 +330,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
-  #shown(record: ThreadRecord, mostValues = Infinity): rpc.Thread {
+  #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
     const { values } = this.#parts;
     const long = record.values !== null && values.size(record.values) > mostValues;
     return shownThread(long ? { ...record, values: null } : record, this.#runner.busy, values);

@@ -1,6 +1,6 @@
 /** What a conversation is called. */
 import { type Message, titleIn } from "./naming.ts";
-import type { ThreadParts } from "./parts.ts";
+import type { ThreadParts } from "./context.ts";
 
 /** From the state's first messages, or from what the first run was given while there is no state. */
 export function titleOf({ record, values }: ThreadParts, input: unknown): string | undefined {

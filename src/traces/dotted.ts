@@ -1,5 +1,6 @@
 /** dotted_order: a run's place in its trace, as text that sorts in tree order. */
 import { isUuid } from "../http/uuid.ts";
+import { inRange } from "./time.ts";
 
 export interface Segment {
   /** Microseconds since the epoch. */
@@ -30,8 +31,11 @@ export function parseDotted(text: string): Segment[] | undefined {
       Number(minute),
       Number(second),
     );
+    // Date.UTC takes 30 February for 2 March, and hour 25 for 1 o'clock of the next day.
+    const isDate =
+      new Date(seconds).getUTCDate() === Number(day) && new Date(seconds).getUTCMonth() + 1 === Number(month);
+    if (!isDate || Number(minute) > 59 || Number(second) > 59) return undefined;
     const start = seconds * 1000 + Number(micros);
-    if (!Number.isFinite(start) || start < 0) return undefined;
     segments.push({ start, id: (id ?? "").toLowerCase() });
   }
   return segments;
@@ -50,8 +54,8 @@ export function asUuid(value: unknown): string | undefined {
   return typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined;
 }
 
-/** The time inside a UUIDv7, microseconds; undefined for other ids. */
+/** The time inside a UUIDv7, microseconds; undefined for other ids, and for times that cannot be stored. */
 export function uuidTime(id: string): number | undefined {
   if (id.charAt(14) !== "7") return undefined;
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
+  return inRange(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000);
 }

@@ -28,6 +28,11 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?)?\
  * or outside the years 1970 to 2254.
  */
 export function microsFromIso(text: string): number | undefined {
+  return inRange(isoMicros(text) ?? Number.NaN);
+}
+
+/** As `microsFromIso`, for all years. */
+function isoMicros(text: string): number | undefined {
   const match = ISO.exec(text.trim());
   if (!match) return undefined;
   const [, date = "", clock = "00:00:00", fraction = "", zone = "Z"] = match;
@@ -35,7 +40,7 @@ export function microsFromIso(text: string): number | undefined {
   if (!isDate(date)) return undefined;
   const offset = zone.toUpperCase() === "Z" ? "Z" : zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone;
   const seconds = Date.parse(`${date}T${clock.length === 5 ? `${clock}:00` : clock}${offset}`);
-  return inRange(seconds * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)));
+  return seconds * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 }
 
 /** Whether the calendar has this day, YYYY-MM-DD. */
@@ -51,11 +56,21 @@ export function inRange(micros: number): number | undefined {
 
 /** Times come as ISO strings and as numbers of milliseconds (or seconds, micro- or nanoseconds), even in one object. */
 export function timeOf(value: unknown): number | undefined {
+  return inRange(microsOf(value) ?? Number.NaN);
+}
+
+/** Whether the value is a time that cannot be stored: before 1970, or after 2254. */
+export function isOutsideTime(value: unknown): boolean {
+  const micros = microsOf(value);
+  return micros !== undefined && !Number.isNaN(micros) && inRange(micros) === undefined;
+}
+
+function microsOf(value: unknown): number | undefined {
   if (typeof value === "string")
-    return microsFromIso(value) ?? (/^\d{9,20}$/.test(value) ? timeOf(Number(value)) : undefined);
-  if (typeof value !== "number" || value <= 0) return undefined;
-  if (value > 1e17) return inRange(value / 1000);
-  if (value > 1e14) return inRange(value);
-  if (value > 1e11) return inRange(value * 1000);
-  return inRange(value * 1e6);
+    return isoMicros(value) ?? (/^-?\d{9,20}$/.test(value) ? microsOf(Number(value)) : undefined);
+  if (typeof value !== "number" || value === 0) return undefined;
+  if (value > 1e17) return value / 1000;
+  if (value > 1e14) return value;
+  if (value > 1e11) return value * 1000;
+  return value * 1e6;
 }

@@ -1,4 +1,5 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
+import type { Json } from "../json.ts";
 import { isDefaultAssistant } from "../assistants/defaults.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isObject } from "../http/json.ts";
@@ -7,7 +8,6 @@ import { Problem } from "../http/problem.ts";
 import { asked } from "./authenticate.ts";
 import { authHandlers } from "./registry.ts";
 
-type Json = Record<string, unknown>;
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
 export type Filter = Json | undefined;
 

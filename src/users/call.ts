@@ -10,7 +10,7 @@ import type { App } from "../http/types.ts";
 import { isUuid } from "../http/uuid.ts";
 import { readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/access.ts";
-import { threadStub } from "../threads/rpc.ts";
+import { threadStub } from "../threads/stub.ts";
 import { authorize, containsJson, type Filter } from "./authorize.ts";
 
 export type Json = Record<string, unknown>;

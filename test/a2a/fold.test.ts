@@ -1,7 +1,7 @@
 /** A task whose run starts again after crashes: what is said again takes the place of what was cut off. */
 import { expect, it } from "vitest";
 import { Fold } from "../../src/a2a/fold.ts";
-import type { EventMethod, LogEvent } from "../../src/threads/rpc.ts";
+import type { EventMethod, LogEvent } from "../../src/threads/log/events.ts";
 
 /** A fold, and what goes into it. */
 function begun() {

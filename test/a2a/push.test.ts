@@ -2,7 +2,7 @@ import "../support/graphs.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { threadStub } from "../../src/threads/rpc.ts";
+import { threadStub } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Any, type Json, message03, message1, result, rpc } from "./rpc.ts";
 import { checkResult } from "./shapes.ts";

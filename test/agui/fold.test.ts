@@ -5,7 +5,8 @@ import { patchOf } from "../../src/agui/patch.ts";
 import { RunAgentInput } from "../../src/agui/schema.ts";
 import { givenOf } from "../../src/agui/start.ts";
 import { parse } from "../../src/http/validate.ts";
-import type { LogEvent, Thread } from "../../src/threads/rpc.ts";
+import type { LogEvent } from "../../src/threads/log/events.ts";
+import type { Thread } from "../../src/threads/types.ts";
 
 type Json = Record<string, unknown>;
 

@@ -47,7 +47,7 @@ export interface Visit {
 /** Opens the page signed in with the key of the server's workspace, as somebody who never was here before. */
 export async function visit(
   { browser, server: access }: Stage<Access>,
-  { path = "/", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
+  { path = "/chat", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ ...DESK, reducedMotion: "reduce", ...options });
   const session = JSON.stringify({ kind: "key", secret: access.key });

@@ -5,7 +5,7 @@ import { tick, work } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { threadStub } from "../../src/threads/rpc.ts";
+import { threadStub } from "../../src/threads/stub.ts";
 import worker from "../../src/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 

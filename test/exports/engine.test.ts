@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelExport, listExportRuns, progressOf } from "../../src/exports/store.ts";
 import { handle } from "../../src/exports/advance.ts";
+import { sweep } from "../../src/exports/schedule.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";
@@ -232,6 +233,20 @@ describe("waiting exports", () => {
     slots.take("other", now());
     await world.settle({ minutes: 1 });
     expect((await exportRow(world, job.id)).status).toBe("COMPLETED");
+  });
+
+  it("name their destination in the sweep's messages too, so that these share its slots", async () => {
+    const world = newWorld();
+    const session_id = await newProject(world, workspaceId);
+    const bulk_export_destination_id = await newDestination(world, workspaceId);
+    const job = await newExport(world, workspaceId, { bulk_export_destination_id, session_id });
+    await handle(world.deps, { exportId: job.id });
+    world.queue.length = 0;
+    world.clock.now += LIMITS.resendAfter + 1;
+    await sweep(world.deps);
+    const wakes = world.queue.map(({ wake }) => wake).filter((wake) => "runId" in wake);
+    expect(wakes).not.toEqual([]);
+    for (const wake of wakes) expect(wake.destinationId).toBe(bulk_export_destination_id);
   });
 });
 

@@ -4,8 +4,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { outageOf } from "../../src/http/outage.ts";
 import { remoteProblem, toProblem } from "../../src/http/problem.ts";
-import { RemoteThread } from "../../src/threads/remote.ts";
-import { threadObject } from "../../src/threads/rpc.ts";
+import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { threadObject } from "../../src/threads/stub.ts";
 import { tracePartition } from "../../src/traces/rpc.ts";
 import { pause } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";
@@ -104,6 +104,6 @@ it("calls of a trace partition that its restart cut off are made again", async (
     };
   };
   const fake = { TRACE_PARTITION: { idFromName: (name: string) => name, get: stub } } as unknown as Env;
-  expect(await tracePartition(fake, "w", "p", "2026-01-01").which(["a"])).toEqual(["a"]);
+  expect(await tracePartition(fake, "w", { projectId: "p", day: "2026-01-01", shard: 0 }).which(["a"])).toEqual(["a"]);
   expect(stubs).toBe(2);
 });

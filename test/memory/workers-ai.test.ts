@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { meaningOf, workersAiEmbeddings } from "../../src/memory/embeddings.ts";
+import { meaningOf } from "../../src/memory/deployed.ts";
+import { workersAiEmbeddings } from "../../src/memory/embeddings.ts";
 import { custom } from "../../src/users/registry.ts";
 
 const before = custom.embeddings;

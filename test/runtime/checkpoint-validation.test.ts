@@ -5,7 +5,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointListOptions, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Saver } from "../../src/runtime/saver.ts";
-import { ThreadParts } from "../../src/threads/parts.ts";
+import { ThreadParts } from "../../src/threads/context.ts";
 
 /**
  * A checkpoint without a parent stores every value that it is given, as with LangGraph's savers for memory, SQLite and MongoDB,

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../../src/auth/secret.ts";
 import { forgetCredentials } from "../../src/auth/known.ts";
-import { threadObject } from "../../src/threads/rpc.ts";
+import { threadObject } from "../../src/threads/stub.ts";
 import { message1 } from "../a2a/rpc.ts";
 import { newTokens } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

@@ -51,6 +51,7 @@ export class TracePartition extends Product {
         await this.ctx.storage.sync();
       }
     }
+    while (!(await this.sealBlocks(true)));
     await this.alarm();
   }
 }

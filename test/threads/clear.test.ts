@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteThreads } from "../../src/threads/clear.ts";
 import { forEach, MOST_THREADS } from "../../src/threads/fan-out.ts";
-import { RemoteThread } from "../../src/threads/remote.ts";
+import { RemoteThread } from "../../src/threads/remote/remote.ts";
 import { removeRows, threadIds } from "../../src/threads/store.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";

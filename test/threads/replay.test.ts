@@ -3,7 +3,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
-import { readEvents } from "../../src/threads/rpc.ts";
+import { readEvents } from "../../src/threads/log/events.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread, say, stream } from "./client.ts";
 

@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
-import { type Place, resumed, WholeLines } from "../../src/threads/resume.ts";
-import { threadObject } from "../../src/threads/rpc.ts";
+import { type Place, resumed, WholeLines } from "../../src/threads/remote/resume.ts";
+import { threadObject } from "../../src/threads/stub.ts";
 import { newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
 

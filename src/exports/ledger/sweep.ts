@@ -3,6 +3,7 @@ import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-
 import type { Database } from "../../db/client.ts";
 import { bulkExports } from "../../db/schema.ts";
 import { before } from "../status.ts";
+import type { RunWake } from "../deps.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 
@@ -25,26 +26,29 @@ export async function timeOut(db: Database, startedBefore: number, now: number):
   return late.map(({ id }) => id);
 }
 
+/** A run's message: its destination says whether it may begin. */
+const MESSAGE = sql.raw(
+  `id AS runId, (SELECT e.destination_id FROM bulk_exports e WHERE e.id = export_runs.export_id) AS destinationId`,
+);
+
 /** Runs whose message or owner got lost since `sentBefore`. */
-export async function takeLostRuns(db: Database, sentBefore: number, now: number): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(sql`
+export async function takeLostRuns(db: Database, sentBefore: number, now: number): Promise<RunWake[]> {
+  return db.all<RunWake>(sql`
     UPDATE export_runs SET sent_at = ${now} WHERE id IN (
       SELECT r.id FROM export_runs r JOIN bulk_exports e ON e.id = r.export_id AND e.status = 'RUNNING'
       WHERE r.status IN ('CREATED', 'RUNNING') AND r.sent_at <= ${sentBefore}
         AND (r.lease_until IS NULL OR r.lease_until <= ${now}) AND r.next_attempt_at <= ${now}
       LIMIT ${AT_ONCE})
-    RETURNING id`);
-  return rows.map(({ id }) => id);
+    RETURNING ${MESSAGE}`);
 }
 
-/** Runs that have ended with an upload still open and nobody at it. */
-export async function takeRemains(db: Database, now: number): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(sql`
-    SELECT id FROM export_runs
+/** Runs that have ended with an upload still open and no owner. */
+export async function takeRemains(db: Database, now: number): Promise<RunWake[]> {
+  return db.all<RunWake>(sql`
+    SELECT ${MESSAGE} FROM export_runs
     WHERE pending IS NOT NULL AND status NOT IN ('CREATED', 'RUNNING', 'COMPLETED')
       AND (lease_until IS NULL OR lease_until <= ${now})
     LIMIT ${AT_ONCE}`);
-  return rows.map(({ id }) => id);
 }
 
 /** Running exports that wait for the planner, for more messages, or for their manifest. */

@@ -3,7 +3,7 @@ import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, type RunWrite } from "../rpc.ts";
-import { DAY_MICROS, timeOf } from "../time.ts";
+import { DAY_MICROS, inRange, isOutsideTime, timeOf } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";
 
@@ -18,6 +18,8 @@ export interface Draft {
   project: { id?: string; name?: string };
   /** What was left out or cut. */
   warnings: string[];
+  /** Why the run cannot be stored. */
+  refusal: string | undefined;
 }
 
 /** Reads one operation: what cannot be understood is left out and named in `warnings`. */
@@ -26,10 +28,10 @@ export function draftOf(operation: Operation): Draft {
   const warnings: string[] = [];
   const place = placeOf(id, run, warnings);
   const stated = timeOf(run["start_time"]);
-  if (run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined) {
-    warnings.push("start_time: not a time; it was left out");
-  }
   const segmentStart = place.segments?.at(-1)?.start;
+  const isUnread = run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined;
+  const refusal = refusalOf(isUnread ? run["start_time"] : undefined, segmentStart);
+  if (isUnread) warnings.push("start_time: not a time; it was left out");
   const start = consistentStart(stated, segmentStart) ?? uuidTime(id);
   const fields = fieldsOf(operation, warnings);
   const { inputs, outputs, extra, events } = fields;
@@ -63,7 +65,15 @@ export function draftOf(operation: Operation): Draft {
       name: text("session_name", run["session_name"], 500, warnings),
     },
     warnings,
+    refusal,
   };
+}
+
+/** A run of 1969 or 2300 belongs to no day that can be stored. The day of its arrival would be wrong. */
+function refusalOf(unread: unknown, segmentStart: number | undefined): string | undefined {
+  if (isOutsideTime(unread)) return "start_time: outside the years 1970 to 2254";
+  const isOutside = segmentStart !== undefined && inRange(segmentStart) === undefined;
+  return isOutside ? "dotted_order: outside the years 1970 to 2254" : undefined;
 }
 
 function fieldsOf({ fields }: Operation, warnings: string[]): Draft["fields"] {

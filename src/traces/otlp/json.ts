@@ -1,9 +1,8 @@
 /** ExportTraceServiceRequest in JSON (OTLP/HTTP: lowerCamelCase names, ids in hex, 64-bit numbers as strings). */
+import type { Json } from "../../json.ts";
 import { Problem } from "../../http/problem.ts";
 import { isObject } from "../../http/json.ts";
 import { type Attributes, attributesOf, MAX_ATTRIBUTE_DEPTH, type OtlpEvent, type OtlpSpan } from "./span.ts";
-
-type Json = Record<string, unknown>;
 
 /** The spans of a request. 400 when it is no such message; what is odd inside a span is left out. */
 export function spansFromJson(body: unknown): OtlpSpan[] {

@@ -9,6 +9,8 @@ import {
   type QueryRequest,
   type RunSelection,
 } from "../rpc.ts";
+import { sourceOf } from "./blocks/candidates.ts";
+import { wantedBy, wantedOf } from "./blocks/wanted.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";
 
 type Row = RunRow & Partial<PayloadRow>;
@@ -35,12 +37,12 @@ export function storedIds(sql: SqlStorage, ids: string[]): string[] {
 const AMONG = "r.trace_id IN (SELECT value FROM json_each(?))";
 
 /** The condition of a selection on `runs r`. */
-export function selectionCondition(identity: PartitionIdentity, selection: RunSelection): Condition {
+export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): Condition {
   const constants: Constants = { session_id: identity.projectId, trace_tier: identity.traceTier };
   const tests: string[] = [];
   const values: Condition["values"] = [];
-  const add = (sql: string, ...bound: Condition["values"]) => {
-    tests.push(sql);
+  const add = (test: string, ...bound: Condition["values"]) => {
+    tests.push(test);
     values.push(...bound);
   };
   const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError, threadId } =
@@ -57,29 +59,29 @@ export function selectionCondition(identity: PartitionIdentity, selection: RunSe
   if (threadId !== undefined) add("r.thread_id = ?", threadId);
   if (selection.startTime !== undefined) add("r.start_time >= ?", selection.startTime);
   if (selection.endTime !== undefined) add("r.start_time < ?", selection.endTime);
-  if (selection.filter) addFilter(compileFilter(parseFilter(selection.filter), "r", constants), (sql) => sql);
+  if (selection.filter) {
+    const own = compileFilter(parseFilter(selection.filter), "r", constants);
+    add(own.sql, ...own.values);
+  }
   if (selection.traceFilter) {
-    const root = compileFilter(parseFilter(selection.traceFilter), "root", constants);
-    addFilter(
-      root,
-      (sql) =>
-        `(EXISTS (SELECT 1 FROM runs root WHERE root.trace_id = r.trace_id AND root.is_root = 1 AND ${sql}) OR ${AMONG})`,
-      JSON.stringify(selection.traceElsewhere ?? []),
-    );
+    const filter = parseFilter(selection.traceFilter);
+    const root = compileFilter(filter, "root", constants);
+    const source = sourceOf(sql, wantedBy(filter), "root");
+    const where = `root.is_root = 1 AND ${source.sql} AND ${root.sql}`;
+    // Of many roots, each run looks for its own: most lists end long before the last run.
+    const passes = source.isSmall
+      ? `r.trace_id IN (SELECT root.trace_id FROM ${source.from} WHERE ${where})`
+      : `EXISTS (SELECT 1 FROM ${source.from} WHERE root.trace_id = r.trace_id AND ${where})`;
+    add(`(${passes} OR ${AMONG})`, ...source.values, ...root.values, JSON.stringify(selection.traceElsewhere ?? []));
   }
   if (selection.treeFilter) {
-    const any = compileFilter(parseFilter(selection.treeFilter), "tree", constants);
-    addFilter(
-      any,
-      (sql) => `(r.trace_id IN (SELECT tree.trace_id FROM runs tree WHERE ${sql}) OR ${AMONG})`,
-      JSON.stringify(selection.treeElsewhere ?? []),
-    );
+    const filter = parseFilter(selection.treeFilter);
+    const any = compileFilter(filter, "tree", constants);
+    const source = sourceOf(sql, wantedBy(filter), "tree");
+    const passes = `r.trace_id IN (SELECT tree.trace_id FROM ${source.from} WHERE ${source.sql} AND ${any.sql})`;
+    add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));
   }
   return { sql: tests.length === 0 ? "1" : tests.join(" AND "), values };
-
-  function addFilter(condition: Condition, wrap: (sql: string) => string, ...more: Condition["values"]): void {
-    add(wrap(condition.sql), ...condition.values, ...more);
-  }
 }
 
 /**
@@ -88,15 +90,17 @@ export function selectionCondition(identity: PartitionIdentity, selection: RunSe
  */
 function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): { rows: Row[]; done: boolean } {
   const { order, after, limit, maxBytes } = request;
-  const condition = selectionCondition(identity, { ...request, ...windowBehind(request) });
+  const condition = selectionCondition(sql, identity, { ...request, ...windowBehind(request) });
+  const source = sourceOf(sql, wantedOf(request));
   const heavy = request.payloads.filter((field) => field !== "error");
   const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
   const found = sql.exec(
     `SELECT ${columns} FROM (
-       SELECT r.n FROM runs r WHERE ${condition.sql}
+       SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql}
          ${after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
        ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?
      ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+    ...source.values,
     ...condition.values,
     ...(after ? [after.start_time, after.id] : []),
     limit + 1,
@@ -127,6 +131,7 @@ function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[])
     id: row.id,
     tenant_id: identity.workspaceId,
     session_id: identity.projectId,
+    shard: identity.shard,
     trace_id: row.trace_id,
     parent_run_id: row.parent_run_id,
     parent_run_ids: JSON.parse(row.parent_run_ids) as string[],

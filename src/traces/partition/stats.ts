@@ -2,7 +2,12 @@
 import { preview } from "../preview.ts";
 import type { PartitionIdentity, PartitionStats, RunSelection, ThreadSummary } from "../rpc.ts";
 import { LIGHT, type LightFeedback, sumFeedback } from "./feedback.ts";
+import { blocksWith } from "./blocks/blocks.ts";
+import { sourceOf } from "./blocks/candidates.ts";
+import { wantedOf } from "./blocks/wanted.ts";
 import { selectionCondition } from "./read.ts";
+import { durationsOf, noSums } from "./rollups/groups.ts";
+import { isSummed, sumRuns } from "./rollups/read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
@@ -29,13 +34,17 @@ export const NO_STATS: PartitionStats = {
 
 /** Sums over the selected runs, and a sample of their times for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
-  const { sql: where, values } = selectionCondition(identity, selection);
+  if (isSummed(selection) && hasSums(sql)) return summedStats(sql, identity, selection);
+  const condition = selectionCondition(sql, identity, selection);
+  const source = sourceOf(sql, wantedOf(selection));
+  const where = `${source.sql} AND ${condition.sql}`;
+  const values = [...source.values, ...condition.values];
   const sums = sql
     .exec<Record<string, number | null>>(
       `SELECT count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
        sum(r.total_tokens) AS total_tokens, sum(r.prompt_tokens) AS prompt_tokens, sum(r.completion_tokens) AS completion_tokens,
        sum(r.total_cost) AS total_cost, sum(r.prompt_cost) AS prompt_cost, sum(r.completion_cost) AS completion_cost,
-       max(r.start_time) AS last_run_start_time FROM runs r WHERE ${where}`,
+       max(r.start_time) AS last_run_start_time FROM ${source.from} WHERE ${where}`,
       ...values,
     )
     .one();
@@ -43,12 +52,12 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
   const times = sql
     .exec<{ latency: number | null; first: number | null }>(
       `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency, max(0, (r.first_token_time - r.start_time) / 1e6) AS first
-       FROM runs r WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE}`,
+       FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE}`,
       ...values,
     )
     .toArray();
   const feedback = sql.exec<LightFeedback>(
-    `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM runs r WHERE ${where})`,
+    `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM ${source.from} WHERE ${where})`,
     ...values,
   );
   const sum = (name: string) => sums[name] ?? 0;
@@ -69,6 +78,36 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
   };
 }
 
+/** As above, from the sums of sealed blocks. */
+function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
+  const {
+    hour: _hour,
+    key: _key,
+    latencies,
+    first_tokens,
+    ...sums
+  } = sumRuns(sql, identity, selection, {})[0] ?? {
+    ...noSums(),
+    hour: null,
+    key: null,
+  };
+  const condition = selectionCondition(sql, identity, selection);
+  const feedback = sql.exec<LightFeedback>(
+    `SELECT ${LIGHT} FROM feedback f CROSS JOIN runs r ON r.id = f.run_id WHERE ${condition.sql}`,
+    ...condition.values,
+  );
+  return {
+    ...sums,
+    latencies: durationsOf(latencies, SAMPLE),
+    first_tokens: durationsOf(first_tokens, SAMPLE),
+    feedback: sumFeedback(feedback),
+  };
+}
+
+function hasSums(sql: SqlStorage): boolean {
+  return blocksWith(sql, "has_sums").sealed.length > 0;
+}
+
 interface ThreadRow extends Record<string, SqlStorageValue> {
   thread_id: string;
   count: number;
@@ -80,7 +119,7 @@ interface ThreadRow extends Record<string, SqlStorageValue> {
 
 /** The threads that the selected root runs belong to, newest first. */
 export function listThreads(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadSummary[] {
-  const { sql: where, values } = selectionCondition(identity, { ...selection, isRoot: true });
+  const { sql: where, values } = selectionCondition(sql, identity, { ...selection, isRoot: true });
   const rows = sql
     .exec<ThreadRow>(
       `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,

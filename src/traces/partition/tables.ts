@@ -86,6 +86,37 @@ const MIGRATIONS: { id: string; sql: string }[] = [
     `,
   },
   { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
+  {
+    id: "0002_blocks",
+    sql: `
+      -- The sealed blocks (blocks/blocks.ts). What the other two tables have of other blocks is not valid.
+      CREATE TABLE blocks (block INTEGER PRIMARY KEY, has_grams INTEGER NOT NULL, has_sums INTEGER NOT NULL);
+      CREATE TABLE grams (n INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+      CREATE TABLE rollups (
+        block INTEGER NOT NULL,
+        n INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        run_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        is_root INTEGER NOT NULL,
+        model TEXT,
+        run_count INTEGER NOT NULL,
+        streaming_count INTEGER NOT NULL,
+        total_tokens INTEGER NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        total_cost REAL NOT NULL,
+        prompt_cost REAL NOT NULL,
+        completion_cost REAL NOT NULL,
+        last_run_start_time INTEGER NOT NULL,
+        -- Sketches as JSON: how many durations each bucket has.
+        latencies TEXT NOT NULL,
+        first_tokens TEXT NOT NULL,
+        PRIMARY KEY (block, n)
+      ) WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

@@ -32,8 +32,8 @@ const MODEL = 200;
 /** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
 const MODEL_RUNS = new Set(["llm", "embedding"]);
 
-/** Brings the totals of all ancestors in these traces up to date. */
-export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): void {
+/** Brings the totals of all ancestors in these traces up to date. Gives the runs that changed. */
+export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): string[] {
   const spenders = sql
     .exec<Spender>(
       `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
@@ -44,7 +44,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
     )
     .toArray();
   const sums = sumsOf(spenders, prices);
-  if (sums.size === 0) return;
+  if (sums.size === 0) return [];
   const stored = sql.exec<{
     id: string;
     total_tokens: number | null;
@@ -54,6 +54,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
     "SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE id IN (SELECT value FROM json_each(?))",
     JSON.stringify([...sums.keys()]),
   );
+  const changed: string[] = [];
   for (const { id, ...now } of stored.toArray()) {
     const totals = totalsOf(sums.get(id));
     if (
@@ -62,6 +63,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
       now.usage_details === totals.usage_details
     )
       continue;
+    changed.push(id);
     sql.exec(
       `UPDATE runs SET total_tokens = ?, prompt_tokens = ?, completion_tokens = ?, total_cost = ?, prompt_cost = ?,
        completion_cost = ?, usage_details = ? WHERE id = ?`,
@@ -75,6 +77,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
       id,
     );
   }
+  return changed;
 }
 
 /** For every run above a spender, what was spent below it. */

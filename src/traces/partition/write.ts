@@ -1,5 +1,6 @@
 /** Upserting a batch of writes in one transaction. */
 import { uuidTime } from "../dotted.ts";
+import { openBlocks } from "./blocks/blocks.ts";
 import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
 import type { RunWrite } from "../rpc.ts";
@@ -67,7 +68,8 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
   const changedIds = changed.map(({ id }) => id);
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
   const moved = placeDerived(sql, changedIds);
-  sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  openBlocks(sql, [...changedIds.filter((id) => before.has(id)), ...summed]);
   const fresh = changed.filter(({ id }) => !before.has(id));
   refreshStats(
     sql,

@@ -29,19 +29,24 @@ export { echo } from "./src/echo.ts";
 export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "0" } as never);
 `;
 
+function raise(text: string): never {
+  throw new Error(text);
+}
+
 /** Writes and installs the project. Gives its folder. */
 export function setUpPeer(): string {
   const folder = mkdtempSync(join(tmpdir(), "weir-peer-"));
-  const { dependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-    dependencies: Record<string, string>;
+  const { devDependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
     overrides: Record<string, string>;
   };
+  const version = (name: string) => devDependencies[name] ?? raise(`package.json names no version of ${name}`);
   const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value, null, 2));
   write("package.json", {
     private: true,
     type: "module",
     dependencies: {
-      ...Object.fromEntries(SHARED.map((name) => [name, dependencies[name]])),
+      ...Object.fromEntries(SHARED.map((name) => [name, version(name)])),
       "@langchain/langgraph-api": SERVER,
       "@langchain/langgraph-cli": SERVER,
       typescript: "5.9.3",

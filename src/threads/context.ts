@@ -1,0 +1,133 @@
+/** What one thread is made of, put together once when its object wakes. */
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import { logError } from "../http/log.ts";
+import { Checkpoints } from "./checkpoints/checkpoints.ts";
+import { storeFor } from "../memory/langgraph.ts";
+import { Journal } from "./log/event-log.ts";
+import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
+import { idsIn } from "./stub.ts";
+import { storedRun, type StoredRun } from "./runs/runs.ts";
+import { putThread, removeThread } from "./store.ts";
+import { Tables } from "./storage/tables.ts";
+import { Values } from "./checkpoints/values.ts";
+
+/** Milliseconds that a run may take before the index says that its thread is busy. */
+const SOON_MS = 100;
+
+export class ThreadParts {
+  readonly workspaceId: string;
+  readonly threadId: string;
+  readonly tables: Tables;
+  readonly journal: Journal;
+  readonly values: Values;
+  readonly checkpoints: Checkpoints;
+  /** Undefined when the thread does not exist. */
+  record: ThreadRecord | undefined;
+  /** The index row is, or may be, behind the record. */
+  stale = false;
+  /** Destroyed: what is in memory must not be used again. */
+  gone = false;
+  /** When the alarm will come, as far as this instance has set it. */
+  alarmAt: number | undefined;
+  /** By lane: resolves when the side effects that are being carried out are done. */
+  readonly delivering = new Map<readonly string[], Promise<void>>();
+  #soon: ReturnType<typeof setTimeout> | undefined;
+  #revision = 0;
+  #projecting: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly ctx: DurableObjectState,
+    readonly env: Env,
+  ) {
+    const { workspaceId, threadId } = idsIn(ctx.id);
+    this.workspaceId = workspaceId;
+    this.threadId = threadId;
+    this.tables = new Tables(ctx.storage);
+    this.journal = new Journal(
+      this.tables,
+      () => ctx.storage.sync(),
+      () => ctx.abort("The thread's storage failed. The object starts again from what is stored."),
+    );
+    this.values = new Values(this.tables, this.journal);
+    this.checkpoints = new Checkpoints(this.tables, this.journal, this.values);
+    this.record = readRecord(this.tables);
+    // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
+    // compaction follows the watchdog's, so the row is there.
+    this.stale = this.record !== undefined && (this.record.compacted?.due ?? Infinity) > Date.now();
+  }
+
+  run(runId: string): StoredRun | undefined {
+    const row = this.tables.run(runId);
+    return row && storedRun(row);
+  }
+
+  /** Writes the record, then keeps it in memory. */
+  saveRecord(record: ThreadRecord): void {
+    this.writeRecord(record);
+    this.keepRecord(record);
+  }
+
+  /** Writes the record as a part of a transaction. `keepRecord` follows the transaction. */
+  writeRecord(record: ThreadRecord): void {
+    this.tables.putThread(JSON.stringify(record));
+  }
+
+  /** Keeps the record in memory, once it is written. */
+  keepRecord(record: ThreadRecord): void {
+    if (!this.gone) this.record = record;
+  }
+
+  /** The long-term memory that graphs of this workspace share. */
+  memory(): BaseStore {
+    return storeFor(this.env, this.workspaceId);
+  }
+
+  /** Writes the index row in a moment, unless something writes it before: a short run is never listed as busy. */
+  projectSoon(busy: () => boolean): void {
+    this.stale = true;
+    this.#soon ??= setTimeout(() => void this.project(busy()), SOON_MS);
+  }
+
+  /** Writes the index row; calls are carried out in order. A failure is left to the alarm. */
+  async project(busy: boolean): Promise<void> {
+    const { record } = this;
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
+    if (!record || this.gone || record.temporary) return;
+    this.stale = true;
+    // Grows even across restarts, where a count of events would not (a patch adds none).
+    this.#revision = Math.max(this.#revision + 1, Date.now());
+    const row = indexRow(record, busy, this.values, this.#revision);
+    this.#projecting = this.#projecting.then(async () => {
+      try {
+        await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
+        if (row.revision === this.#revision) this.stale = false;
+      } catch (error) {
+        logError(error, { thread: this.threadId, while: "writing its index row" });
+      }
+    });
+    return this.#projecting;
+  }
+
+  /** Resolves when the writes of the index row begun so far are done. */
+  async projected(): Promise<void> {
+    return this.#projecting;
+  }
+
+  /** Forgets everything, at once. Whatever is still under way on these parts finds nothing and writes nothing any more. */
+  destroy(): void {
+    this.record = undefined;
+    this.gone = true;
+    this.tables.close();
+    this.journal.recent.forget();
+    const { storage } = this.ctx;
+    // They take effect now; what waits for them is only the answer.
+    this.ctx.waitUntil(Promise.all([storage.deleteAlarm(), storage.deleteAll()]));
+  }
+
+  /** Takes the thread off the index, after what is being written there. */
+  async unlist(): Promise<void> {
+    await this.#projecting;
+    await removeThread(this.env, this.workspaceId, this.threadId);
+  }
+}

@@ -1,0 +1,188 @@
+/** From what a graph emits to events of the thread's log. */
+import type { BaseMessage } from "@langchain/core/messages";
+import { isObject } from "../../http/json.ts";
+import type { MessageEvent } from "../../runtime/blocks.ts";
+import { wireDebug } from "../../runtime/debug.ts";
+import type { DriveSink } from "../../runtime/drive.ts";
+import { wire, wireChunk } from "../../runtime/serde.ts";
+import { canonical } from "./canonical.ts";
+import { checkedCustom } from "./custom.ts";
+import type { EventMethod } from "./events.ts";
+import type { Journal, NewEvent } from "./event-log.ts";
+import { withinState } from "../limits.ts";
+import type { Interrupt, Interrupts } from "../types.ts";
+import type { Told } from "./logged.ts";
+import type { Refs, Values } from "../checkpoints/values.ts";
+
+/** An event longer than this lies apart, by content. */
+const INLINE_EVENT = 250_000;
+
+export class Emitter implements DriveSink {
+  /** The root state after the last step. */
+  values: Refs | undefined;
+  /** Set once the root graph paused: at `interrupt()` with its interrupts by task, at a breakpoint with none. */
+  interrupted = false;
+  interrupts: Interrupts = {};
+  /** When the graph gave its first event, milliseconds. */
+  firstAt: number | undefined;
+  /** How many token deltas the graph gave. */
+  deltas = 0;
+  #requested = new Set<string>();
+  #opened = new Set<string>();
+  #closed = false;
+  /** A message's metadata as JSON, made once and not for each of its chunks. */
+  #metas = new WeakMap<object, string>();
+
+  constructor(
+    private readonly journal: Journal,
+    private readonly store: Values,
+    private readonly runId: string,
+    /** After a crash: what the log has already. */
+    private readonly told?: Told,
+  ) {}
+
+  /** Whatever a node that was left behind still emits is dropped from here on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  chunk(ns: string[], mode: string, payload: unknown): void {
+    if (mode === "values") this.#values(ns, payload);
+    else if (mode === "updates") this.#updates(ns, payload as Record<string, unknown>);
+    else if (mode === "tasks") this.#task(ns, payload as Record<string, unknown>);
+    else if (mode === "debug") this.emit("debug", ns, wireDebug(payload));
+    else {
+      if (mode === "custom") checkedCustom(payload);
+      this.emit(mode as EventMethod, ns, wire(payload));
+    }
+  }
+
+  tuple(ns: string[], message: BaseMessage, metadata: Record<string, unknown>): void {
+    this.#open(ns);
+    let meta = this.#metas.get(metadata);
+    if (meta === undefined) this.#metas.set(metadata, (meta = wire(metadata)));
+    this.emit("tuple", ns, wireChunk(message), { meta });
+  }
+
+  message(ns: string[], node: string, event: MessageEvent): void {
+    if (event.event === "content-block-delta") this.deltas += 1;
+    this.emit("messages", ns, wire(event), { node });
+  }
+
+  tool(ns: string[], event: Record<string, unknown>): void {
+    this.#open(ns);
+    this.emit("tools", ns, wire(event));
+  }
+
+  extension(ns: string[], name: string, payload: unknown): void {
+    this.emit("extension", ns, wire({ name, payload }));
+  }
+
+  event(event: unknown): void {
+    this.emit("events", [], wire(event));
+  }
+
+  /** Appends one event of this run. `data` is JSON. */
+  emit(
+    method: EventMethod,
+    namespace: string[],
+    data: string,
+    more: Pick<NewEvent, "node" | "meta" | "refs"> = {},
+  ): number {
+    if (this.#closed) return 0;
+    if (method !== "lifecycle") this.firstAt ??= Date.now();
+    withinState(data.length);
+    const apart = data.length > INLINE_EVENT;
+    const kept = apart ? { data: this.#apart(data), refs: true } : { data };
+    return this.journal.append({ runId: this.runId, method, namespace, ...more, ...kept });
+  }
+
+  #apart(data: string): string {
+    return `{"$b":"${this.store.blob(data)}"}`;
+  }
+
+  lifecycle(namespace: string[], body: Record<string, unknown>): number {
+    return this.emit("lifecycle", namespace, JSON.stringify(body));
+  }
+
+  #values(ns: string[], payload: unknown): void {
+    if (this.#closed) return;
+    if (isObject(payload) && "__interrupt__" in payload) {
+      if (ns.length === 0) this.interrupted = true;
+      this.emit("values", ns, wire(payload));
+      return;
+    }
+    if (!isObject(payload)) {
+      this.emit("values", ns, JSON.stringify({ $x: this.store.encode(`${ns.join("|")}|`, payload) }), { refs: true });
+      return;
+    }
+    const refs = this.#refs(ns, payload);
+    withinState(this.store.size(refs));
+    if (ns.length === 0) this.values = refs;
+    this.#open(ns);
+    this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
+  }
+
+  #refs(ns: string[], values: Record<string, unknown>): Refs {
+    const refs: Refs = {};
+    const scope = ns.join("|");
+    for (const [channel, value] of Object.entries(values)) {
+      if (value !== undefined) refs[channel] = this.store.encode(`${scope}|${channel}`, value);
+    }
+    return refs;
+  }
+
+  #updates(ns: string[], payload: Record<string, unknown>): void {
+    const raised = payload["__interrupt__"] as Interrupt[] | undefined;
+    const { __metadata__: mark, ...plain } = payload as { __metadata__?: { cached?: boolean } };
+    if (this.told && mark?.cached) {
+      // LangGraph says again what nodes wrote that had finished before a crash.
+      const data = wire(plain);
+      const kept = data.length > INLINE_EVENT ? this.#apart(data) : data;
+      if (!this.told.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
+      return;
+    }
+    this.emit("updates", ns, wire(payload));
+    for (const { id, value } of raised ?? []) {
+      // A nested graph's interrupt is reported again by each graph around it.
+      if (id === undefined || this.#requested.has(id)) continue;
+      this.#requested.add(id);
+      this.emit("input.requested", ns, wire({ interrupt_id: id, payload: value }));
+    }
+  }
+
+  #task(ns: string[], task: Record<string, unknown>): void {
+    if (this.#closed) return;
+    if (!("result" in task) && !("error" in task)) {
+      // LangGraph names the finished tasks of a step again when it goes on with the others.
+      if (this.told?.finished.has(String(task.id))) return;
+      const { input, ...rest } = task;
+      const whole = isObject(input);
+      const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
+      this.emit("tasks", ns, wire(data), { refs: whole });
+      // The process died in this run before. If it dies again, the log says at which node.
+      if (this.told) this.journal.flush();
+      else this.journal.taskBegins();
+      return;
+    }
+    this.emit("tasks", ns, wire(task));
+    this.journal.taskFinished();
+    const interrupts = task.interrupts as Interrupt[];
+    if (ns.length === 0 && interrupts.length > 0) this.interrupts[String(task.id)] = interrupts;
+    const child = [...ns, `${String(task.name)}:${String(task.id)}`];
+    if (!this.#opened.has(child.join("|"))) return;
+    const event = task.error ? "failed" : interrupts.length > 0 ? "interrupted" : "completed";
+    this.lifecycle(child, { event, graph_name: String(task.name) });
+  }
+
+  /** Says that a namespace has begun, the first time something happens in it. */
+  #open(ns: string[]): void {
+    for (let depth = 1; depth <= ns.length; depth++) {
+      const prefix = ns.slice(0, depth);
+      const key = prefix.join("|");
+      if (this.#opened.has(key)) continue;
+      this.#opened.add(key);
+      this.lifecycle(prefix, { event: "started", graph_name: prefix.at(-1)?.split(":")[0] ?? "" });
+    }
+  }
+}

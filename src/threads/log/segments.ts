@@ -1,0 +1,117 @@
+/** What the next flush writes of the log: events, and chunks of lists, in rows of bounded size. */
+import type { RecentEvent } from "./recent.ts";
+import type { SegmentRow } from "../storage/tables.ts";
+
+/** Where a chunk of list items lies: its segment row, its place there, how many items and how many characters. */
+export type ChunkRef = [first: number, n: number, place: number, count: number, size: number];
+
+interface Segment {
+  first: number;
+  n: number;
+  last: number;
+  events: string[];
+  metas: Map<string, number>;
+  chunks: string[];
+  size: number;
+}
+
+/** Characters after which a row is closed. A longer text of its own is split by the tables (long-text.ts). */
+const ROW_SIZE = 400_000;
+
+export class Segments {
+  /** Characters that wait to be written. */
+  size = 0;
+  #open: Segment;
+  #full: Segment[] = [];
+
+  /** Starts at the row (`first`, `n`). */
+  constructor(first: number, n: number) {
+    this.#open = emptySegment(first, n);
+  }
+
+  /** Adds an event; sequence numbers come without gaps. */
+  event({ seq, ts, run, method, ns, node, meta, data, refs }: RecentEvent): void {
+    this.#makeRoom(seq, data.length);
+    const row = this.#open;
+    let line = `{"seq":${seq},"ts":${ts},"run":"${run}","method":"${method}","ns":${JSON.stringify(ns)}`;
+    if (node !== undefined) line += `,"node":${JSON.stringify(node)}`;
+    if (refs) line += ',"refs":true';
+    if (meta !== undefined) line += `,"meta":${this.#meta(meta)}`;
+    line += `,"data":${data}}`;
+    row.events.push(line);
+    row.last = seq;
+    this.#grow(line.length);
+  }
+
+  /** Adds a chunk of items (each JSON) to the row that event `next` will be in. */
+  chunk(next: number, items: string[]): ChunkRef {
+    const body = `[${items.join(",")}]`;
+    this.#makeRoom(next, body.length);
+    const row = this.#open;
+    row.chunks.push(body);
+    this.#grow(body.length);
+    return [row.first, row.n, row.chunks.length - 1, items.length, body.length];
+  }
+
+  pendingChunk([first, n, place]: ChunkRef): string | undefined {
+    return [...this.#full, this.#open].find((row) => row.first === first && row.n === n)?.chunks[place];
+  }
+
+  /** The rows that wait. */
+  rows(): SegmentRow[] {
+    return [...this.#full, this.#open]
+      .filter((row) => row.events.length > 0 || row.chunks.length > 0)
+      .map(({ first, n, last, events, metas, chunks }) => ({
+        first_seq: first,
+        n,
+        last_seq: last,
+        events: `[${events.join(",")}]`,
+        metas: `[${[...metas.keys()].join(",")}]`,
+        chunks: `[${chunks.join(",")}]`,
+      }));
+  }
+
+  /** What `rows` gave has been written; the next event is `next`. */
+  written(next: number): void {
+    const { first, n, events, chunks } = this.#open;
+    const wrote = events.length > 0 || chunks.length > 0;
+    this.#full = [];
+    this.size = 0;
+    this.#open = emptySegment(next, first === next ? n + (wrote ? 1 : 0) : 0);
+  }
+
+  /** Remembers this moment, when nothing waits. The function returned goes back to it. */
+  mark(): () => void {
+    const { first, n } = this.#open;
+    return () => {
+      this.#full = [];
+      this.size = 0;
+      this.#open = emptySegment(first, n);
+    };
+  }
+
+  #meta(meta: string): number {
+    const { metas } = this.#open;
+    const known = metas.get(meta);
+    if (known !== undefined) return known;
+    metas.set(meta, metas.size);
+    this.#grow(meta.length);
+    return metas.size - 1;
+  }
+
+  #makeRoom(next: number, size: number): void {
+    const row = this.#open;
+    if (row.size === 0 || row.size + size <= ROW_SIZE) return;
+    this.#full.push(row);
+    this.#open = emptySegment(next, row.first === next ? row.n + 1 : 0);
+  }
+
+  #grow(size: number): void {
+    this.#open.size += size;
+    this.size += size;
+  }
+}
+
+function emptySegment(first: number, n: number): Segment {
+  return { first, n, last: first - 1, events: [], metas: new Map(), chunks: [], size: 0 };
+}

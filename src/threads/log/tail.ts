@@ -1,0 +1,155 @@
+/** Readers of the log: what is there, in order, and then what comes. */
+import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
+import type { Journal } from "./event-log.ts";
+import type { EventsRow, Tables } from "../storage/tables.ts";
+import type { Json } from "../../json.ts";
+import type { Refs, Values } from "../checkpoints/values.ts";
+
+interface Stored extends Omit<EventText, "meta" | "text"> {
+  method: EventMethod;
+  meta?: number;
+  refs?: boolean;
+  data: Json | null;
+}
+
+export interface TailSource {
+  tables: Tables;
+  journal: Journal;
+  values: Values;
+  /** Whether everything about this run has been written and made known. */
+  settled(runId: string): boolean;
+}
+
+/** Characters that a reader takes at once. A longer text goes out in pieces of this length. */
+const AT_ONCE = 256_000;
+/** Milliseconds between two pings of a stream that leaves the object. */
+export const PING_MS = 15_000;
+/** Rows of the log that are searched before others get their turn. */
+const ROWS_AT_ONCE = 64;
+
+interface TailOptions {
+  /** Runs when the reader goes before the end. */
+  onLeave: () => void;
+  /** Milliseconds without an event after which a ping is sent; Infinity for none. */
+  pingMs: number;
+}
+
+/** The log as bytes in a framing. */
+export function tail(
+  source: TailSource,
+  query: TailQuery,
+  framing: Framing,
+  { onLeave, pingMs }: TailOptions,
+): ReadableStream<Uint8Array> {
+  const { journal } = source;
+  const encoder = new TextEncoder();
+  let cursor = query.after;
+  /** What has been read and not yet been handed out. */
+  let text = "";
+  let wake: (() => void) | undefined;
+  let left = false;
+  const unfollow = journal.follow(() => wake?.());
+  const ended = () => (query.replayOnly ? true : query.runId !== undefined && source.settled(query.runId));
+  const leave = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    unfollow();
+    controller.close();
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      for (;;) {
+        if (text !== "") {
+          const cut = cutOf(text);
+          controller.enqueue(encoder.encode(text.slice(0, cut)));
+          text = text.slice(cut);
+          return;
+        }
+        if (journal.ended) return leave(controller);
+        // Asked before reading: what was written before it was settled is then surely read.
+        const over = ended();
+        const next = read(source, cursor, query, framing);
+        cursor = next.last;
+        text = next.text;
+        if (left) return;
+        if (text !== "") continue;
+        if (cursor < journal.visible) {
+          await new Promise((resolve) => setTimeout(resolve, 0));
+          continue;
+        }
+        if (over) return leave(controller);
+        if (await woken(pingMs, (resolve) => (wake = resolve))) continue;
+        return controller.enqueue(Uint8Array.of(PING));
+      }
+    },
+    cancel() {
+      left = true;
+      unfollow();
+      wake?.();
+      onLeave();
+    },
+  });
+}
+
+/** Whether what `listen` is given is called within so many milliseconds. */
+async function woken(ms: number, listen: (wake: () => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = ms === Infinity ? undefined : setTimeout(() => resolve(false), ms);
+    listen(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
+/** Where to cut a text for one chunk: between two characters, for half of a surrogate pair has no UTF-8. */
+function cutOf(text: string): number {
+  const code = text.charCodeAt(AT_ONCE - 1);
+  return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
+}
+
+/** The next events after `cursor` that the query asks for, framed, and how far they reach. */
+function read(source: TailSource, cursor: number, query: TailQuery, framing: Framing): { text: string; last: number } {
+  const { tables, values } = source;
+  const { visible, recent } = source.journal;
+  let text = "";
+  let last = cursor;
+  /** Takes one event; false when it is enough. */
+  const take = (event: Pick<EventText, "seq" | "run" | "method">, whole: () => EventText): boolean => {
+    if (event.seq > last && event.seq <= visible) {
+      last = event.seq;
+      const wanted = query.runId === undefined || event.run === query.runId;
+      if (wanted && (query.methods?.includes(event.method) ?? true)) text += framing(whole());
+    }
+    return text.length < AT_ONCE;
+  };
+  const expand = (data: string) => expanded(JSON.parse(data) as Json, values);
+  const latest = recent.after(cursor, visible);
+  if (latest) {
+    latest.every((event) => take(event, () => ({ ...event, text: () => recent.text(event, expand) })));
+    return { text, last };
+  }
+  let rows = 0;
+  for (const row of tables.eventsAfter(cursor)) {
+    const events = JSON.parse(row.events) as Stored[];
+    if (!events.every((event) => take(event, () => storedText(event, row, values)))) break;
+    last = Math.min(row.last_seq, visible);
+    if ((rows += 1) >= ROWS_AT_ONCE) break;
+  }
+  return { text, last };
+}
+
+function storedText({ meta, data, refs, ...event }: Stored, row: EventsRow, values: Values): EventText {
+  return {
+    ...event,
+    meta: meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]),
+    text: () => (refs ? expanded(data ?? {}, values) : JSON.stringify(data)),
+  };
+}
+
+/** The event's data with what it refers to put back in, as JSON. */
+function expanded(data: Json, values: Values): string {
+  if (typeof data.$b === "string") return values.readBlob(data.$b);
+  if ("$x" in data) return values.flat(data.$x as Refs[string]);
+  const state = values.flatAll(data.$v as Refs);
+  if (!("$t" in data)) return state;
+  return `${JSON.stringify(data.$t).slice(0, -1)},"input":${state}}`;
+}

@@ -1,0 +1,174 @@
+/** A thread as its callers use it: every call and every stream survives restarts of the thread's object. */
+import { outageOf, repeated, untilAnswered } from "../../http/outage.ts";
+import { toProblem } from "../../http/problem.ts";
+import type { Json } from "../../json.ts";
+import type { CopyPage, CopyPlace } from "../copy/store.ts";
+import type { TailQuery } from "../log/events.ts";
+import { inFrames } from "./frames.ts";
+import { inHistory, inLog, inResult, unlessGone } from "./places.ts";
+import { type Place, resumed } from "./resume.ts";
+import type * as rpc from "../rpc.ts";
+import type * as types from "../types.ts";
+
+type Bytes = ReadableStream<Uint8Array>;
+
+/**
+ * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
+ * are repeated with a new stub (see `repeated`). Streams continue where they were cut. `join` waits through any number
+ * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
+ */
+export class RemoteThread implements rpc.ThreadRpc {
+  constructor(private readonly stub: () => rpc.ThreadRpc) {}
+
+  async create(request: rpc.CreateThread): Promise<types.Thread> {
+    // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
+    const again = request.ifExists === "do_nothing" && !request.supersteps;
+    return again ? repeated(() => this.stub().create(request)) : this.stub().create(request);
+  }
+
+  async get(mostValues?: number): Promise<types.Thread | undefined> {
+    return repeated(() => this.stub().get(mostValues));
+  }
+
+  async standing(): Promise<types.Standing | undefined> {
+    return repeated(() => this.stub().standing());
+  }
+
+  async title(): Promise<string | undefined> {
+    return repeated(() => this.stub().title());
+  }
+
+  async patch(change: rpc.ThreadPatch): Promise<types.Thread> {
+    return repeated(() => this.stub().patch(change));
+  }
+
+  async remove(): Promise<boolean> {
+    return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
+  }
+
+  async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
+    return repeated(() => this.stub().copyFrom(threadId, metadata));
+  }
+
+  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+    return repeated(() => this.stub().copyPage(from));
+  }
+
+  async keepLatest(): Promise<boolean> {
+    return repeated(() => this.stub().keepLatest());
+  }
+
+  async storage(): Promise<types.StorageFigures | undefined> {
+    return repeated(() => this.stub().storage());
+  }
+
+  async startRun(request: rpc.RunRequest): Promise<types.Run> {
+    return repeated(() => this.stub().startRun(request));
+  }
+
+  async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
+    return repeated(() => this.stub().launch(request));
+  }
+
+  async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
+    const events = await repeated(() => this.stub().startAndFollow(request, query));
+    return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }));
+  }
+
+  async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
+    const frames = await repeated(() => this.stub().startAndStream(request, options));
+    return resumed(frames, this.#inRun(request.run_id, options));
+  }
+
+  async streamRun(runId: string, options: rpc.RunStream): Promise<Bytes> {
+    const frames = await repeated(() => this.stub().streamRun(runId, options));
+    return resumed(frames, this.#inRun(runId, options));
+  }
+
+  async streamThread(modes: string[], after?: number): Promise<Bytes> {
+    // A stream that is opened again must begin where this one did, also when nothing has come yet.
+    const from = after ?? (await this.lastSeq());
+    const open = (last = from) => this.stub().streamThread(modes, last);
+    return resumed(await repeated(() => open()), inFrames(open));
+  }
+
+  async getRun(runId: string): Promise<types.Run | undefined> {
+    return repeated(() => this.stub().getRun(runId));
+  }
+
+  async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
+    return repeated(() => this.stub().listRuns(query));
+  }
+
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
+    return repeated((attempt) =>
+      this.stub()
+        .cancel(runId, action, wait)
+        .catch((error: unknown) => {
+          // The run has ended or is deleted. The attempt before may have done that.
+          const done = outageOf(error) === undefined && [404, 409].includes(toProblem(error).status);
+          if (attempt === 1 || !done) throw error;
+        }),
+    );
+  }
+
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+    return repeated(() => this.stub().cancelMany(which, action));
+  }
+
+  async deleteRun(runId: string): Promise<boolean> {
+    return repeated(async (attempt) => (await this.stub().deleteRun(runId)) || attempt > 1);
+  }
+
+  async join(runId: string): Promise<Bytes> {
+    const open = () => untilAnswered(() => this.stub().join(runId));
+    return resumed(await open(), inResult(open));
+  }
+
+  async task(taskId: string): Promise<types.TaskView | undefined> {
+    return repeated(() => this.stub().task(taskId));
+  }
+
+  async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
+    return repeated(() => this.stub().setHook(taskId, id, hook, most));
+  }
+
+  async cancelTask(taskId: string): Promise<void> {
+    return repeated(() => this.stub().cancelTask(taskId));
+  }
+
+  async follow(query: TailQuery): Promise<Bytes> {
+    return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query));
+  }
+
+  async lastSeq(): Promise<number> {
+    return repeated(() => this.stub().lastSeq());
+  }
+
+  async firstSeq(runId: string): Promise<number | undefined> {
+    return repeated(() => this.stub().firstSeq(runId));
+  }
+
+  async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
+    return repeated(() => this.stub().state(query));
+  }
+
+  async history(query: rpc.HistoryQuery): Promise<Bytes> {
+    return resumed(await repeated(() => this.stub().history(query)), inHistory(this.stub, query));
+  }
+
+  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
+    return this.stub().updateState(update, checkpoint, graphId);
+  }
+
+  #inRun(runId: string, options: rpc.RunStream): Place {
+    const open = async (last?: number) =>
+      this.stub()
+        .streamRun(runId, last === undefined ? options : { ...options, seen: last })
+        .catch(unlessGone);
+    const leave = options.cancelOnDisconnect
+      ? () => repeated(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
+      : undefined;
+    return inFrames(open, leave);
+  }
+}

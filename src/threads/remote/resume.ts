@@ -1,0 +1,102 @@
+/** Streams of an object that continue where a restart of the object cut them. */
+import { backOff, outageOf } from "../../http/outage.ts";
+import { streamFrom } from "../../http/source.ts";
+import { withoutPings } from "../log/events.ts";
+
+type Bytes = ReadableStream<Uint8Array>;
+
+/** Where a stream's reader is. */
+export interface Place {
+  /** The bytes to pass on after `chunk` has arrived. The place moves past them. */
+  take(chunk: Uint8Array): Uint8Array[];
+  /** Opens the stream again from this place; undefined when nothing follows any more. */
+  open(): Promise<Bytes | undefined>;
+  /** Called when the reader leaves before the end. */
+  leave?(): Promise<void>;
+}
+
+export const LINE_FEED = 10;
+
+/** Milliseconds without a byte after which a stream that was cut fails. The client then reconnects. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * One stream made of `first` and, after each cut by an outage, of what `place.open` gives. Fails when no byte arrives for
+ * 30 s after the first cut, and with every error that is not an outage.
+ */
+export function resumed(first: Bytes, place: Place): Bytes {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined = first.getReader();
+  let left = false;
+  let opened = Date.now();
+  let cutSince: number | undefined;
+  let cuts = 0;
+  /** What `place` has passed on and the reader has not taken yet. */
+  const passed: Uint8Array[] = [];
+  const read = async (): Promise<Uint8Array | undefined> => {
+    if (left) return undefined;
+    reader ??= (await place.open())?.getReader();
+    if (!left) return (await reader?.read())?.value;
+    await close();
+    return undefined;
+  };
+  // A stream that has failed cannot be cancelled: its object is gone.
+  const close = async () => reader?.cancel().catch(() => undefined);
+  const cut = async (error: unknown) => {
+    const now = Date.now();
+    // A stream that stayed open this long worked, even if it brought no byte.
+    if (reader && now - opened > PATIENCE_MS) cutSince = undefined;
+    cutSince ??= now;
+    reader = undefined;
+    if (outageOf(error) === undefined || now - cutSince > PATIENCE_MS) throw error;
+    await backOff((cuts += 1));
+    opened = Date.now();
+  };
+  return streamFrom({
+    async next() {
+      for (;;) {
+        const waiting = passed.shift();
+        if (waiting) return waiting;
+        try {
+          const chunk = await read();
+          if (chunk === undefined) return undefined;
+          cutSince = undefined;
+          cuts = 0;
+          const bytes = withoutPings(chunk);
+          if (bytes.length > 0) passed.push(...place.take(bytes));
+        } catch (error) {
+          if (left) return undefined;
+          await cut(error);
+        }
+      }
+    },
+    async leave() {
+      left = true;
+      await Promise.all([close(), place.leave?.()]);
+    },
+  });
+}
+
+/** Passes on whole lines only, so that the reader never has half a line after a cut. */
+export class WholeLines {
+  /** The chunks of the line that is not complete yet. They are not joined, to save memory. */
+  #begun: Uint8Array[] = [];
+
+  /** The chunks of the lines that `chunk` completes, and those of the last of these lines. */
+  take(chunk: Uint8Array): { lines: Uint8Array[]; last: Uint8Array[] } | undefined {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0) {
+      this.#begun.push(chunk);
+      return undefined;
+    }
+    const head = chunk.subarray(0, end);
+    const lines = [...this.#begun, head];
+    const start = end === 1 ? 0 : head.lastIndexOf(LINE_FEED, end - 2) + 1;
+    this.#begun = end < chunk.length ? [chunk.subarray(end)] : [];
+    return { lines, last: start === 0 ? lines : [head.subarray(start)] };
+  }
+
+  /** Drops the incomplete line. It is sent again. */
+  restart(): void {
+    this.#begun = [];
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
+ * when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
+ * memory or CPU of its isolate stops killing it.
+ */
+import type { RunError } from "../types.ts";
+import type { Outcome } from "./runs.ts";
+import type { Told } from "../log/logged.ts";
+
+/** Seconds a run may take over all its attempts, and attempts without progress, when the deployment does not say. */
+const RUN_TIMEOUT = 3_600;
+const MAX_ATTEMPTS = 3;
+/** Milliseconds that a timer takes at most. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Whether a run whose process died is not to be started again. */
+export function attemptsSpent(env: Env, outcome: Outcome, told: Told): boolean {
+  return deathsOf(outcome, told) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
+}
+
+/** What the outcome says of the attempt that begins; `told` is there from the second attempt on. */
+export function attemptOf(outcome: Outcome, told?: Told): Pick<Outcome, "attempt" | "deaths" | "finished"> {
+  const attempt = outcome.attempt + 1;
+  return told ? { attempt, deaths: deathsOf(outcome, told), finished: told.finished.size } : { attempt };
+}
+
+/** Milliseconds that the run has left; they count from its first attempt. */
+export function timeLeft(env: Env, { began = Date.now() }: Outcome): number {
+  const seconds = Number(env.RUN_TIMEOUT_SECONDS ?? RUN_TIMEOUT);
+  return Math.min(Math.max(0, began + seconds * 1000 - Date.now()), LONGEST_TIMER);
+}
+
+/** The error of a run that is not started again. */
+export function diedError(outcome: Outcome, told: Told): RunError {
+  const names = [...new Set(told.inFlight)].map((name) => `"${name}"`).join(", ");
+  const where = names ? `while ${names} was running` : "before a node began";
+  return {
+    error: "RunAttemptsExceeded",
+    message: `The server process died ${deathsOf(outcome, told)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
+  };
+}
+
+/** How often in a row the process has died without the run finishing another task, the last time included. */
+function deathsOf({ finished = -1, deaths = 0 }: Outcome, told: Told): number {
+  return told.finished.size > finished ? 1 : deaths + 1;
+}

@@ -1,0 +1,171 @@
+/** One run of a graph, from its request to its outcome. */
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import type { Access } from "../../graphs/entry.ts";
+import { makeGraph } from "../../graphs/make.ts";
+import { type Behalf, onBehalf } from "../../loopback/caller.ts";
+import { command, drive, type Graph } from "../../runtime/drive.ts";
+import { Saver } from "../../runtime/saver.ts";
+import { errorBody } from "../../runtime/serde.ts";
+import { Tracer } from "../../runtime/tracer.ts";
+import { ownProject } from "../../traces/self.ts";
+import type { AppUser } from "../../users/registry.ts";
+import type { Checkpoints } from "../checkpoints/checkpoints.ts";
+import type { Emitter } from "../log/emit.ts";
+import { pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { RunError, RunStatus } from "../types.ts";
+import type { StoredRun } from "./runs.ts";
+
+export interface Execution {
+  env: Env;
+  thread: ThreadRecord;
+  run: StoredRun;
+  checkpoints: Checkpoints;
+  emitter: Emitter;
+  store?: BaseStore;
+  /** Its reason is a StopReason. */
+  signal: AbortSignal;
+}
+
+const RECURSION_LIMIT = 25;
+
+/** Runs the graph to its end, its pause, its error or its stop; never throws. */
+export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
+  const tracer = tracerOf(execution);
+  return { ...(await ending(execution, tracer)), tracer };
+}
+
+/** The tracer of a run; undefined when the deployment does not trace its own runs. */
+export function tracerOf(execution: Pick<Execution, "env" | "run" | "thread">): Tracer | undefined {
+  const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
+  return project === undefined ? undefined : new Tracer(metadataOf(execution));
+}
+
+async function ending(
+  execution: Execution,
+  tracer: Tracer | undefined,
+): Promise<{ status: RunStatus; error?: RunError }> {
+  const { run, emitter, signal } = execution;
+  try {
+    await onBehalf(behalfOf(execution), () => start(execution, tracer));
+    return { status: emitter.interrupted ? "interrupted" : "success" };
+  } catch (error) {
+    if (!signal.aborted) return { status: "error", error: errorBody(error) };
+    if (signal.reason !== "timeout") return { status: "interrupted" };
+    return { status: "timeout", error: { error: "TimeoutError", message: `Run ${run.id} took too long.` } };
+  } finally {
+    emitter.close();
+  }
+}
+
+/** The run's own calls of this server: of the run's user, in its workspace, with what running graphs needs. */
+function behalfOf({ env, thread, run }: Execution): Behalf {
+  const user = run.request.configurable?.langgraph_auth_user as AppUser | undefined;
+  const acts = { workspaceId: thread.workspace_id, scopes: ["read", "write"] as const, credentialId: run.id };
+  return { env, principal: { ...acts, kind: "run", user, depth: run.request.depth } };
+}
+
+/** The compiled graph of this id for a config. Throws when it is not deployed. */
+export async function graphOf(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
+  const graph = await makeGraph(graphId, config, env, access);
+  if (!graph) throw new Error(`Graph "${graphId}" is not deployed here.`);
+  return graph;
+}
+
+/** What the factory of the run's graph is called with. */
+export function configOf(execution: Pick<Execution, "run" | "thread">) {
+  const { config, context } = merged(execution.run.request, execution.thread);
+  const configurable = { ...config.configurable, ...execution.run.request.configurable, ...idsOf(execution) };
+  return { ...config, configurable, context, metadata: metadataOf(execution) };
+}
+
+const idsOf = ({ thread, run: { id, request } }: Pick<Execution, "run" | "thread">) => ({
+  run_id: id,
+  thread_id: thread.thread_id,
+  graph_id: request.graph_id,
+  assistant_id: request.assistant_id,
+});
+
+/** The assistant's metadata, under the thread's, under the run's own. */
+function metadataOf(execution: Pick<Execution, "run" | "thread">): Json {
+  const { thread, run } = execution;
+  const { assistant, metadata } = run.request;
+  const own = { ...idsOf(execution), run_attempt: run.outcome.attempt };
+  return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
+}
+
+async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
+  const { env, thread, run, checkpoints, emitter, store, signal } = execution;
+  const { request } = run;
+  const config = configOf(execution);
+  const { context, metadata } = config;
+  // After a crash, a run that has written a checkpoint goes on from it; one that has not begins again.
+  const begun = checkpoints.get("")?.metadata.run_id === run.id;
+  const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
+  const graph = await graphOf(request.graph_id, { ...config, configurable }, env, "threads.create_run");
+  const modes = request.stream_mode ?? [];
+  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...idsOf(execution) });
+  await drive(
+    graph,
+    begun ? null : input(request, thread),
+    {
+      runId: run.id,
+      configurable: { checkpoint_ns: "", ...configurable },
+      origin: (checkpointId) => originOf(execution, checkpointId),
+      context,
+      metadata,
+      tags: config.tags,
+      recursionLimit: config.recursion_limit ?? RECURSION_LIMIT,
+      interruptBefore: request.interrupt_before,
+      interruptAfter: request.interrupt_after,
+      durability: request.durability,
+      signal,
+      checkpointer: saver,
+      store,
+      debug: modes.includes("debug") || modes.includes("checkpoints"),
+      events: modes.includes("events"),
+      callbacks: tracer && [tracer],
+    },
+    emitter,
+  );
+  saver.check();
+}
+
+/**
+ * Names a checkpoint by its thread and the run that wrote it: a run writes one checkpoint a step, and an attempt that
+ * repeats the step writes it under another id. A checkpoint of a state update has no run and keeps its id.
+ */
+function originOf({ thread, run, checkpoints }: Execution, checkpointId: string): string {
+  // With the durability "exit", the checkpoints of this run are not stored yet.
+  const { run_id } = checkpoints.get("", checkpointId)?.metadata ?? { run_id: run.id };
+  return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
+}
+
+function input(request: RunRequest, thread: ThreadRecord): unknown {
+  if (!request.command) return request.input ?? null;
+  const { resume } = request.command;
+  const pending = pendingInterrupts(thread);
+  // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
+  if (resume == null || resume || pending.length === 0) return command(request.command);
+  return command({ ...request.command, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
+}
+
+interface MergedConfig {
+  tags?: string[];
+  recursion_limit?: number;
+  configurable: Json;
+}
+
+/** The assistant's config, under the thread's, under the run's own; the same for `context`. */
+function merged(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
+  const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
+  const config: MergedConfig = {
+    tags: layers.flatMap((layer) => layer.tags ?? []),
+    recursion_limit: layers.findLast((layer) => layer.recursion_limit !== undefined)?.recursion_limit,
+    configurable: Object.assign({}, ...layers.map((layer) => layer.configurable)) as Json,
+  };
+  const context = { ...request.assistant.context, ...request.context };
+  // Clients older than `context` send its values as configurable ones.
+  return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
+}

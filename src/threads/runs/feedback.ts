@@ -1,0 +1,24 @@
+/** Links by which people give feedback on a run that has just ended. */
+import { logError } from "../../http/log.ts";
+import type { Tracer } from "../../runtime/tracer.ts";
+import { feedbackLinks, ownProject } from "../../traces/self.ts";
+import type { ThreadParts } from "../context.ts";
+import type { StoredRun } from "./runs.ts";
+
+/** `{<key>: url}` when the run asked for it and leaves a trace to be judged. Never throws: links are no reason to fail. */
+export async function feedbackOf(
+  { env, workspaceId, threadId }: ThreadParts,
+  run: StoredRun,
+  tracer: Tracer | undefined,
+): Promise<Record<string, string> | undefined> {
+  const { feedback_keys: keys = [], origin, langsmith_tracer } = run.request;
+  const project = ownProject(env, langsmith_tracer?.project_name);
+  const began = tracer?.began;
+  if (keys.length === 0 || origin === undefined || project === undefined || began === undefined) return undefined;
+  try {
+    return await feedbackLinks(env, workspaceId, { id: run.id, project, began }, { keys, origin });
+  } catch (error) {
+    logError(error, { thread: threadId, while: "making links for feedback" });
+    return undefined;
+  }
+}

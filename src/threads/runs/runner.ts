@@ -1,0 +1,371 @@
+/**
+ * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
+ * together with the events that tell of it.
+ */
+import { logError } from "../../http/log.ts";
+import { remoteProblem } from "../../http/problem.ts";
+import type { Tracer } from "../../runtime/tracer.ts";
+import { compactLater } from "../log/compact.ts";
+import { Emitter } from "../log/emit.ts";
+import { execute, tracerOf } from "./execute.ts";
+import { feedbackOf } from "./feedback.ts";
+import { deliver, queueSideEffects } from "../tasks/outbox.ts";
+import type { ThreadParts } from "../context.ts";
+import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
+import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
+import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
+import { stateOf } from "../checkpoints/state.ts";
+import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "./runs.ts";
+import { refusalOf, refusedError } from "./strict.ts";
+import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
+import { type Told, toldBefore } from "../log/logged.ts";
+
+interface Active {
+  run: StoredRun;
+  stop: AbortController;
+}
+
+/** How a run came to its end, besides its status. */
+interface Ending {
+  /** Why it was stopped. */
+  reason?: StopReason;
+  error?: RunError;
+  tracer?: Tracer;
+  /** See feedback.ts. */
+  feedback?: Record<string, string>;
+}
+
+/** So long after a run's end the command that made it still counts as a repetition. Longer, and people repeat themselves. */
+const REPEAT_MS = 10_000;
+
+export class Runner {
+  /** Pending and running, in the order they will run. */
+  readonly open: StoredRun[];
+  #active: Active | undefined;
+  #waiters = new Map<string, (() => void)[]>();
+  /** Ended, but the outside has not been told yet. */
+  #settling = new Set<string>();
+
+  constructor(
+    private readonly parts: ThreadParts,
+    private readonly arm: () => void,
+  ) {
+    this.open = parts.tables.openRuns().map(storedRun);
+  }
+
+  get busy(): boolean {
+    return this.open.length > 0;
+  }
+
+  settled(runId: string): boolean {
+    return !this.open.some((run) => run.id === runId) && !this.#settling.has(runId);
+  }
+
+  /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
+  create(request: RunRequest): StoredRun {
+    const known = this.parts.run(request.run_id) ?? this.#repeated(request);
+    if (known) return known;
+    if (!request.strict_resume) this.#checkAnswers(request);
+    const strategy = strategyOf(request);
+    const record = this.#threadFor(request);
+    if (strategy === "reject" && this.busy) throw busy();
+    const text = JSON.stringify(request);
+    const given = this.#newRun(request, text.length);
+    const before = [...this.open];
+    const starts = !this.#active && before.length === 0 && given.due <= Date.now();
+    const { journal, tables } = this.parts;
+    const run = journal.commit(() => {
+      const made = starts ? this.#begin(given, record) : given;
+      journal.due(() => {
+        // Of an existing thread only the time of its last change is new, which the run's end writes.
+        if (record.metadata !== this.parts.record?.metadata) this.parts.writeRecord(record);
+        const row = { run_id: made.id, created: made.created, status: made.status, request: text };
+        tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
+        joinTask(this.parts, request);
+        if (starts) queueTaskBegin(this.parts, made);
+      });
+      return made;
+    });
+    this.parts.keepRecord(record);
+    this.open.push(run);
+    this.parts.projectSoon(() => this.busy);
+    if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
+    if (starts) this.#launch(run);
+    this.arm();
+    return run;
+  }
+
+  /** Starts the next due run when none is running; resumes the one whose process died. */
+  next(): void {
+    if (this.#active) return;
+    const [waiting] = this.open;
+    if (!waiting || waiting.due > Date.now()) return;
+    const { journal, tables, record } = this.parts;
+    const { attempt, first_seq = 1 } = waiting.outcome;
+    const told = attempt > 0 ? toldBefore(tables, first_seq, waiting.id) : undefined;
+    if (told && attemptsSpent(this.parts.env, waiting.outcome, told)) return this.#giveUp(waiting, told);
+    const run = journal.commit(() => {
+      const begun = this.#begin(waiting, record, told);
+      journal.due(() => {
+        tables.setRun(begun.id, begun.status, JSON.stringify(begun.outcome));
+        if (attempt === 0) queueTaskBegin(this.parts, begun);
+      });
+      return begun;
+    });
+    this.open[0] = run;
+    this.parts.projectSoon(() => this.busy);
+    this.#launch(run, told);
+  }
+
+  /** Stops a run: an active one when its graph next waits, a pending one at once. The stop survives a restart. */
+  stop(runId: string, reason: StopReason): void {
+    const active = this.#active;
+    if (active?.run.id === runId) {
+      if (active.stop.signal.aborted) return;
+      this.#keepStop(active.run, reason);
+      active.stop.abort(reason);
+      return;
+    }
+    const run = this.open.find((one) => one.id === runId);
+    if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", { reason });
+  }
+
+  #keepStop(run: StoredRun, reason: StopReason): void {
+    const { journal, tables } = this.parts;
+    const outcome = { ...run.outcome, stopped: reason };
+    journal.commit(() => journal.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    run.outcome = outcome;
+  }
+
+  cancel(runId: string, action: CancelAction): void {
+    const run = this.open.find((one) => one.id === runId);
+    if (run) return this.stop(runId, action);
+    if (!this.parts.tables.run(runId)) throw remoteProblem(404, "Run not found.");
+    throw remoteProblem(409, "The run has ended, so it can no longer be cancelled.");
+  }
+
+  /** Stops every open run and resolves when they have ended. */
+  async stopAll(reason: StopReason): Promise<void> {
+    const ids = this.open.map((run) => run.id).toReversed();
+    for (const id of ids) this.stop(id, reason);
+    await Promise.all(ids.map((id) => this.ended(id)));
+  }
+
+  /** Resolves once the run has ended and the outside knows. */
+  async ended(runId: string): Promise<void> {
+    if (this.settled(runId)) return;
+    await new Promise<void>((resolve) => {
+      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
+    });
+  }
+
+  /** The run that the same command has made: of a client that asks again because it lost the answer. */
+  #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
+    if (fingerprint === undefined) return undefined;
+    const since = Date.now() - REPEAT_MS;
+    for (const row of this.parts.tables.runs(5, 0)) {
+      const run = storedRun(row);
+      if (run.request.fingerprint !== fingerprint) continue;
+      return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
+    }
+    return undefined;
+  }
+
+  /** An interrupt is answered once, whoever is first. */
+  #checkAnswers({ answers = [] }: RunRequest): void {
+    const taken = this.open.flatMap((run) => run.request.answers ?? []);
+    const pending = pendingInterrupts(this.parts.record).filter((id) => !taken.includes(id));
+    if (answers.every((id) => pending.includes(id))) return;
+    throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
+  }
+
+  #newRun(request: RunRequest, size: number): StoredRun {
+    if (this.open.length > 0 && this.open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
+      throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
+    const now = Date.now();
+    const last = this.open.at(-1);
+    return {
+      id: request.run_id,
+      size,
+      // Creation orders the queue, and a clock may stand still within a request.
+      created: last && last.created >= now ? last.created + 1 : now,
+      due: now + (request.after_seconds ?? 0) * 1000,
+      status: "pending",
+      request,
+      outcome: { updated: now, attempt: 0 },
+    };
+  }
+
+  #threadFor(request: RunRequest): ThreadRecord {
+    const record = this.parts.record ?? this.#newThread(request);
+    const { graph_id, assistant_id } = request;
+    const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
+    const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
+    return { ...record, updated: Date.now(), metadata };
+  }
+
+  #newThread(request: RunRequest): ThreadRecord {
+    if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
+    const { workspaceId, threadId } = this.parts;
+    const record = newRecord(workspaceId, threadId, { ...request.metadata });
+    return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
+  }
+
+  /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
+  #begin(run: StoredRun, record: ThreadRecord | undefined, told?: Told): StoredRun {
+    const { journal, values } = this.parts;
+    const emitter = new Emitter(journal, values, run.id);
+    const { request } = run;
+    const attempt = run.outcome.attempt + 1;
+    const again = attempt > 1 && { attempt };
+    const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });
+    emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
+    const refusal = refusalOf(request, record);
+    const answered = attempt === 1 && !refusal ? this.#answers(request) : [];
+    if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
+    const begun = run.status === "pending" ? transitioned(run, "running") : run;
+    const outcome: Outcome = {
+      ...begun.outcome,
+      ...attemptOf(run.outcome, told),
+      began: run.outcome.began ?? Date.now(),
+      first_seq: run.outcome.first_seq ?? first,
+      refusal,
+    };
+    return { ...begun, outcome };
+  }
+
+  /** The pending interrupts that the run's command answers. */
+  #answers(request: RunRequest): string[] {
+    const resume = request.command?.resume;
+    if (resume === undefined) return [];
+    const pending = pendingInterrupts(this.parts.record);
+    const named = typeof resume === "object" && resume !== null ? pending.filter((id) => id in (resume as Json)) : [];
+    return named.length > 0 ? named : pending;
+  }
+
+  #launch(run: StoredRun, told?: Told): void {
+    const { env, journal, values, checkpoints, ctx } = this.parts;
+    const { refusal, stopped } = run.outcome;
+    const stop = new AbortController();
+    if (stopped) stop.abort(stopped);
+    this.#active = { run, stop };
+    const emitter = new Emitter(journal, values, run.id, told);
+    const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
+    const work = async () => {
+      const thread = this.parts.record as ThreadRecord;
+      const store = this.parts.memory();
+      const execution = { env, thread, run, checkpoints, emitter, store, signal: stop.signal };
+      const { status, error, tracer } = refusal
+        ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
+        : stopped
+          ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
+          : await execute(execution);
+      clearTimeout(timer);
+      // Clients that get the last words together with the end report the end before they show the words.
+      if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();
+      const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
+      const reason = stop.signal.reason as StopReason | undefined;
+      // A graph that was stopped between two steps waits there, as one that paused itself.
+      if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
+      this.#end(run, emitter, status, { reason, error, tracer, feedback });
+    };
+    ctx.waitUntil(work());
+    if (run.request.task) ctx.waitUntil(deliver(this.parts));
+    this.arm();
+  }
+
+  async #waits(): Promise<boolean> {
+    try {
+      return (await stateOf(this.parts, {})).next.length > 0;
+    } catch (error) {
+      logError(error, { thread: this.parts.threadId, while: "reading where it was stopped" });
+      return false;
+    }
+  }
+
+  /** Ends a run whose process died too often. */
+  #giveUp(run: StoredRun, told: Told): void {
+    const { env, journal, values } = this.parts;
+    const emitter = new Emitter(journal, values, run.id);
+    emitter.values = told.values;
+    const tracer = tracerOf({ env, run, thread: this.parts.record as ThreadRecord });
+    this.#end(run, emitter, "error", { error: diedError(run.outcome, told), tracer });
+  }
+
+  #end(given: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
+    const { journal, tables, values, checkpoints } = this.parts;
+    const run = transitioned(given, status);
+    const { outcome } = run;
+    outcome.first_event ??= emitter.firstAt;
+    Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
+    const told = new Emitter(journal, values, run.id);
+    if (error) told.emit("error", [], JSON.stringify(error));
+    if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
+    const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
+    outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, pause, error), ...outcome.refusal });
+    outcome.first_seq ??= outcome.last_seq;
+    const others = this.open.filter((one) => one.id !== run.id);
+    const record = this.#recordAfter(run, emitter, others.length > 0, reason);
+    journal.due(() => {
+      queueSideEffects(this.parts, run, tracer);
+      this.parts.writeRecord(record);
+      if (reason === "rollback") {
+        tables.deleteRun(run.id);
+        checkpoints.remove((entry) => entry.metadata.run_id === run.id);
+      } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
+    });
+    journal.flush();
+    if (this.#active?.run.id === run.id) this.#active = undefined;
+    this.parts.keepRecord(record);
+    this.open.splice(0, this.open.length, ...others);
+    this.#settling.add(run.id);
+    this.parts.ctx.waitUntil(this.#settle(run.id));
+    this.next();
+    this.arm();
+  }
+
+  #recordAfter(run: StoredRun, emitter: Emitter, busy: boolean, reason?: StopReason): ThreadRecord {
+    const record = this.parts.record as ThreadRecord;
+    const { status, outcome } = run;
+    const now = Date.now();
+    const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
+    const failed = status === "error" || status === "timeout";
+    return {
+      ...record,
+      updated: now,
+      ...(ran && {
+        stateUpdated: now,
+        values: emitter.values ?? record.values,
+        interrupts: emitter.interrupts,
+        rest: failed ? "error" : emitter.interrupted ? "interrupted" : "idle",
+        error: outcome.error,
+      }),
+      compacted: compactLater(record, emitter.deltas, now),
+      ...(record.temporary && !busy && { temporary: { until: now + 60_000 } }),
+      ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
+    };
+  }
+
+  /** A client that sees the run's end finds it in searches too: the index is written before readers are let go. */
+  async #settle(runId: string): Promise<void> {
+    await Promise.all([this.parts.journal.settled(), this.parts.project(this.busy)]);
+    this.#settling.delete(runId);
+    for (const resolve of this.#waiters.get(runId) ?? []) resolve();
+    this.#waiters.delete(runId);
+    this.parts.journal.wake();
+    await deliver(this.parts);
+    // What could not be delivered comes again; with nothing left, the watchdog's alarm is not needed any more.
+    this.arm();
+  }
+}
+
+/** `pause`: why an interrupted run stands still. Its readers go on by it: only an input can be answered. */
+function end(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
+  const base = { graph_name: graphName };
+  if (status === "success") return { event: "completed", ...base };
+  if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };
+  return { event: "failed", ...base, error: error ? `${error.error}: ${error.message}` : status };
+}

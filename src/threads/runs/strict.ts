@@ -1,0 +1,44 @@
+/** Strict resume: an answer to a question that does not wait runs nothing, and leaves the thread as it was. */
+import { pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { RunRequest } from "../rpc.ts";
+
+/** As the clients read it in the run's end. */
+export interface Refusal {
+  reason: "unknown_interrupt";
+  /** What was answered and does not wait. */
+  interrupt_ids: string[];
+  /** What waits. */
+  pending_ids: string[];
+}
+
+/** How LangGraph knows a map of answers by interrupt from an answer that is an object. */
+const INTERRUPT_ID = /^[0-9a-f]{32}$/;
+
+/** Why the run must not go on; undefined when it may. At a checkpoint of the past, what waits there decides. */
+export function refusalOf(
+  { strict_resume, command, checkpoint, answers }: RunRequest,
+  record: ThreadRecord | undefined,
+): Refusal | undefined {
+  const resume = command?.resume;
+  if (!strict_resume || resume === undefined || checkpoint) return undefined;
+  const pending_ids = pendingInterrupts(record);
+  const named = answers ?? namedIn(resume);
+  const interrupt_ids = named.filter((id) => !pending_ids.includes(id));
+  const answersSome = named.length > 0 || pending_ids.length > 0;
+  return answersSome && interrupt_ids.length === 0
+    ? undefined
+    : { reason: "unknown_interrupt", interrupt_ids, pending_ids };
+}
+
+export const refusedError = ({ interrupt_ids }: Refusal) => ({
+  error: "UnknownInterruptError",
+  message:
+    interrupt_ids.length > 0
+      ? `No interrupt with this id waits for an answer: ${interrupt_ids.join(", ")}.`
+      : "No interrupt waits for an answer.",
+});
+
+function namedIn(resume: unknown): string[] {
+  const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];
+  return keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
+}

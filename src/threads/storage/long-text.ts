@@ -1,0 +1,67 @@
+/**
+ * Texts of any length in columns that hold 2 MB. A long text lies in `blobs`, in parts below that limit, and the column
+ * holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
+ */
+import { createHash } from "node:crypto";
+
+/** One value of a row, as SQLite keeps it here. */
+export type Value = string | number | null;
+
+/** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes. */
+const INLINE = 500_000;
+/** Bytes of one part. */
+const PART = 1_900_000;
+/** The first character of a reference. Long texts here are JSON, which has no raw control characters. */
+const MARK = "\u0001";
+
+type Exec = (statement: string, ...params: Value[]) => Record<string, Value>[];
+
+export class LongTexts {
+  constructor(private readonly exec: Exec) {}
+
+  /** What a column holds for `value`: itself, or a reference to its parts, which are written at once. */
+  readonly store = (value: Value): Value => {
+    if (typeof value !== "string" || !exceeds(value, INLINE)) return value;
+    const hash = createHash("sha256").update(value).digest("base64url");
+    this.put(hash, value);
+    return `${MARK}${hash}`;
+  };
+
+  /** The value that a column stands for. */
+  load(held: Value): Value {
+    return typeof held === "string" && held.startsWith(MARK) ? this.get(held.slice(1)) : held;
+  }
+
+  /** Keeps a text under its content's hash, once. */
+  put(hash: string, text: string): void {
+    if (this.exec("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    for (const [part, body] of partsOf(text, PART).entries()) {
+      this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, body);
+    }
+  }
+
+  /** The text of this hash; "" when there is none. */
+  get(hash: string): string {
+    const rows = this.exec("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
+    return rows.map((row) => row.body).join("");
+  }
+}
+
+/** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
+function exceeds(text: string, size: number): boolean {
+  return text.length * 3 > size && Buffer.byteLength(text) > size;
+}
+
+/** Cuts a text into parts of at most `size` bytes of UTF-8, between characters: half a character would be lost. */
+export function partsOf(text: string, size: number): string[] {
+  if (!exceeds(text, size)) return [text];
+  const bytes = Buffer.from(text);
+  const parts: string[] = [];
+  for (let start = 0; start < bytes.length;) {
+    let end = Math.min(start + size, bytes.length);
+    while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+    parts.push(bytes.toString("utf8", start, end));
+    start = end;
+  }
+  return parts;
+}

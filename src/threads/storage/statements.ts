@@ -1,0 +1,88 @@
+import { LongTexts, type Value } from "./long-text.ts";
+
+type Row = Record<string, Value>;
+
+/** The table that a statement reads or writes: the first one that it names. */
+const TABLE = /\b(?:FROM|INTO|UPDATE) (\w+)/;
+/** The tables of the statements so far. Their texts are constants. */
+const tables = new Map<string, string>();
+
+/**
+ * Statements on an object's SQLite, with texts of any length (long-text.ts). The first INSERT into a table makes it, because
+ * each table of each object is a row written. Reads of a table that does not exist give nothing.
+ */
+export class Statements {
+  /** Rows written since the object woke: what the bench reports. */
+  rowsWritten = 0;
+  readonly texts = new LongTexts((statement, ...params) => this.#exec(statement, params));
+  /** The tables that exist. */
+  #made: Set<string>;
+  #closed = false;
+
+  /** `definitions`: what makes each table, by name. */
+  constructor(
+    private readonly sql: SqlStorage,
+    private readonly definitions: Record<string, string>,
+  ) {
+    this.#made = tablesOf(sql);
+  }
+
+  /** Runs a statement and gives its rows. */
+  all<T extends object>(statement: string, ...params: Value[]): T[] {
+    const rows = this.#exec(statement, params.map(this.texts.store));
+    for (const row of rows) for (const name in row) row[name] = this.texts.load(row[name] as Value);
+    return rows as unknown as T[];
+  }
+
+  /** Runs a statement that gives none. */
+  run(statement: string, ...params: Value[]): void {
+    this.#exec(statement, params.map(this.texts.store));
+  }
+
+  /** Runs a statement on values as columns hold them: long texts are references. */
+  held(statement: string, ...params: Value[]): Row[] {
+    return this.#exec(statement, params);
+  }
+
+  /** A transaction failed: tables that it made are gone again. */
+  rolledBack(): void {
+    this.#made = tablesOf(this.sql);
+  }
+
+  /** From here on nothing is found and nothing is written. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #exec(statement: string, params: Value[]): Row[] {
+    if (this.#closed || !this.#ready(statement)) return [];
+    const cursor = this.sql.exec<Row>(statement, ...params);
+    const rows = cursor.toArray();
+    this.rowsWritten += cursor.rowsWritten;
+    return rows;
+  }
+
+  #ready(statement: string): boolean {
+    const table = tableOf(statement);
+    if (this.#made.has(table)) return true;
+    if (!statement.startsWith("INSERT")) return false;
+    this.sql.exec(this.definitions[table] ?? "");
+    this.#made.add(table);
+    return true;
+  }
+}
+
+function tableOf(statement: string): string {
+  let table = tables.get(statement);
+  if (table === undefined) {
+    table = TABLE.exec(statement)?.[1] ?? "";
+    tables.set(statement, table);
+  }
+  return table;
+}
+
+/** Reading `sqlite_master` of an empty object stores nothing. */
+function tablesOf(sql: SqlStorage): Set<string> {
+  const rows = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+  return new Set(rows.map(({ name }) => name));
+}

@@ -1,0 +1,307 @@
+/**
+ * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
+ * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
+ */
+import { OutboxStore } from "../tasks/outbox-store.ts";
+import type { Value } from "./long-text.ts";
+import { Statements } from "./statements.ts";
+
+/**
+ * What makes each table. Threads of earlier versions have all of them and a table `_migrations`. A change of a table needs an
+ * `ALTER TABLE` for threads that have it, recorded there.
+ */
+const TABLES = {
+  thread: "CREATE TABLE thread (only INTEGER PRIMARY KEY CHECK (only = 1), record TEXT NOT NULL) STRICT",
+  runs: `CREATE TABLE runs (run_id TEXT PRIMARY KEY, created INTEGER NOT NULL, status TEXT NOT NULL,
+    request TEXT NOT NULL, outcome TEXT) STRICT, WITHOUT ROWID`,
+  segments: `CREATE TABLE segments (first_seq INTEGER, n INTEGER, last_seq INTEGER NOT NULL, events TEXT NOT NULL,
+    metas TEXT NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (first_seq, n)) STRICT, WITHOUT ROWID`,
+  packs: `CREATE TABLE packs (last_id TEXT, n INTEGER, first_id TEXT NOT NULL, entries TEXT NOT NULL,
+    PRIMARY KEY (last_id, n)) STRICT, WITHOUT ROWID`,
+  heads: "CREATE TABLE heads (ns TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID",
+  writes: `CREATE TABLE writes (ns TEXT, checkpoint_id TEXT, n INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (ns, checkpoint_id, n)) STRICT, WITHOUT ROWID`,
+  blobs: `CREATE TABLE blobs (hash TEXT, part INTEGER, body TEXT NOT NULL, PRIMARY KEY (hash, part)) STRICT,
+    WITHOUT ROWID`,
+  outbox: `CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT`,
+  tasks: "CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
+};
+
+/** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
+const PACKS = 8;
+const EVENT_ROWS = 4;
+const RUN_ROWS = 20;
+
+export interface RunRow {
+  run_id: string;
+  created: number;
+  status: string;
+  request: string;
+  outcome: string | null;
+}
+
+/** Events that one flush wrote, and the metadata that they share: JSON arrays. */
+export interface EventsRow {
+  first_seq: number;
+  n: number;
+  last_seq: number;
+  events: string;
+  metas: string;
+}
+
+export interface SegmentRow extends EventsRow {
+  /** JSON, an array of arrays of items. */
+  chunks: string;
+}
+
+/** What a copy of a thread takes along, long texts (`blobs`) before the columns that refer to them. */
+export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
+export type CopiedTable = (typeof COPIED_TABLES)[number];
+export type Row = Record<string, Value>;
+
+export class Tables {
+  readonly outbox: OutboxStore;
+  readonly #sql: Statements;
+
+  constructor(private readonly storage: DurableObjectStorage) {
+    this.#sql = new Statements(storage.sql, TABLES);
+    this.outbox = new OutboxStore(this.#sql);
+  }
+
+  /** Rows written since the object woke: what the bench reports. */
+  get rowsWritten(): number {
+    return this.#sql.rowsWritten;
+  }
+
+  /** Does the work as a whole or, when it throws, not at all. */
+  transaction<T>(work: () => T): T {
+    try {
+      return this.storage.transactionSync(work);
+    } catch (error) {
+      this.#rolledBack();
+      throw error;
+    }
+  }
+
+  /** The same for work that waits in between, on an object that nothing else writes. */
+  async longTransaction<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.storage.transaction(work);
+    } catch (error) {
+      this.#rolledBack();
+      throw error;
+    }
+  }
+
+  thread(): string | undefined {
+    return this.#sql.all<{ record: string }>("SELECT record FROM thread")[0]?.record;
+  }
+
+  /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
+  putThread(record: string): void {
+    const sql = "INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record";
+    this.#sql.run(sql, this.outbox.withTrace(record));
+  }
+
+  run(runId: string): RunRow | undefined {
+    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+  }
+
+  insertRun(row: RunRow): void {
+    this.#sql.run(
+      "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+      row.run_id,
+      row.created,
+      row.status,
+      row.request,
+      row.outcome,
+    );
+  }
+
+  setRun(runId: string, status: string, outcome: string | null): void {
+    this.#sql.run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
+  }
+
+  /** Newest first, read a few at a time: a request may have megabytes. */
+  *runs(limit: number, offset: number, status?: string): Generator<RunRow, void, void> {
+    const where = status === undefined ? "" : "WHERE status = ?";
+    const sql = `SELECT * FROM runs ${where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?`;
+    const filter = status === undefined ? [] : [status];
+    for (let read = 0; read < limit; read += RUN_ROWS) {
+      const most = Math.min(RUN_ROWS, limit - read);
+      const rows = this.#sql.all<RunRow>(sql, ...filter, most, offset + read);
+      yield* rows;
+      if (rows.length < most) return;
+    }
+  }
+
+  /** Pending and running, in the order they will run. */
+  openRuns(): RunRow[] {
+    return this.#sql.all<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running') ORDER BY created, run_id");
+  }
+
+  deleteRun(runId: string): void {
+    this.#sql.run("DELETE FROM runs WHERE run_id = ?", runId);
+  }
+
+  lastSeq(): { seq: number; first: number; n: number } {
+    const row = this.#sql.all<SegmentRow>(
+      "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1",
+    )[0];
+    return { seq: row?.last_seq ?? 0, first: row?.first_seq ?? 0, n: row?.n ?? 0 };
+  }
+
+  insertSegment(row: SegmentRow): void {
+    const { first_seq, n, last_seq, events, metas, chunks } = row;
+    this.#sql.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
+  }
+
+  /**
+   * Rows with events after `seq`, in order. They are read a few at a time, because many together pass what an isolate
+   * holds; stop when enough have come.
+   */
+  *eventsAfter(seq: number): Generator<EventsRow, void, void> {
+    // Events of one row are contiguous: the one that holds seq + 1 starts at or before it.
+    const [from] = this.#sql.all<{ at: number | null }>(
+      "SELECT max(first_seq) at FROM segments WHERE first_seq <= ?",
+      seq + 1,
+    );
+    let cursor = [from?.at ?? 0, -1] as [number, number];
+    for (;;) {
+      const rows = this.#sql.all<EventsRow>(
+        `SELECT first_seq, n, last_seq, events, metas FROM segments
+         WHERE (first_seq, n) > (?, ?) AND last_seq > ? ORDER BY first_seq, n LIMIT ${EVENT_ROWS}`,
+        ...cursor,
+        seq,
+      );
+      yield* rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < EVENT_ROWS) return;
+      cursor = [last.first_seq, last.n];
+    }
+  }
+
+  setEvents(first: number, n: number, events: string): void {
+    this.#sql.run("UPDATE segments SET events = ? WHERE first_seq = ? AND n = ?", events, first, n);
+  }
+
+  /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
+  chunks(first: number, n: number): string | undefined {
+    const sql = "SELECT chunks FROM segments WHERE first_seq = ? AND n = ?";
+    return this.#sql.all<{ chunks: string }>(sql, first, n)[0]?.chunks;
+  }
+
+  insertPack(lastId: string, firstId: string, entries: string): void {
+    const sql = `INSERT INTO packs SELECT ?1, coalesce(max(n) + 1, 0), ?2, ?3 FROM packs WHERE last_id = ?1`;
+    this.#sql.run(sql, lastId, firstId, entries);
+  }
+
+  /** Packs that may hold checkpoint `id`. */
+  packsWith(id: string): string[] {
+    const sql = "SELECT entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
+    return this.#sql.all<{ entries: string }>(sql, id).map((row) => row.entries);
+  }
+
+  /** Packs newest first, from those that may hold checkpoints before `before`. */
+  *packs(before?: string): Generator<{ last_id: string; n: number; entries: string }> {
+    let cursor: { last_id: string; n: number } | undefined;
+    for (;;) {
+      const rows: { last_id: string; n: number; entries: string }[] = this.#sql.all(
+        `SELECT last_id, n, entries FROM packs WHERE (?1 IS NULL OR first_id < ?1)
+         AND (?2 IS NULL OR (last_id, n) < (?2, ?3)) ORDER BY last_id DESC, n DESC LIMIT ${PACKS}`,
+        before ?? null,
+        cursor?.last_id ?? null,
+        cursor?.n ?? null,
+      );
+      yield* rows;
+      if (rows.length < PACKS) return;
+      cursor = rows.at(-1);
+    }
+  }
+
+  setPack(lastId: string, n: number, entries: string): void {
+    if (entries === "[]") this.#sql.run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
+    else this.#sql.run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
+  }
+
+  head(ns: string): string | undefined {
+    return this.#sql.all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
+  }
+
+  setHead(ns: string, id: string): void {
+    this.#sql.run("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET id = excluded.id", ns, id);
+  }
+
+  deleteHead(ns: string): void {
+    this.#sql.run("DELETE FROM heads WHERE ns = ?", ns);
+  }
+
+  insertWrites(ns: string, checkpointId: string, body: string): void {
+    const sql = `INSERT INTO writes SELECT ?1, ?2, coalesce(max(n) + 1, 0), ?3 FROM writes WHERE ns = ?1 AND checkpoint_id = ?2`;
+    this.#sql.run(sql, ns, checkpointId, body);
+  }
+
+  writes(ns: string, checkpointId: string): string[] {
+    const sql = "SELECT body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n";
+    return this.#sql.all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
+  }
+
+  deleteWrites(ns: string, checkpointId: string): void {
+    this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
+  }
+
+  /** Keeps a text of any length under its content's hash. */
+  putBlob(hash: string, text: string): void {
+    this.#sql.texts.put(hash, text);
+  }
+
+  blob(hash: string): string {
+    return this.#sql.texts.get(hash);
+  }
+
+  /** Writes a row of another thread as that thread's tables hold it. */
+  insertCopied(table: CopiedTable, row: Row): void {
+    const names = Object.keys(row);
+    const marks = names.map(() => "?").join(", ");
+    this.#sql.held(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks})`, ...Object.values(row));
+  }
+
+  /** Rows as the tables hold them, for a copy. */
+  heldRows(statement: string, ...params: Value[]): Row[] {
+    return this.#sql.held(statement, ...params);
+  }
+
+  /** The text that a column of a copied row stands for. */
+  textOf(held: Value): string {
+    return String(this.#sql.texts.load(held));
+  }
+
+  writesFigures(): { count: number; bytes: number } {
+    const rows = this.#sql.all<{ count: number; bytes: number | null }>(
+      "SELECT count(*) count, sum(length(body)) bytes FROM writes",
+    );
+    return { count: rows[0]?.count ?? 0, bytes: rows[0]?.bytes ?? 0 };
+  }
+
+  task(taskId: string): string | undefined {
+    return this.#sql.all<{ body: string }>("SELECT body FROM tasks WHERE task_id = ?", taskId)[0]?.body;
+  }
+
+  putTask(taskId: string, body: string): void {
+    const sql = "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body";
+    this.#sql.run(sql, taskId, body);
+  }
+
+  /** What is known of the tables may not be so any more. */
+  #rolledBack(): void {
+    this.#sql.rolledBack();
+    this.outbox.forget();
+  }
+
+  /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
+  close(): void {
+    this.#sql.close();
+    this.outbox.forget();
+  }
+}

@@ -1,0 +1,104 @@
+/** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
+import { remoteProblem } from "../../http/problem.ts";
+import type { ThreadParts } from "../context.ts";
+import type { Json } from "../../json.ts";
+import type { RunRequest } from "../rpc.ts";
+import type { TaskView } from "../types.ts";
+import { isOpen, shownRun, type StoredRun } from "../runs/runs.ts";
+
+interface Task {
+  /** In the order of their creation. */
+  runs: string[];
+  /** When it was cancelled while none of its runs was open. */
+  canceled?: number;
+  /** Whom to tell when a run of it begins or ends: by id, in the shape of whoever set it. */
+  hooks: Record<string, Json>;
+}
+
+function read(parts: ThreadParts, taskId: string): Task | undefined {
+  const text = parts.tables.task(taskId);
+  return text === undefined ? undefined : (JSON.parse(text) as Task);
+}
+
+function existing(parts: ThreadParts, taskId: string): Task {
+  const task = read(parts, taskId);
+  if (!task) throw remoteProblem(404, "Task not found.");
+  return task;
+}
+
+/** Puts a new run into its task. Called inside the transaction that inserts the run. */
+export function joinTask(parts: ThreadParts, { task, run_id }: RunRequest): void {
+  if (!task) return;
+  const known = read(parts, task.task_id) ?? { runs: [], hooks: {} };
+  const hooks = { ...known.hooks, ...task.hooks };
+  parts.tables.putTask(task.task_id, JSON.stringify({ ...known, hooks, runs: [...known.runs, run_id] }));
+}
+
+/** The task with its runs; undefined when there is none of this id. */
+export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefined {
+  const task = read(parts, taskId);
+  if (!task) return undefined;
+  const runs = task.runs.flatMap((id) => parts.run(id) ?? []);
+  const pending = Object.values(parts.record?.interrupts ?? {}).flat();
+  const raised = Object.values(runs.at(-1)?.outcome.interrupts ?? {}).flat();
+  return {
+    runs: runs.map((run) => ({
+      ...shownRun(run, parts.threadId),
+      configurable: run.request.configurable ?? {},
+      first_seq: run.outcome.first_seq,
+      last_seq: run.outcome.last_seq,
+      stopped: run.outcome.stopped,
+    })),
+    canceled: task.canceled,
+    waiting: pending.filter(({ id }) => raised.some((one) => one.id === id)),
+    hooks: task.hooks,
+  };
+}
+
+/**
+ * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. A task at rest tells the new hook
+ * at once: it may have come to rest before its caller could set the hook.
+ */
+export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Json | undefined, most: number): void {
+  const task = existing(parts, taskId);
+  const { [id]: _before, ...others } = task.hooks;
+  if (hook && Object.keys(others).length >= most) throw remoteProblem(409, `A task has at most ${most} of these.`);
+  const open = task.runs.some((runId) => isOpen(parts.run(runId)?.status ?? "success"));
+  parts.tables.transaction(() => {
+    parts.tables.putTask(taskId, JSON.stringify({ ...task, hooks: hook ? { ...others, [id]: hook } : others }));
+    if (hook && !open) queueHooks(parts, [id], { task_id: taskId, run_id: task.runs.at(-1) ?? "" });
+  });
+}
+
+/** Says of a task none of whose runs is open that nobody will go on with it. */
+export function markCanceled(parts: ThreadParts, taskId: string): void {
+  const task = existing(parts, taskId);
+  parts.tables.transaction(() => {
+    parts.tables.putTask(taskId, JSON.stringify({ ...task, canceled: Date.now() }));
+    queueTask(parts, taskId, task.runs.at(-1) ?? "");
+  });
+}
+
+/** Queues whom to tell that a run of the task begins. Called inside the transaction that begins the run. */
+export function queueTaskBegin(parts: ThreadParts, { id, request }: StoredRun): void {
+  if (!request.task) return;
+  const { task_id } = request.task;
+  queueHooks(parts, hooksOf(parts, task_id), { task_id, run_id: id, began: true });
+}
+
+/** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
+export function queueTaskEffects(parts: ThreadParts, { id, request }: StoredRun): void {
+  if (request.task) queueTask(parts, request.task.task_id, id);
+}
+
+function queueTask(parts: ThreadParts, taskId: string, runId: string): void {
+  const effect = { task_id: taskId, run_id: runId };
+  parts.tables.outbox.add("task", JSON.stringify(effect));
+  queueHooks(parts, hooksOf(parts, taskId), effect);
+}
+
+const hooksOf = (parts: ThreadParts, taskId: string) => Object.keys(read(parts, taskId)?.hooks ?? {});
+
+function queueHooks(parts: ThreadParts, hooks: string[], effect: Json): void {
+  for (const hook of hooks) parts.tables.outbox.add("task-hook", JSON.stringify({ ...effect, hook }));
+}

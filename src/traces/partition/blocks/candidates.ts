@@ -1,0 +1,68 @@
+/** Which blocks can have runs that pass a filter, as far as their grams tell. */
+import { blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
+import { gramsOf, hasGrams } from "./grams.ts";
+import { SLICE_ROWS } from "./seal.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** The slices that are read for one text. */
+const MOST_SLICES = 6;
+/** So few blocks are read as a whole; of more, the runs are read in the order of their start. */
+const FEW = 40;
+
+/** Where the runs are that can pass: a FROM clause, a condition, and their bound values, which go before all others. */
+export interface Source {
+  from: string;
+  sql: string;
+  values: string[];
+  /** Whether only a few runs have to be read. */
+  isSmall: boolean;
+}
+
+/** The runs that can pass the filter. */
+export function sourceOf(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
+  const everywhere = { from: `runs ${alias}`, sql: "1", values: [], isSmall: false };
+  if (!wanted) return everywhere;
+  const { sealed, open } = blocksWith(sql, "has_grams");
+  if (sealed.length === 0) return everywhere;
+  const blocks = [...passing(sql, wanted, sealed), ...open];
+  if (blocks.length === sealed.length + open.length) return everywhere;
+  const values = [JSON.stringify(blocks)];
+  if (blocks.length <= FEW) return { from: runsOfBlocks(alias), sql: "1", values, isSmall: true };
+  // Every index has the number, so that the row of a run in another block is not read.
+  const among = `${blockOf(`${alias}.n`)} IN (SELECT value FROM json_each(?))`;
+  return { ...everywhere, sql: among, values };
+}
+
+function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
+  if (wanted === undefined || blocks.length === 0) return blocks;
+  if ("text" in wanted) return havingText(sql, wanted.text, blocks);
+  if ("all" in wanted) return wanted.all.reduce((left, part) => passing(sql, part, left), blocks);
+  const found = new Set<number>();
+  for (const part of wanted.any) {
+    for (const block of passing(
+      sql,
+      part,
+      blocks.filter((block) => !found.has(block)),
+    ))
+      found.add(block);
+  }
+  return blocks.filter((block) => found.has(block));
+}
+
+function havingText(sql: SqlStorage, text: string, blocks: number[]): number[] {
+  // The slices with most grams tell most.
+  const slices = [...gramsOf(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_SLICES);
+  let left = blocks;
+  for (const [slice, bits] of slices) {
+    if (left.length === 0) break;
+    const rows = sql.exec(
+      "SELECT value, bits FROM json_each(?) b CROSS JOIN grams ON n = value + ?",
+      JSON.stringify(left),
+      slice * SLICE_ROWS,
+    );
+    left = [...rows.raw()].flatMap(([block, stored]) =>
+      hasGrams(new Uint8Array(stored as ArrayBuffer), bits) ? [block as number] : [],
+    );
+  }
+  return left;
+}

@@ -1,0 +1,124 @@
+/** What the texts of a block must have for a run of the block to pass a filter. */
+import { type Filter, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
+import type { Literal } from "../../filter/syntax.ts";
+import { patternPieces } from "../../filter/values.ts";
+import { isObject } from "../../../http/json.ts";
+import type { RunSelection } from "../../rpc.ts";
+import { isMarked, marked } from "./document.ts";
+import { GRAM } from "./grams.ts";
+
+/** `undefined` says nothing: any block may have such a run. */
+export type Wanted = { text: string } | { all: Wanted[] } | { any: Wanted[] } | undefined;
+
+/** Longer texts are asked for by their beginning. */
+const MOST = 200;
+/** A text that JSON may write in several ways, or that is no string in JSON. */
+const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
+
+/** What a selection wants, without its filters on the whole trace. */
+export function wantedOf({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
+  const columns = { thread_id: threadId, parent_run_id: parentRunId, run_type: runType };
+  const equal = Object.entries(columns).map(([column, value]) =>
+    value === undefined ? undefined : compared(column, "eq", value),
+  );
+  return all([...equal, filter ? wantedBy(parseFilter(filter)) : undefined]);
+}
+
+export function wantedBy(filter: Filter): Wanted {
+  switch (filter.op) {
+    case "and":
+      return all(filter.args.map(wantedBy));
+    case "or":
+      return any(filter.args.map(wantedBy));
+    case "compare":
+      return compared(filter.field, filter.comparison, filter.value);
+    case "in":
+      return any(filter.values.map((value) => compared(filter.field, "eq", value)));
+    case "tag":
+      return text(JSON.stringify(filter.tag));
+    case "exists":
+      return text(`${JSON.stringify(filter.key)}:`);
+    case "contains":
+      return contained(filter.metadata);
+    case "search":
+      return any([text(filter.text), text(escaped(filter.text))]);
+    case "pair":
+      return pair(filter.kind, filter.tests);
+    case "not":
+      return undefined;
+  }
+}
+
+function all(parts: Wanted[]): Wanted {
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === 0 ? undefined : { all: known };
+}
+
+/** Of alternatives, one that says nothing lets every block pass. */
+function any(parts: Wanted[]): Wanted {
+  return parts.includes(undefined) ? undefined : { any: parts };
+}
+
+function text(whole: string): Wanted {
+  const known = whole.slice(0, MOST);
+  return known.length < GRAM ? undefined : { text: known };
+}
+
+/** A string as it stands inside JSON. Half a pair of surrogates would stand there as an escape. */
+function escaped(value: string): string {
+  return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
+}
+
+function compared(column: string, comparison: string, value: Literal): Wanted {
+  if (typeof value !== "string" || !(isMarked(column) || column === "error")) return undefined;
+  if (comparison === "like") return all(literals(value).map(text));
+  if (comparison !== "eq") return undefined;
+  return text(isMarked(column) ? marked(column, value) : value);
+}
+
+function literals(pattern: string): string[] {
+  return patternPieces(pattern).flatMap((piece) => (typeof piece === "object" ? [piece.text] : []));
+}
+
+/** Entries of a JSON object, as JSON.stringify writes them. */
+function contained(entries: { [key: string]: Json }): Wanted {
+  return all(
+    Object.entries(entries).map(([key, value]) => {
+      const name = `${JSON.stringify(key)}:`;
+      if (isObject(value)) return all([text(`${name}{`), contained(value)]);
+      return text(typeof value === "number" ? name : name + JSON.stringify(value));
+    }),
+  );
+}
+
+type Kind = Extract<Filter, { op: "pair" }>["kind"];
+
+/** All tests are of one entry, so a key and a value that are both given stand beside each other. */
+function pair(kind: Kind, tests: PairTest[]): Wanted {
+  // Feedback comes after its run and is no part of a block.
+  if (kind === "feedback" || tests.every(({ operator }) => operator === "neq")) return undefined;
+  const equal = (part: string) => tests.find((test) => test.part === part && test.operator === "eq")?.value;
+  const [key, value] = [equal("key"), equal("value")];
+  const entry = kind === "metadata" ? member(key, value) : listed(key, value);
+  const patterns = tests.filter(({ operator }) => operator === "like").flatMap((test) => literals(String(test.value)));
+  return all([entry, ...patterns.map((piece) => (isPlain(piece) ? text(escaped(piece)) : undefined))]);
+}
+
+/** `"key":"value"` */
+function member(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
+  const name = typeof key === "string" ? `${JSON.stringify(key)}:` : ":";
+  if (typeof value !== "string" || AMBIGUOUS.test(value)) return text(name);
+  return text(`${name}"${escaped(value)}${value.length < MOST ? '"' : ""}`);
+}
+
+/** `["path","value"]` */
+function listed(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
+  const name = typeof key === "string" ? `[${JSON.stringify(key)},` : ",";
+  if (typeof value !== "string") return text(name);
+  return text(`${name}"${escaped(value)}${value.length < MOST ? '"]' : ""}`);
+}
+
+/** A value that is an object or a number is compared as SQLite writes it. */
+function isPlain(piece: string): boolean {
+  return !/["\\]/.test(piece) && !/^[-+.\deE]*$/.test(piece);
+}

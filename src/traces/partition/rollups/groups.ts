@@ -1,0 +1,137 @@
+/** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
+import type { RunSums, Sketch } from "../../rpc.ts";
+import { HOUR_MICROS } from "../../time.ts";
+
+export interface GroupKey {
+  /** The first microsecond of the hour. */
+  hour: number;
+  name: string;
+  run_type: string;
+  status: string;
+  is_root: number;
+  model: string | null;
+}
+
+export type Group = GroupKey & RunSums;
+export type Groups = Map<string, Group>;
+
+/** The columns that a group needs of `runs r`, in the order of `addRun`. */
+export const GROUPED = [
+  "r.start_time",
+  "r.name",
+  "r.run_type",
+  "r.status",
+  "r.is_root",
+  "substr(r.metadata ->> '$.ls_model_name', 1, 200)",
+  "r.end_time",
+  "r.first_token_time",
+  "r.total_tokens",
+  "r.prompt_tokens",
+  "r.completion_tokens",
+  "r.total_cost",
+  "r.prompt_cost",
+  "r.completion_cost",
+].join(", ");
+export const GROUPED_COUNT = 14;
+
+/** The sums of no runs. */
+export function noSums(): RunSums {
+  return {
+    run_count: 0,
+    error_count: 0,
+    streaming_count: 0,
+    total_tokens: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    total_cost: 0,
+    prompt_cost: 0,
+    completion_cost: 0,
+    last_run_start_time: null,
+    latencies: {},
+    first_tokens: {},
+  };
+}
+
+/** Adds one row of `GROUPED`. `keyOf` says which group it belongs to. */
+export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: GroupKey) => string): void {
+  const [start, name, run_type, status, is_root, model, end, first, ...counts] = row as [
+    number,
+    string,
+    string,
+    string,
+    number,
+    string | null,
+    number | null,
+    number | null,
+    ...(number | null)[],
+  ];
+  const key = { hour: start - (start % HOUR_MICROS), name, run_type, status, is_root, model };
+  const group = groupOf(groups, keyOf(key), key);
+  group.run_count++;
+  if (status === "error") group.error_count++;
+  if (first !== null) group.streaming_count++;
+  group.total_tokens += counts[0] ?? 0;
+  group.prompt_tokens += counts[1] ?? 0;
+  group.completion_tokens += counts[2] ?? 0;
+  group.total_cost += counts[3] ?? 0;
+  group.prompt_cost += counts[4] ?? 0;
+  group.completion_cost += counts[5] ?? 0;
+  group.last_run_start_time = Math.max(group.last_run_start_time ?? 0, start);
+  // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
+  if (end !== null) count(group.latencies, bucketOf(Math.max(0, end - start)), 1);
+  if (first !== null) count(group.first_tokens, bucketOf(Math.max(0, first - start)), 1);
+}
+
+export function groupOf(groups: Groups, id: string, key: GroupKey): Group {
+  const known = groups.get(id);
+  if (known) return known;
+  const group = { ...key, ...noSums() };
+  groups.set(id, group);
+  return group;
+}
+
+export function addSums(to: RunSums, from: RunSums): void {
+  to.run_count += from.run_count;
+  to.error_count += from.error_count;
+  to.streaming_count += from.streaming_count;
+  to.total_tokens += from.total_tokens;
+  to.prompt_tokens += from.prompt_tokens;
+  to.completion_tokens += from.completion_tokens;
+  to.total_cost += from.total_cost;
+  to.prompt_cost += from.prompt_cost;
+  to.completion_cost += from.completion_cost;
+  if (from.last_run_start_time !== null) {
+    to.last_run_start_time = Math.max(to.last_run_start_time ?? 0, from.last_run_start_time);
+  }
+  for (const [bucket, n] of Object.entries(from.latencies)) count(to.latencies, bucket, n);
+  for (const [bucket, n] of Object.entries(from.first_tokens)) count(to.first_tokens, bucket, n);
+}
+
+function count(sketch: Sketch, bucket: string | number, n: number): void {
+  sketch[bucket] = (sketch[bucket] ?? 0) + n;
+}
+
+/** Buckets grow by this factor, so a duration is known to 2.5 %. */
+const GROWTH = Math.log(1.05);
+
+/** The bucket of a duration in microseconds. */
+function bucketOf(micros: number): number {
+  return micros < 1 ? -1 : Math.round(Math.log(micros) / GROWTH);
+}
+
+/** At most about `most` durations that are distributed as those of the sketch, seconds, ascending. */
+export function durationsOf(sketch: Sketch, most: number): number[] {
+  const buckets = Object.entries(sketch)
+    .map(([bucket, n]) => [Number(bucket), n] as const)
+    .sort(([a], [b]) => a - b);
+  const total = buckets.reduce((sum, [, n]) => sum + n, 0);
+  const share = Math.min(1, most / total);
+  let [seen, given] = [0, 0];
+  return buckets.flatMap(([bucket, n]) => {
+    seen += n;
+    const upTo = Math.round(seen * share);
+    const copies = upTo - given;
+    given = upTo;
+    return Array.from({ length: copies }, () => (bucket < 0 ? 0 : Math.exp(bucket * GROWTH) / 1e6));
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * This checkout beside others and the floor, all at work at the same time: what else the machine does slows down all of them
+ * alike, so a smaller difference shows than in `pair`. Only processor time counts here.
+ */
+import { withMain } from "../support/server.ts";
+import { load, percentile, table } from "./figures.ts";
+import { drive, type Graph, timedRun } from "./runs/drive.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Server } from "./servers/server.ts";
+import type { Bench, Options } from "./target.ts";
+
+const WARM_UP = 20;
+/** Runs that each server has at work at the same time. */
+const AT_ONCE = 4;
+
+export const bench: Bench = {
+  title: "processor time of this checkout, of others and of the floor, all at work at the same time",
+  weirOnly: true,
+  byName: true,
+  async start({ against, ...options }) {
+    const servers: Server[] = [];
+    try {
+      servers.push(await startPlain({ name: "here" }));
+      const floor = withMain("test/support/floor-worker.ts", "floor");
+      if (options.graphs.includes("echo")) servers.push(await startPlain({ config: floor, name: "floor" }));
+      for (const root of against?.split(",") ?? []) servers.push(await startPlain({ root, name: root }));
+      for (const graph of options.graphs) await measure(servers, graph, options);
+    } finally {
+      for (const server of servers) await server.stop();
+    }
+  },
+};
+
+async function measure(all: Server[], graph: Graph, { runs, rounds }: Options): Promise<void> {
+  // The floor runs `echo` only, whatever is asked of it.
+  const servers = all.filter(({ name }) => graph === "echo" || name !== "floor");
+  await Promise.all(
+    servers.map(async ({ client }) => {
+      for (let i = 0; i < WARM_UP; i += 1) await timedRun(client, graph);
+    }),
+  );
+  const used: number[][] = servers.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    const driven = await Promise.all(servers.map((server) => drive(server, { graph, runs, atOnce: AT_ONCE })));
+    for (const [i, { cpu }] of driven.entries()) used[i]?.push(cpu.workerd);
+  }
+  const base = used[0] ?? [];
+  const rows = servers.map(({ name }, i) => {
+    const own = used[i] ?? [];
+    const ratios = own.map((cpu, round) => cpu / (base[round] ?? Number.NaN));
+    const share = [50, 0, 100].map((p) => percentile(ratios, p).toFixed(2));
+    return [name, percentile(own, 50).toFixed(1), `${share[0]} (${share[1]} to ${share[2]})`];
+  });
+  console.log(`${graph}: ${rounds} rounds of ${runs} runs on each, ${AT_ONCE} at a time. Load: ${load()}.\n`);
+  table(["server", "workerd, ms of CPU a run", "divided by the first"], rows);
+  console.log("");
+}
