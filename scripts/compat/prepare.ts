@@ -15,17 +15,21 @@ function sourceOf(repository: string): string {
 const env = { ...process.env, npm_config_manage_package_manager_versions: "false", CI: "true" };
 
 function run(command: string, args: string[], cwd: string): void {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 240_000 });
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 180_000 });
   if (status === 0) return;
   throw new Error(`${command} ${args.slice(0, 3).join(" ")} failed. ${error ?? ""}${(stderr || stdout).slice(-800)}`);
 }
 
-/** The folder of the project's langgraph.json, with its packages installed. Throws when it cannot be had. */
-export function prepared(project: Project, work: string): string {
+/**
+ * The folder of the project's langgraph.json, with its packages installed, without those that are `absent` from the
+ * registry. Throws when it cannot be had.
+ */
+export function prepared(project: Project, work: string): { root: string; absent: string[] } {
   const { repository, ref, dir = "" } = project;
   const checkout = join(work, repository.replace("/", "+"), dir.replaceAll("/", "+") || "root");
   const root = join(checkout, dir);
-  if (existsSync(join(checkout, ".installed"))) return root;
+  const note = join(checkout, ".installed");
+  if (existsSync(note)) return { root, absent: readFileSync(note, "utf8").split("\n").filter(Boolean) };
   rmSync(checkout, { recursive: true, force: true });
   mkdirSync(checkout, { recursive: true });
   run("git", ["clone", "--quiet", "--no-checkout", sourceOf(repository), checkout], work);
@@ -33,19 +37,31 @@ export function prepared(project: Project, work: string): string {
   if (dir) run("git", ["sparse-checkout", "set", dir], checkout);
   run("git", ["checkout", "--quiet", ref], checkout);
   published(root);
-  installed(root, checkout);
+  const absent: string[] = [];
+  installed(root, checkout, absent);
   if (isOld(root)) run("npm", RAISED, root);
-  writeFileSync(join(checkout, ".installed"), "");
+  writeFileSync(note, absent.join("\n"));
   const example = join(root, ".env.example");
   if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
-  return root;
+  return { root, absent };
+}
+
+type Manifest = Record<"dependencies" | "devDependencies", Record<string, string> | undefined>;
+
+/** Changes the project's package.json of the checkout. */
+function edit(root: string, change: (manifest: Manifest) => void): void {
+  const file = join(root, "package.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+  change(manifest);
+  writeFileSync(file, JSON.stringify(manifest, null, 2));
 }
 
 /** Packages of the project's own monorepo become the published ones, as with the command that copies a template. */
 function published(root: string): void {
-  const file = join(root, "package.json");
-  const text = readFileSync(file, "utf8");
-  if (text.includes('"workspace:')) writeFileSync(file, text.replaceAll(/"workspace:[^"]*"/g, '"*"'));
+  edit(root, ({ dependencies = {}, devDependencies = {} }) => {
+    for (const ranges of [dependencies, devDependencies])
+      for (const [name, range] of Object.entries(ranges)) if (range.startsWith("workspace:")) ranges[name] = "*";
+  });
 }
 
 const LOCKS = ["pnpm-lock.yaml", "package-lock.json", "yarn.lock"];
@@ -66,22 +82,22 @@ const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replac
  * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
  * where that cannot be had, the versions of the commit's day, or else the newest.
  */
-function installed(root: string, checkout: string): void {
+function installed(root: string, checkout: string, absent: string[]): void {
   const folders = [root];
   for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
   const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
   const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
-  const before = `--before=${dayAfter(checkout)}`;
-  const ways: [args: string[], folder: string][] = [
+  const before = [...NPM, `--before=${dayAfter(checkout)}`, "--no-package-lock"];
+  const ways: [install: () => void, folder: string][] = [
     ...(locked ? [lockedWay(locked, folder)] : []),
-    [[...NPM, before, "--no-package-lock"], folder],
-    [[...NPM, before, "--no-package-lock", "--force"], folder],
-    [[...NPM, "--no-package-lock", "--force"], folder],
+    [() => run("npm", before, folder), folder],
+    [() => withoutTools(root, before, absent), root],
+    [() => run("npm", [...NPM, "--no-package-lock", "--force"], folder), folder],
   ];
   let failure: unknown;
-  for (const [args, where] of ways) {
+  for (const [install, where] of ways) {
     try {
-      return run("npm", args, where);
+      return install();
     } catch (error) {
       failure = error;
       rmSync(join(where, "node_modules"), { recursive: true, force: true });
@@ -90,8 +106,33 @@ function installed(root: string, checkout: string): void {
   throw failure;
 }
 
-const lockedWay = (locked: string, folder: string): [string[], string] =>
-  existsSync(join(locked, "pnpm-lock.yaml")) ? [PNPM, locked] : [NPM, folder];
+/**
+ * Only what the project runs with, without its development tools and without packages that the registry does not have as
+ * of that day, such as those of its front end. Adds these to `absent`.
+ */
+function withoutTools(root: string, args: string[], absent: string[]): void {
+  edit(root, (manifest) => delete manifest.devDependencies);
+  for (;;) {
+    try {
+      return run("npm", [...args, "--workspaces=false", "--force"], root);
+    } catch (error) {
+      const [, name = ""] =
+        /(?:No matching version found for |requested resource ')(@?[^@\s]+)@/.exec(String(error)) ?? [];
+      let isOwn = false;
+      edit(root, ({ dependencies = {} }) => {
+        isOwn = name in dependencies;
+        delete dependencies[name];
+      });
+      if (!isOwn) throw error;
+      absent.push(name);
+    }
+  }
+}
+
+function lockedWay(locked: string, folder: string): [install: () => void, folder: string] {
+  const isPnpm = existsSync(join(locked, "pnpm-lock.yaml"));
+  return isPnpm ? [() => run("npm", PNPM, locked), locked] : [() => run("npm", NPM, folder), folder];
+}
 
 function dayAfter(checkout: string): string {
   const date = spawnSync("git", ["log", "-1", "--format=%cI"], { cwd: checkout, encoding: "utf8" }).stdout.trim();

@@ -54,21 +54,22 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
     const stream = reserveStream(c.req.raw, principal);
     await next();
     // Such an answer lasts longer than the check above.
-    if (isLong(c.req.raw, c.res)) c.res = watched(c, principal, stream ?? countStream(principal));
+    if (isLong(c.req.raw, c.res)) watch(c, principal, stream ?? countStream(principal));
     else stream?.end();
   } finally {
     endTurn();
   }
 };
 
-/** The answer, which ends when the credential does. */
-function watched(c: Context<App>, principal: Principal, stream: OpenStream): Response {
+/** Makes the answer end when the credential does. */
+function watch(c: Context<App>, principal: Principal, stream: OpenStream): void {
   const presented = presentedBy(c.req.raw, principal);
   const holds = async () => {
     stream.seen();
     return stillHolds(c.env, principal, presented);
   };
-  return endedUnless(c.res, holds, stream.end);
+  const answer = endedUnless(c.res, holds, stream.end);
+  if (answer !== c.res) c.res = answer;
 }
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */
@@ -204,14 +205,15 @@ function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
 
 /**
  * Keyless calls are for one's own machine only: `AUTH=open` and a loopback host, both; and not from a page of
- * another site that a browser on this machine has open.
+ * another site that a browser on this machine has open. A page on any loopback name is this machine's own: to a browser
+ * `localhost` and `127.0.0.1` are two sites, so an `Origin` decides before `Sec-Fetch-Site`.
  */
 export function isOpen(request: Request, env: Env): boolean {
   if (env.AUTH !== "open" || !LOOPBACK.has(new URL(request.url).hostname)) return false;
   const { headers } = request;
-  if (headers.get("sec-fetch-site") === "cross-site" && headers.get("sec-fetch-mode") !== "navigate") return false;
   const origin = headers.get("origin");
-  return origin === null || LOOPBACK.has(URL.parse(origin)?.hostname ?? "");
+  if (origin !== null) return LOOPBACK.has(URL.parse(origin)?.hostname ?? "");
+  return headers.get("sec-fetch-site") !== "cross-site" || headers.get("sec-fetch-mode") === "navigate";
 }
 
 const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };

@@ -13,7 +13,7 @@ if (!browserHere) console.warn(`Not run: test/browser, because there is no ${CHR
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 
-const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
 
 /** A browser, and the server that it visits. */
 export interface Stage<S extends Access = TestServer> {
