@@ -205,6 +205,7 @@ export const isUncertain = ({ run }: Thread): boolean => run !== undefined && (!
 export function messagesOf(thread: Thread): RawMessage[] | undefined {
   const { at, tips, read, run, live } = thread;
   if (at !== undefined) return tips.get(at);
+  if (!run && !read) return live.length > 0 ? live : undefined;
   if (!run) return read && withPartials([...read.messages, ...unsent(thread, read)], thread.partials);
   if (!run.base && !read && live.length === 0) return undefined;
   // Until the server confirms it, a run changes nothing.
