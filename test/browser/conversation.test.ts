@@ -226,7 +226,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
     await answers(page).nth(29).waitFor();
     await log(page).getByRole("button", { name: "Edit message" }).last().waitFor();
-    const seen = (await page.evaluate("window.seen")) as string[];
+    const seen = await page.evaluate<string[]>("window.seen");
     expect(seen.filter((text) => text.includes("Running"))).toEqual([]);
     // 30 runs of an echo write 90 checkpoints. With their values they are 450 KB.
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);

@@ -1,6 +1,7 @@
 /** The stream of one thread, with what the page needs to know about its connection. */
 import { type AnyStream, useStream } from "@langchain/react";
 import { useState } from "react";
+import { SERVER } from "../api/server.ts";
 import type { RawMessage } from "../api/types.ts";
 import { noteConnected, noteLost } from "./connection.ts";
 import { streamFetch } from "./stream-fetch.ts";
@@ -23,7 +24,7 @@ export function useAgent(options: {
   const [caller] = useState(() => ({ fetch: streamFetch(options.newestRun), maxRetries: 2 }));
   return useStream({
     assistantId: options.assistantId,
-    apiUrl: location.origin,
+    apiUrl: SERVER,
     threadId: options.threadId ?? null,
     onThreadId: options.onThreadId,
     onCreated: options.onCreated,

@@ -6,7 +6,7 @@ import { useLater } from "../ui/later.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import { groupsOf, titleOf } from "./groups.ts";
+import { groupsOf } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadLink } from "./ThreadLink.tsx";
 
