@@ -84,7 +84,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       <Bare>
         <Notice
           title="No thread with this id in this workspace."
-          text="It may have been deleted. The others are on the left."
+          text="It may have been deleted. Choose another thread from the list."
         />
       </Bare>
     );

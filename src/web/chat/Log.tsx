@@ -68,7 +68,7 @@ export function Log({
         <div ref={follow.content} className={css.content} data-running={running || undefined}>
           {first > 0 && most >= WINDOW && (
             <button type="button" className={css.earlier} onClick={() => setMost(most + WINDOW)}>
-              Show earlier, {first} more
+              Show earlier messages ({first} turns)
             </button>
           )}
           {turns.slice(first).map((turn, i) => {
@@ -97,7 +97,7 @@ export function Log({
       </div>
       {!follow.following && (
         <button type="button" className={css.down} onClick={follow.toEnd}>
-          {fresh > 0 ? `${fresh} new` : "To the end"} <ArrowDown size={14} aria-hidden />
+          {fresh > 0 ? `${fresh} new` : "Jump to latest"} <ArrowDown size={14} aria-hidden />
         </button>
       )}
     </div>

@@ -198,9 +198,6 @@ function underway({ run, live, read }: Thread): RawMessage[] {
 
 export const isRunning = ({ run }: Thread): boolean => run !== undefined && run.sure && !run.ended;
 
-/** A run is over, or the stream saw one that the server may not have: the state and the runs are asked for. */
-export const isUncertain = ({ run }: Thread): boolean => run !== undefined && (!run.sure || run.ended);
-
 /** The messages of the path in view; undefined while they are not known. */
 export function messagesOf(thread: Thread): RawMessage[] | undefined {
   const { at, tips, read, run, live } = thread;
