@@ -25,6 +25,7 @@ import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
+import { activity } from "./threads/activity-routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs/routes.ts";
 import { notServed } from "./traces/not-served.ts";
@@ -62,6 +63,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
   if (!http.disable_runs) app.route("/threads", threadRuns);
+  if (!http.disable_threads) app.route("/api/v1", activity);
   if (!http.disable_threads) app.route("/api/threads", streaming);
   if (!http.disable_threads) app.route("/api/threads", application);
   if (!http.disable_runs) app.route("/api/threads", threadRuns);

@@ -2,13 +2,14 @@
  * A slice: the next rows of an export run become one file, and then one row update makes it count. Whatever dies in
  * between, the next owner starts from the cursor and writes the same key.
  */
-import type { PendingUpload } from "../db/exports.ts";
+import type { ExportedFile, PendingUpload } from "../db/exports.ts";
 import { byteLength } from "../http/bytes.ts";
 import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";
 import type { PageRequest, RunPage } from "../traces/page.ts";
 import type { RunPosition, TracePartitionRpc } from "../traces/rpc.ts";
+import { nextShard } from "../traces/store.ts";
 import { chosenFields, type ExportField } from "./columns.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";
@@ -50,7 +51,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
       true,
     );
   }
-  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run.files.length)}`);
+  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run, job.spawned)}`);
   await clearRemains(store, run);
   const pending: PendingUpload = {
     file_path: store.locate(key),
@@ -76,8 +77,10 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
   try {
     const fields = chosenFields(job.exportFields as ExportField[] | null);
     const file = new RunFile(sink, fields, job.compression);
-    const { cursor, done } = await fill(deps, file, lease, pagesOf(deps, work, fields));
-    if (file.rows === 0) return await commit(deps, lease, run, { cursor, done, file: null });
+    const { cursor, done, changes } = await fill(deps, file, lease, pagesOf(deps, work, fields));
+    // A shard is seen as it was when its first page was read: what changes after that is late.
+    const seen = run.cursor === null ? { ...run.seen, [run.shard]: changes } : run.seen;
+    if (file.rows === 0) return await commit(deps, run, { cursor, done, seen, file: null });
     await file.finish();
     pending.target_cursor = JSON.stringify(cursor);
     pending.rows_count = file.rows;
@@ -87,8 +90,16 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     await lease.keepWhenOld();
     await store.confirm(key, sink.offset);
     await deps.at("after complete");
-    const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
-    return await commit(deps, lease, run, { cursor, done, file: written });
+    const { shard } = run;
+    const written = {
+      location: store.locate(key),
+      key,
+      rows: file.rows,
+      bytes: sink.offset,
+      sha256: sink.sha256,
+      shard,
+    };
+    return await commit(deps, run, { cursor, done, seen, file: written });
   } catch (error) {
     // The failed call may have used most of the lease, and the abort is another call.
     await lease.keep().catch(() => undefined);
@@ -110,6 +121,11 @@ interface Reading {
   done: boolean;
 }
 
+interface Slice extends Reading {
+  seen: ExportRunRow["seen"];
+  file: ExportedFile | null;
+}
+
 type ReadPage = (after: RunPosition | null) => Promise<RunPage | undefined>;
 
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
@@ -118,22 +134,24 @@ async function fill(
   file: RunFile,
   lease: Lease,
   pages: { first: RunPosition | null; read: ReadPage },
-): Promise<Reading> {
+): Promise<Reading & { changes: number }> {
   let cursor = pages.first;
+  let changes: number | undefined;
   let next: ReturnType<ReadPage> | undefined = pages.read(cursor);
   while (next) {
     const page: RunPage | undefined = await next;
     await lease.keepWhenOld();
-    if (!page) return { cursor, done: true };
+    if (!page) return { cursor, done: true, changes: changes ?? 0 };
+    changes ??= page.changes;
     cursor = page.next ?? cursor;
     const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
     await file.add(page, resolve, pause);
     await pause();
-    if (page.done) return { cursor, done: true };
+    if (page.done) return { cursor, done: true, changes };
   }
-  return { cursor, done: false };
+  return { cursor, done: false, changes: changes ?? 0 };
 }
 
 function pagesOf(
@@ -141,11 +159,12 @@ function pagesOf(
   { run, job }: SliceWork,
   fields: readonly ExportField[],
 ): { first: RunPosition | null; read: ReadPage } {
-  const partition: TracePartitionRpc = deps.partition(run.workspaceId, run.projectId, run.day);
+  const partition: TracePartitionRpc = deps.partition(run.workspaceId, run);
   const request: Omit<PageRequest, "after"> = {
     startTime: run.startTime,
     endTime: run.endTime,
     filter: job.filter,
+    since: run.since ? (run.since[run.shard] ?? 0) : undefined,
     limit: deps.limits.pageRows,
     maxBytes: deps.limits.pageBytes,
     fields,
@@ -153,25 +172,17 @@ function pagesOf(
   return { first: run.cursor, read: (after) => partition.readPage({ ...request, after }) };
 }
 
-async function commit(
-  deps: Deps,
-  lease: Lease,
-  run: ExportRunRow,
-  { cursor, done, file }: Reading & { file: ExportRunRow["files"][number] | null },
-): Promise<ExportRunRow> {
+async function commit(deps: Deps, run: ExportRunRow, { cursor, done, seen, file }: Slice): Promise<ExportRunRow> {
   await deps.at("before commit");
+  const shard = done ? await nextShard(deps.db, run.workspaceId, run) : run.shard;
+  const reached = shard === run.shard ? { shard, cursor } : { shard: shard ?? run.shard, cursor: null };
+  const status = shard === undefined ? "COMPLETED" : "RUNNING";
   const now = deps.now();
-  if (!(await commitSlice(deps.db, run, { cursor, file, done, now, until: now + deps.limits.lease }))) {
+  if (!(await commitSlice(deps.db, run, { ...reached, seen, status, file, now, until: now + deps.limits.lease }))) {
     throw new LeaseLost();
   }
   await deps.at("after commit");
-  return {
-    ...run,
-    cursor,
-    pending: null,
-    files: file ? [...run.files, file] : run.files,
-    status: done ? "COMPLETED" : "RUNNING",
-  };
+  return { ...run, ...reached, seen, status, pending: null, files: file ? [...run.files, file] : run.files };
 }
 
 /** The owner's side of a lease. */

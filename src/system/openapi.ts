@@ -4,10 +4,11 @@ import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
 import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { addExamples } from "./code-samples.ts";
+import type { Operation } from "./examples.ts";
 import { VERSION } from "./info.ts";
 
 type Specs = Awaited<ReturnType<typeof generateSpecs>>;
-type Operation = { operationId?: string; responses?: Record<string, object>; security?: object[] };
 
 const text = { type: "string" } as const;
 
@@ -62,11 +63,11 @@ export function openapi(app: Hono<App>): Handler<App> {
   };
 }
 
-/** What every operation has: a success, the one shape of failure, and whether it needs a credential. */
+/** Adds what every operation has: a success, the one shape of failure, whether it needs a credential, and examples. */
 function finished(specs: Specs): Specs {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries(specs.paths)) {
-    for (const operation of Object.values(operations ?? {}) as Operation[]) {
+    for (const [method, operation] of Object.entries(operations ?? {}) as [string, Operation][]) {
       // The id is made of the path's words, which two paths may share.
       while (operation.operationId && ids.has(operation.operationId)) operation.operationId += "_";
       ids.add(operation.operationId ?? "");
@@ -76,6 +77,7 @@ function finished(specs: Specs): Specs {
       }
       operation.responses.default ??= { $ref: "#/components/responses/Problem" };
       if (isPublic(path)) operation.security = [];
+      addExamples(method, path, operation);
     }
   }
   return specs;

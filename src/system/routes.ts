@@ -11,6 +11,7 @@ import { meaningOf } from "../memory/deployed.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
+import { usage, UsageQuery } from "./usage.ts";
 
 const doc = documented("System");
 
@@ -25,7 +26,7 @@ export const system = new Hono<App>()
     },
   )
   .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits"), (c) =>
-    c.json(info(meaningOf(c.env) ? "semantic" : "text")),
+    c.json(info(meaningOf(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
   )
   .get(
     "/metrics",
@@ -36,6 +37,12 @@ export const system = new Hono<App>()
       if (c.req.valid("query").format === "json") return c.json(metrics);
       return c.text(prometheus(metrics), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
     },
+  )
+  .get(
+    "/api/v1/usage",
+    doc("What the workspace holds: traces by day and project, threads, assistants, Store items"),
+    query(UsageQuery),
+    async (c) => c.json(await usage(c.env, c.get("principal").workspaceId, c.req.valid("query"), Date.now())),
   )
   .post(
     "/internal/truncate",

@@ -3,7 +3,7 @@
  * read, to send and to write again.
  */
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./rpc.ts";
-import { PAYLOAD_FIELDS, payloadKey } from "./rpc.ts";
+import { PAYLOAD_FIELDS } from "./rpc.ts";
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
 export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
@@ -15,8 +15,19 @@ export type ConstantField = (typeof CONSTANT_FIELDS)[number];
 /** Fields whose values are short, or numbers. */
 export type LightField = Exclude<PageField, PayloadField | ConstantField>;
 
+/** The runs of a window that have changed after a change (partition/changes.ts). */
+export interface ChangedRequest {
+  /** The number of the change. */
+  since: number;
+  startTime: number;
+  endTime: number;
+  filter?: string | null;
+}
+
 export interface PageRequest {
   after: RunPosition | null;
+  /** Only runs that have changed after the change of this number. */
+  since?: number;
   /** Half-open window of start_time, microseconds: [startTime, endTime). */
   startTime: number;
   endTime: number;
@@ -51,6 +62,8 @@ export interface RunPage {
   next: RunPosition | null;
   /** Nothing more matches in the window right now. */
   done: boolean;
+  /** The number of the last change before the page was read. */
+  changes: number;
 }
 
 export function isPayload(field: string): field is PayloadField {
@@ -108,12 +121,6 @@ function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
     yield bytes.subarray(at + 4, at + 4 + length);
     at += 4 + length;
   }
-}
-
-/** Where a payload of a page lies in R2. */
-export function pageKey(constants: Record<ConstantField, string>, startTime: number, payload: LargePayload): string {
-  const { tenant_id, session_id } = constants;
-  return payloadKey({ tenant_id, session_id, start_time: startTime }, payload.hash);
 }
 
 /**

@@ -86,6 +86,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     dotted_order: `20260102T120000000000Z${trace_run_id}`,
     tags: ["seen"],
   }),
+  "POST /runs/stats/series": ({ project_id }) => ({ session: [project_id], ...times, interval: "day" }),
   "POST /runs/group": ({ project_id }) => ({ session_id: project_id, group_by: "conversation", ...times }),
   "POST /runs/query/validate": () => ({ filter: 'eq(name, "x")' }),
   "POST /sessions": () => ({ name: crypto.randomUUID() }),

@@ -45,6 +45,7 @@ export async function seed(server: Access): Promise<Shot[]> {
     await page.waitForTimeout(300);
   };
   return [
+    { name: "overview", path: "/" },
     { name: "chat-new", path: "/chat" },
     { name: "chat-thread", path: `/chat/${first}` },
     { name: "chat-menu", path: `/chat/${first}`, before: menu },

@@ -2,11 +2,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../../http/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
+import { Changes } from "./changes.ts";
 import { importThreads } from "./import.ts";
 import {
   type IndexRow,
   indexShard,
   type RowVersion,
+  type ThreadChange,
   type ThreadFilter,
   type ThreadIndexRpc,
   type ThreadPage,
@@ -32,6 +34,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   #complete: boolean;
   /** Writes until the size is looked at. */
   #unseen = 0;
+  readonly #changes = new Changes();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -59,20 +62,20 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
       if (revision === undefined) this.#waiting = this.#waiting.filter((row) => row.id !== id);
       this.#tables.remove(id, revision);
     }
+    this.#changes.add(rows.map(({ id }) => ({ id, status: null, at: Date.now() })));
   }
 
   async search(page: ThreadPage): Promise<IndexRow[]> {
     await this.#imported();
+    const ids = this.#tables.page(page);
     const found: IndexRow[] = [];
     let size = 0;
-    while (found.length < page.limit) {
-      const limit = Math.min(AT_ONCE, page.limit - found.length);
-      const rows = this.#tables.search({ ...page, limit, offset: page.offset + found.length });
+    for (let first = 0; first < ids.length; first += AT_ONCE) {
+      const rows = this.#tables.rows(ids.slice(first, first + AT_ONCE));
       size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
       if (size > ANSWER_LIMIT)
         throw remoteProblem(413, "These threads are too large for one answer. Ask for fewer of them with limit.");
       found.push(...rows);
-      if (rows.length < limit) break;
     }
     return found;
   }
@@ -92,6 +95,10 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     return this.#tables.countByStatus();
   }
 
+  async changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }> {
+    return this.#changes.after(after);
+  }
+
   async shards(): Promise<number> {
     return this.#tables.meta("shards") ?? 1;
   }
@@ -106,6 +113,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     try {
       this.#tables.put(rows);
       await this.ctx.storage.sync();
+      this.#changes.add(rows.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
     } finally {
       this.#writing = undefined;
     }

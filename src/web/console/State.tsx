@@ -17,7 +17,7 @@ export function State({ state, word }: { state: string; word?: string }) {
   return (
     <span className={css.state}>
       <span className={css.glyph} data-look={known.look} aria-hidden />
-      {word ?? known.word}
+      <span className={css.word}>{word ?? known.word}</span>
     </span>
   );
 }

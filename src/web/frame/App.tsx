@@ -1,6 +1,6 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
-import { Redirect, Route, Switch } from "wouter";
+import { Route, Switch } from "wouter";
 import { queryClient } from "../api/queries.ts";
 import { Loading } from "../console/states.tsx";
 import { Page } from "../console/Page.tsx";
@@ -26,9 +26,6 @@ export function App() {
                     {(params) => <Loaded view={view} id={"id" in params ? params.id : undefined} />}
                   </Route>
                 ))}
-                <Route path="/">
-                  <Redirect to="/chat" replace />
-                </Route>
                 <Route>
                   <NotFound />
                 </Route>

@@ -1,5 +1,5 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
-import { List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
+import { Gauge, List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import type { ViewProps } from "./frame.ts";
 
@@ -40,6 +40,14 @@ export const VIEWS: View[] = [
       const { default: Chat } = await import("../chat/Chat.tsx");
       return { default: ({ id }: ViewProps) => <Chat threadId={id} /> };
     },
+  }),
+  view({
+    name: "Overview",
+    group: "Observe",
+    path: "/",
+    icon: Gauge,
+    purpose: "What runs, waits, failed, and what it costs",
+    load: () => import("../console/overview/Overview.tsx"),
   }),
   view({
     name: "Traces",
