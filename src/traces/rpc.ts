@@ -327,6 +327,12 @@ export interface TracePartitionRpc {
   putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback>;
   getFeedback(ids: string[]): Promise<StoredFeedback[]>;
   deleteFeedback(id: string): Promise<boolean>;
+  /** The traces that have a run of one of these threads here. */
+  tracesOf(threadIds: string[]): Promise<string[]>;
+  /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
+  deleteTraces(traceIds: string[]): Promise<number>;
+  /** Soon deletes everything if the project's retention is over. */
+  checkExpiry(): Promise<void>;
   /** Deletes everything, in R2 and D1 too. */
   destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */

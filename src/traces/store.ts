@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, gte, isNotNull, isNull, lte, max, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
-import { projects, tracePartitions } from "../db/schema.ts";
+import { projects, traceDeletions, tracePartitions } from "../db/schema.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 export type PartitionRow = typeof tracePartitions.$inferSelect;
@@ -112,6 +112,16 @@ export async function listPartitions(
     .all();
 }
 
+/** All days of a project that have a partition. */
+export async function allDays(db: Database, workspaceId: string, projectId: string): Promise<string[]> {
+  const rows = await db
+    .select({ day: tracePartitions.day })
+    .from(tracePartitions)
+    .where(ofProject(workspaceId, projectId))
+    .all();
+  return rows.map(({ day }) => day);
+}
+
 /** Some days of a project that have a partition. */
 export async function someDays(db: Database, workspaceId: string, projectId: string, limit: number): Promise<string[]> {
   const rows = await db
@@ -183,6 +193,38 @@ export async function updateProject(
   const where = and(eq(projects.workspaceId, workspaceId), eq(projects.id, id));
   if (Object.values(changes).every((value) => value === undefined)) return findProject(db, workspaceId, id);
   return db.update(projects).set(changes).where(where).returning().get();
+}
+
+/** Notes that these traces were deleted. Traces that are noted already keep their time. */
+export async function noteDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  await db.run(
+    sql`INSERT INTO ${traceDeletions} (workspace_id, project_id, trace_id, deleted_at)
+        SELECT ${workspaceId}, ${projectId}, value, ${Date.now()} FROM json_each(${JSON.stringify(traceIds)}) WHERE true
+        ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** The traces of a project that were deleted at or after `since`, milliseconds, oldest first. For exports. */
+export async function listDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  since: number,
+  limit: number,
+): Promise<{ traceId: string; deletedAt: number }[]> {
+  const { workspaceId: workspace, projectId: project, traceId, deletedAt } = traceDeletions;
+  return db
+    .select({ traceId, deletedAt })
+    .from(traceDeletions)
+    .where(and(eq(workspace, workspaceId), eq(project, projectId), gte(deletedAt, since)))
+    .orderBy(asc(deletedAt), asc(traceId))
+    .limit(limit)
+    .all();
 }
 
 export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<void> {
