@@ -6,7 +6,8 @@ const local = (path: string) => join(import.meta.dirname, path);
 
 /** Where `npx vite` sends what is not the page's: a running Weir, or any Agent Server. */
 const SERVER = process.env.WEIR_URL ?? "http://127.0.0.1:8787";
-const API = /^\/(threads|assistants|runs|api|oauth|ok|info|\.well-known)(\/|\?|$)/;
+/** Of `/api` only what the server has: the page's own modules are served from `src/web/api`. */
+const API = /^\/(threads|assistants|runs|store|api\/(v1|v2|threads)|oauth|ok|info|\.well-known)(\/|\?|$)/;
 
 export default defineConfig({
   root: local("src/web"),

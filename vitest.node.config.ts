@@ -10,7 +10,7 @@ export default defineConfig({
     },
   },
   test: {
-    include: ["test/{cli,compat,conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
+    include: ["test/{cli,compat,docs,conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
     setupFiles: ["./test/support/node-setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -54,7 +54,7 @@ export default defineConfig(async () => {
       },
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{cli,compat,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
+  const nowhere = ["test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
   return {
     test: {
       // Two workerd processes: one waits for timers and the disk as often as for the processor.

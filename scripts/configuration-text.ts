@@ -24,6 +24,9 @@ export const ABOUT: Record<string, string> = {
   "http.configurable_headers.includes": "The same as `include`",
   "http.configurable_headers.excludes": "The same as `exclude`",
   "http.mount_prefix": "The path under which every route is, such as `/agents`",
+  ui: "Components of [generative UI](own-code.md#ui-components-of-the-interface) by graph: a file whose default export has them by name",
+  "ui_config.shared": "Packages that the page provides to the components, beside React",
+  "http.disable_ui": "Leaves out `/ui`",
   "store.index.embed":
     "How texts become vectors: `<provider>:<model>` of an installed `@langchain/<provider>`, `workers-ai:@cf/…` of the binding `AI`, or `<file>:<export>`",
   "store.index.dims": "The length of a vector. Taken and not used: a vector has the length that the model gives it",

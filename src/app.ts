@@ -25,10 +25,12 @@ import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
+import { activity } from "./threads/activity-routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs/routes.ts";
 import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
+import { ui } from "./ui/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
 import { guardUsers } from "./users/guard.ts";
 import { custom } from "./users/registry.ts";
@@ -61,6 +63,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
   if (!http.disable_runs) app.route("/threads", threadRuns);
+  if (!http.disable_threads) app.route("/api/v1", activity);
   if (!http.disable_threads) app.route("/api/threads", streaming);
   if (!http.disable_threads) app.route("/api/threads", application);
   if (!http.disable_runs) app.route("/api/threads", threadRuns);
@@ -76,6 +79,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);
   if (!http.disable_agui) app.route("/agui", agui);
+  if (!http.disable_ui) app.route("/ui", ui);
   app.get("/openapi.json", documented("System")("This description"), openapi(app));
   return app;
 }

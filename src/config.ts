@@ -34,6 +34,7 @@ export const Http = v.strictObject({
   disable_threads: Off,
   disable_runs: Off,
   disable_store: Off,
+  disable_ui: Off,
   cors: v.optional(Cors),
   configurable_headers: v.optional(Headers),
   /** The path under which every route is, as a reverse proxy may need it. */

@@ -16,6 +16,7 @@ import { Lazy, loaded } from "./lazy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./loopback/install.ts";
 import { installLogger } from "./runtime/logger.ts";
+import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
 export { StreamingThread as Thread } from "./streaming/socket.ts";
@@ -28,6 +29,8 @@ export interface WeirOptions extends Omit<Custom, "app"> {
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
   /** A Hono application whose routes come before the built-in ones. */
   app?: NonNullable<Custom["app"]> | Lazy<NonNullable<Custom["app"]>>;
+  /** UI components by graph id: bundles for browsers, which `weir` makes of the files that langgraph.json names. */
+  ui?: Record<string, UiFiles | Lazy<UiFiles>>;
   /** JSON Schemas by graph id, of graphs that are typed only in TypeScript: what `weir schemas` writes. */
   schemas?: Record<string, BuiltSchemas>;
   /** The keys of langgraph.json that the server honours while it runs. */
@@ -41,10 +44,11 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * The Worker's handlers. Throws when `config` is not as it must be. One deployment is one call: the Durable Objects read
  * what it registers.
  */
-export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ...own }: WeirOptions) {
+export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ui = {}, ...own }: WeirOptions) {
   const config = Object.assign(settings, readConfig(given));
   Object.assign(graphs, entries);
   Object.assign(builtSchemas, schemas);
+  Object.assign(uis, ui);
   Object.assign(custom, own);
   let made: ReturnType<typeof createApp> | undefined;
 

@@ -40,6 +40,8 @@ export interface WeirOptions {
   embeddings?: Embeddings | Lazy<any>;
   /** What the agent cards of graphs say, by graph id. */
   a2a?: Record<string, unknown>;
+  /** Components of generative UI by graph id: imports of their files that end with `?ui=<graph id>`. */
+  ui?: Record<string, Lazy<Record<string, string>>>;
   /** The keys of langgraph.json that the server honours while it runs: `http`, `store`, `checkpointer`. */
   config?: object;
 }

@@ -15,7 +15,7 @@ function sourceOf(repository: string): string {
 const env = { ...process.env, npm_config_manage_package_manager_versions: "false", CI: "true" };
 
 function run(command: string, args: string[], cwd: string): void {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 240_000 });
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", timeout: 180_000 });
   if (status === 0) return;
   throw new Error(`${command} ${args.slice(0, 3).join(" ")} failed. ${error ?? ""}${(stderr || stdout).slice(-800)}`);
 }
@@ -41,11 +41,22 @@ export function prepared(project: Project, work: string): string {
   return root;
 }
 
+type Manifest = Record<"dependencies" | "devDependencies", Record<string, string> | undefined>;
+
+/** Changes the project's package.json of the checkout. */
+function edit(root: string, change: (manifest: Manifest) => void): void {
+  const file = join(root, "package.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+  change(manifest);
+  writeFileSync(file, JSON.stringify(manifest, null, 2));
+}
+
 /** Packages of the project's own monorepo become the published ones, as with the command that copies a template. */
 function published(root: string): void {
-  const file = join(root, "package.json");
-  const text = readFileSync(file, "utf8");
-  if (text.includes('"workspace:')) writeFileSync(file, text.replaceAll(/"workspace:[^"]*"/g, '"*"'));
+  edit(root, ({ dependencies = {}, devDependencies = {} }) => {
+    for (const ranges of [dependencies, devDependencies])
+      for (const [name, range] of Object.entries(ranges)) if (range.startsWith("workspace:")) ranges[name] = "*";
+  });
 }
 
 const LOCKS = ["pnpm-lock.yaml", "package-lock.json", "yarn.lock"];
@@ -71,17 +82,17 @@ function installed(root: string, checkout: string): void {
   for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
   const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
   const folder = folders.find((one) => hasWorkspace(one, root)) ?? root;
-  const before = `--before=${dayAfter(checkout)}`;
-  const ways: [args: string[], folder: string][] = [
+  const before = [...NPM, `--before=${dayAfter(checkout)}`, "--no-package-lock"];
+  const ways: [install: () => void, folder: string][] = [
     ...(locked ? [lockedWay(locked, folder)] : []),
-    [[...NPM, before, "--no-package-lock"], folder],
-    [[...NPM, before, "--no-package-lock", "--force"], folder],
-    [[...NPM, "--no-package-lock", "--force"], folder],
+    [() => run("npm", before, folder), folder],
+    [() => withoutTools(root, before), root],
+    [() => run("npm", [...NPM, "--no-package-lock", "--force"], folder), folder],
   ];
   let failure: unknown;
-  for (const [args, where] of ways) {
+  for (const [install, where] of ways) {
     try {
-      return run("npm", args, where);
+      return install();
     } catch (error) {
       failure = error;
       rmSync(join(where, "node_modules"), { recursive: true, force: true });
@@ -90,8 +101,32 @@ function installed(root: string, checkout: string): void {
   throw failure;
 }
 
-const lockedWay = (locked: string, folder: string): [string[], string] =>
-  existsSync(join(locked, "pnpm-lock.yaml")) ? [PNPM, locked] : [NPM, folder];
+/**
+ * Only what the project runs with, without its development tools and without packages that the registry does not have as
+ * of that day, such as those of its front end. A graph that imports one of them fails.
+ */
+function withoutTools(root: string, args: string[]): void {
+  edit(root, (manifest) => delete manifest.devDependencies);
+  for (;;) {
+    try {
+      return run("npm", [...args, "--workspaces=false", "--force"], root);
+    } catch (error) {
+      const [, absent = ""] =
+        /(?:No matching version found for |requested resource ')(@?[^@\s]+)@/.exec(String(error)) ?? [];
+      let isOwn = false;
+      edit(root, ({ dependencies = {} }) => {
+        isOwn = absent in dependencies;
+        delete dependencies[absent];
+      });
+      if (!isOwn) throw error;
+    }
+  }
+}
+
+function lockedWay(locked: string, folder: string): [install: () => void, folder: string] {
+  const isPnpm = existsSync(join(locked, "pnpm-lock.yaml"));
+  return isPnpm ? [() => run("npm", PNPM, locked), locked] : [() => run("npm", NPM, folder), folder];
+}
 
 function dayAfter(checkout: string): string {
   const date = spawnSync("git", ["log", "-1", "--format=%cI"], { cwd: checkout, encoding: "utf8" }).stdout.trim();

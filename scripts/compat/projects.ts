@@ -30,6 +30,7 @@ const EMAIL = {
 };
 const says = (content: string) => ({ messages: [{ role: "user", content }] });
 const COOKBOOK = { repository: "langchain-ai/streaming-cookbook", ref: "8c63965" };
+const LANGGRAPHJS = { repository: "langchain-ai/langgraphjs", ref: "f8bdf16d4" };
 const COPILOT = { repository: "CopilotKit/CopilotKit", ref: "e9387e0483" };
 
 export const PROJECTS: Project[] = [
@@ -71,6 +72,11 @@ export const PROJECTS: Project[] = [
   { ...COOKBOOK, dir: "typescript/shadcn" },
   { ...COOKBOOK, dir: "typescript/streaming" },
   { ...COOKBOOK, dir: "typescript/ui-react" },
+  { ...COOKBOOK, dir: "typescript/ui-svelte" },
+  { ...COOKBOOK, dir: "typescript/ui-vue" },
+  { ...LANGGRAPHJS, dir: "examples/ai-elements" },
+  { ...LANGGRAPHJS, dir: "examples/assistant-ui-claude" },
+  { ...LANGGRAPHJS, dir: "examples/ui-react" },
   { repository: "CopilotKit/with-langgraph-js", ref: "cc67ec1", dir: "apps/agent" },
   { ...COPILOT, dir: "examples/integrations/langgraph-js/agent" },
   { ...COPILOT, dir: "examples/showcases/langgraph-js-support-agents/apps/agent" },

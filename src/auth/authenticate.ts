@@ -204,14 +204,15 @@ function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
 
 /**
  * Keyless calls are for one's own machine only: `AUTH=open` and a loopback host, both; and not from a page of
- * another site that a browser on this machine has open.
+ * another site that a browser on this machine has open. A page on any loopback name is this machine's own: to a browser
+ * `localhost` and `127.0.0.1` are two sites, so an `Origin` decides before `Sec-Fetch-Site`.
  */
 export function isOpen(request: Request, env: Env): boolean {
   if (env.AUTH !== "open" || !LOOPBACK.has(new URL(request.url).hostname)) return false;
   const { headers } = request;
-  if (headers.get("sec-fetch-site") === "cross-site" && headers.get("sec-fetch-mode") !== "navigate") return false;
   const origin = headers.get("origin");
-  return origin === null || LOOPBACK.has(URL.parse(origin)?.hostname ?? "");
+  if (origin !== null) return LOOPBACK.has(URL.parse(origin)?.hostname ?? "");
+  return headers.get("sec-fetch-site") !== "cross-site" || headers.get("sec-fetch-mode") === "navigate";
 }
 
 const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind: "open", credentialId: "open" };

@@ -1,7 +1,7 @@
 /** The routes that need no Principal. Everything else does, also routes that do not exist yet. */
 
 const PUBLIC: RegExp[] = [
-  /^\/(ok|info|api\/v1\/info|docs|docs\/style\.css|docs\/script\.js|openapi\.json)$/,
+  /^\/(ok|info|api\/v1\/info|openapi\.json)$/,
   // The link itself is the credential: sealed, and valid for a while.
   /^\/api\/v1\/trace-attachments\/[^/]+$/,
   // So is this one; it lets its holder give feedback on one run.
@@ -13,6 +13,8 @@ const PUBLIC: RegExp[] = [
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,
+  // A browser loads scripts and style sheets without a credential.
+  /^\/ui\/[^/]+\/[^/]+$/,
 ];
 
 /** Whether a path needs no Principal. */

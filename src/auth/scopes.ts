@@ -33,8 +33,9 @@ const TABLE: Row[] = [
   ["POST", /^\/assistants\/[^/]+\/versions$/, "read"],
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
   ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
+  ["POST", /^\/ui\/[^/]+$/, "read"],
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
-  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate)?$`), "read"],
+  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$`), "read"],
 
   // Links for feedback: who has one may write by it.
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
@@ -48,7 +49,7 @@ const TABLE: Row[] = [
   ),
   ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
-  ["GET", /^\/(?:metrics|docs)(?:\/|$)/, "read"],
+  ["GET", /^\/(?:metrics|docs|api\/v1\/usage|api\/v1\/activity\/stream)(?:\/|$)/, "read"],
 ];
 
 function everything(path: RegExp): Row[] {

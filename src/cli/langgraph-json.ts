@@ -8,16 +8,16 @@ const Text = v.optional(v.string());
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
 
 /** `<file>:<export>`. Without an export it is the default one. */
-const Spec = v.pipe(v.string(), v.nonEmpty('expected "<file>:<export>"'));
+const SpecText = v.pipe(v.string(), v.nonEmpty('expected "<file>:<export>"'));
 
 const Graph = v.union(
-  [Spec, v.looseObject({ path: Spec, description: Text })],
+  [SpecText, v.looseObject({ path: SpecText, description: Text })],
   'expected "<file>:<export>" or {"path": …}',
 );
 
 const Http = v.looseObject({
   ...Served.entries,
-  app: v.optional(Spec),
+  app: v.optional(SpecText),
 });
 
 const Index = v.looseObject({ embed: v.string(), dims: Count, fields: v.optional(v.array(v.string())) });
@@ -25,8 +25,9 @@ const Index = v.looseObject({ embed: v.string(), dims: Count, fields: v.optional
 const StoreTtl = v.looseObject(ServedStoreTtl.entries);
 const ThreadTtl = v.looseObject(ServedThreadTtl.entries);
 
-const Auth = v.looseObject({ path: v.optional(Spec) });
+const Auth = v.looseObject({ path: v.optional(SpecText) });
 const Store = v.looseObject({ index: v.optional(Index), ttl: v.optional(StoreTtl) });
+const UiConfig = v.looseObject({ shared: v.optional(v.array(v.string())) });
 const Checkpointer = v.looseObject({ ttl: v.optional(ThreadTtl) });
 
 export const LanggraphConfig = v.looseObject({
@@ -39,6 +40,13 @@ export const LanggraphConfig = v.looseObject({
   http: v.optional(Http),
   store: v.optional(Store),
   checkpointer: v.optional(Checkpointer),
+  ui: v.optional(
+    v.record(
+      v.pipe(v.string(), v.regex(/^[^/?#]{1,200}$/, "expected a graph's name")),
+      v.pipe(v.string(), v.nonEmpty('expected "<file>"')),
+    ),
+  ),
+  ui_config: v.optional(UiConfig),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -69,12 +77,9 @@ export const WITHOUT_EFFECT: Record<string, string> = {
   "checkpointer.serde": "chooses how checkpoints are written",
   "http.disable_meta": "takes /ok and /info away",
   "http.disable_webhooks": "turns webhooks off",
-  "http.disable_ui": "turns off the pages of graphs",
   "http.enable_custom_route_auth": "puts routes of http.app behind auth, as Weir always does",
   "http.logging_headers": "chooses which headers are logged",
   "http.middleware_order": "chooses whether middleware of http.app runs before auth; here auth runs first",
-  ui: "serves React components with the graphs",
-  ui_config: "shares packages between the pages of graphs",
   webhooks: "limits where webhooks may go",
   encryption: "encrypts what is stored with the project's own handlers",
 };
@@ -104,6 +109,7 @@ const SCHEMAS: Record<string, { entries: Record<string, unknown> }> = {
   "store.": Store,
   "store.index.": Index,
   "store.ttl.": StoreTtl,
+  "ui_config.": UiConfig,
   "checkpointer.": Checkpointer,
   "checkpointer.ttl.": ThreadTtl,
 };
@@ -138,8 +144,13 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
   return { config: result.output, warnings: warningsOf(value as Record<string, unknown>) };
 }
 
+export interface Spec {
+  file: string;
+  name: string;
+}
+
 /** `<file>:<export>` as its two parts. A Windows path may hold one more colon. */
-export function partsOf(spec: string): { file: string; name: string } {
+export function partsOf(spec: string): Spec {
   const at = spec.lastIndexOf(":");
   return at < 2 ? { file: spec, name: "default" } : { file: spec.slice(0, at), name: spec.slice(at + 1) || "default" };
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
+import module from "node:module";
 import { VERSION } from "./package.ts";
 import { Fault } from "./fault.ts";
 
@@ -44,6 +45,8 @@ function said(text: string): number {
 const isFault = (error: unknown): error is Error =>
   error instanceof Fault || (error as { code?: string } | null)?.code?.startsWith("ERR_PARSE_ARGS") === true;
 
+// Node 22.0 does not have it.
+module.enableCompileCache?.();
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

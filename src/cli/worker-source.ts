@@ -2,18 +2,28 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
-import { partsOf, served } from "./langgraph-json.ts";
+import { partsOf, type Spec, served } from "./langgraph-json.ts";
 import { posix } from "./paths.ts";
 import { type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 
 /** `lazy("./src/agent.ts:graph", () => import("../src/agent.ts"))` as seen from a file in `folder`. */
-function lazy(project: Project, folder: string, key: string, spec: string): string {
-  const { file, name } = partsOf(spec);
+function lazy(project: Project, folder: string, key: string, spec: string | Spec, query = ""): string {
+  const { file, name } = typeof spec === "string" ? partsOf(spec) : spec;
   const path = resolve(project.root, file);
   if (!existsSync(path)) throw new Fault(`langgraph.json: "${key}" names ${file}, which does not exist.`);
-  return `lazy(${JSON.stringify(`${file}:${name}`)}, () => import(${JSON.stringify(specifier(folder, path))}))`;
+  return `lazy(${JSON.stringify(`${file}:${name}`)}, () => import(${JSON.stringify(specifier(folder, path) + query)}))`;
+}
+
+/** The option `ui`: bundles of components, which `weir` makes of the files (bundle/ui.ts). */
+function components(project: Project, folder: string): string[] {
+  const entries = Object.entries(project.config.ui ?? {}).map(([name, file]) => {
+    const spec = { file, name: "default" };
+    const imported = lazy(project, folder, `ui.${name}`, spec, `?ui=${encodeURIComponent(name)}`);
+    return `    // @ts-expect-error -- weir makes this module of the file\n    ${JSON.stringify(name)}: ${imported},`;
+  });
+  return entries.length === 0 ? [] : ["  ui: {", ...entries, "  },"];
 }
 
 function specifier(folder: string, path: string): string {
@@ -63,6 +73,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
     return `    ${JSON.stringify(id)}: ${lazy(project, folder, `graphs.${id}`, spec)},`;
   });
   const options = ["  graphs: {", ...entries, "  },"];
+  options.push(...components(project, folder));
   if (auth?.path) options.push(`  auth: ${lazy(project, folder, "auth.path", auth.path)},`);
   if (http?.app) options.push(`  app: ${lazy(project, folder, "http.app", http.app)},`);
   const embed = store?.index?.embed;

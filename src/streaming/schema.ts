@@ -23,6 +23,7 @@ export const Filter = v.object({
   namespaces: v.nullish(v.pipe(v.array(Namespace), v.maxLength(500))),
   depth: v.nullish(count),
   since: v.nullish(count),
+  since_run: v.nullish(Uuid),
   since_event_id: v.nullish(v.pipe(v.string(), v.maxLength(200))),
 });
 export type Filter = v.InferOutput<typeof Filter>;

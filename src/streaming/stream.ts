@@ -10,7 +10,8 @@ import type { Filter } from "./schema.ts";
 /** The sequence number after which a reader goes on. A cursor that the log has not reached is of a log that is gone. */
 export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
-  const after = Math.max(filter.since ?? 0, ...cursors);
+  const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
+  const after = Math.max(filter.since ?? 0, (run ?? 1) - 1, ...cursors);
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 

@@ -1,4 +1,4 @@
-/** What a deployment says of itself: `/ok`, `/info` and `/docs` to anybody, `/metrics` to a workspace. */
+/** What a deployment says of itself: `/ok` and `/info` to anybody, `/metrics` to a workspace. */
 import { Hono } from "hono";
 import * as v from "valibot";
 import { isOpen } from "../auth/authenticate.ts";
@@ -8,10 +8,10 @@ import type { App } from "../http/types.ts";
 import { Problem } from "../http/problem.ts";
 import { body, query } from "../http/validate.ts";
 import { meaningOf } from "../memory/deployed.ts";
-import { docs } from "./docs.ts";
 import { info } from "./info.ts";
 import { measure, prometheus } from "./metrics.ts";
 import { Truncate, truncate } from "./truncate.ts";
+import { usage, UsageQuery } from "./usage.ts";
 
 const doc = documented("System");
 
@@ -38,6 +38,12 @@ export const system = new Hono<App>()
       return c.text(prometheus(metrics), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
     },
   )
+  .get(
+    "/api/v1/usage",
+    doc("What the workspace holds: traces by day and project, threads, assistants, Store items"),
+    query(UsageQuery),
+    async (c) => c.json(await usage(c.env, c.get("principal").workspaceId, c.req.valid("query"), Date.now())),
+  )
   .post(
     "/internal/truncate",
     doc("Empty the workspace of what is named (only on one's own machine, with AUTH=open)"),
@@ -47,5 +53,4 @@ export const system = new Hono<App>()
       await truncate(c.env, c.get("principal").workspaceId, c.req.valid("json"));
       return c.json({ ok: true });
     },
-  )
-  .route("/", docs);
+  );

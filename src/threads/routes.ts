@@ -13,6 +13,7 @@ import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./runs/request.ts";
+import { extracted } from "./extract.ts";
 import type { Json } from "../json.ts";
 import { readStates } from "./stub.ts";
 import type { ThreadState } from "./types.ts";
@@ -168,10 +169,13 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     body(schema.HistoryBody),
     async (c) => {
-      const { limit = 10, before, metadata, checkpoint, select } = c.req.valid("json");
+      const { limit = 10, before, metadata, checkpoint, select, extract } = c.req.valid("json");
       const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
       const states = readStates(await threadOf(c, c.req.valid("param").thread_id).history(request));
-      return jsonArray(states, (state) => selectedState(state, select));
+      return jsonArray(states, (state) => ({
+        ...selectedState(state, select),
+        ...(extract && { extracted: extracted({ ...state }, extract) }),
+      }));
     },
   )
   .get(

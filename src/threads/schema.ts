@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { Flag, optional, paging, Uuid, whole } from "../http/fields.ts";
 import { JsonFilter, JsonMembers, JsonObject, parseJson } from "../http/json.ts";
+import { pathsFrom } from "./extract.ts";
 
 export const ThreadParam = v.object({ thread_id: Uuid });
 export const CheckpointParam = v.object({ thread_id: Uuid, checkpoint_id: Uuid });
@@ -72,6 +73,14 @@ const filter = {
   metadata: optional(JsonFilter),
   values: optional(JsonFilter),
   status: optional(v.picklist(["idle", "busy", "interrupted", "error"])),
+  query: optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(200),
+      v.transform((text) => text.trim().split(/\s+/).filter(Boolean)),
+      v.maxLength(10, "at most 10 words"),
+    ),
+  ),
 };
 const FIELDS = [
   "thread_id",
@@ -85,26 +94,13 @@ const FIELDS = [
   "interrupts",
   "error",
 ] as const;
-const path = v.pipe(
-  v.string(),
-  v.regex(
-    /^(values|metadata|config|interrupts)(\.[\w-]+|\[-?\d+\])*$/,
-    "must start at values, metadata, config or interrupts, as in values.messages[-1]",
-  ),
-);
-
 export const ThreadSearch = v.object({
   ...filter,
   ...paging,
   sort_by: v.nullish(v.picklist(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]), "created_at"),
   sort_order: v.nullish(v.picklist(["asc", "desc"]), "desc"),
   select: optional(v.array(v.picklist(FIELDS))),
-  extract: optional(
-    v.pipe(
-      v.record(v.string(), path),
-      v.check((paths) => Object.keys(paths).length <= 10, "at most 10 paths"),
-    ),
-  ),
+  extract: optional(pathsFrom(["values", "metadata", "config", "interrupts"])),
 });
 export const ThreadCount = v.object(filter);
 
@@ -153,6 +149,7 @@ export const HistoryBody = v.object({
   metadata: optional(JsonMembers),
   checkpoint: optional(Checkpoint),
   select: optional(stateFields),
+  extract: optional(pathsFrom(["values", "metadata"])),
 });
 export const HistoryQuery = v.object({ limit: v.optional(whole(1, 1_000), "10"), before: v.optional(Uuid) });
 

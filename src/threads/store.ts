@@ -76,6 +76,14 @@ export async function countByStatus(env: Env, workspaceId: string): Promise<Reco
   return sums;
 }
 
+/** How many shards the workspace's index has. */
+export const shardsOf = async (env: Env, workspaceId: string): Promise<number> =>
+  indexShard(env, workspaceId, 0).shards();
+
+/** What changed in one shard (see `ThreadIndexRpc.changes`). */
+export const changesOf = async (env: Env, workspaceId: string, shard: number, after: string | undefined) =>
+  indexShard(env, workspaceId, shard).changes(after);
+
 type Shard = ReturnType<typeof indexShard>;
 
 /** Asks every shard. Nearly every workspace has one, so that is asked for its part and for their number at once. */

@@ -21,6 +21,7 @@ import {
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
 import { sumRuns } from "./partition/rollups/read.ts";
+import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
@@ -28,12 +29,14 @@ import type { PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
 import type {
   PartitionIdentity,
+  PartitionSeries,
   PartitionStats,
   QueriedRun,
   QueryRequest,
   RunSelection,
   RunTimes,
   RunWrite,
+  SeriesRequest,
   StoredFeedback,
   SumsBy,
   SumsOf,
@@ -97,6 +100,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]> {
     return this.known((identity) => sumRuns(this.sql, identity, selection, by)) ?? [];
+  }
+
+  async series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries> {
+    return this.known((identity) => partitionSeries(this.sql, identity, selection, request)) ?? NO_SERIES;
   }
 
   async threads(selection: RunSelection): Promise<ThreadSummary[]> {

@@ -245,6 +245,33 @@ export interface SumsBy {
 /** The sums of one group. `hour` is its first microsecond. */
 export type SumsOf = RunSums & { hour: number | null; key: string | null };
 
+export interface SeriesRequest {
+  /** The width of a bucket of time, microseconds. */
+  interval: number;
+  /** The property to break the runs down by. */
+  by?: "status" | "name" | "run_type" | "model" | "tag" | undefined;
+}
+
+/** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
+export interface Figures {
+  key: string | number;
+  run_count: number;
+  error_count: number;
+  pending_count: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  /** US dollars. */
+  total_cost: number;
+  /** How many runs took about so long: steps of a logarithmic scale (partition/series.ts), so that they can be added. */
+  durations: Record<number, number>;
+}
+
+export interface PartitionSeries {
+  times: Figures[];
+  keys: Figures[];
+}
+
 export interface FeedbackSum {
   n: number;
   scored: number;
@@ -319,6 +346,7 @@ export interface TracePartitionRpc {
   stats(selection: RunSelection): Promise<PartitionStats>;
   /** Sums of the selected runs by hour or column; at most 1,000 groups, those of most runs first. */
   sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]>;
+  series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
   /** Of this server's own runs of graphs among them. */
   runTimes(): Promise<RunTimes>;

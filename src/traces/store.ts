@@ -95,6 +95,29 @@ export async function listExperiments(db: Database, workspaceId: string): Promis
 }
 
 /** The days of a project that hold runs, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */
+/** The days of these projects, or of all when none is named, within a window, newest first. */
+export async function listDays(
+  db: Database,
+  workspaceId: string,
+  projectIds: string[],
+  { first, last, most }: { first: string; last: string; most: number },
+): Promise<PartitionRow[]> {
+  return db
+    .select()
+    .from(tracePartitions)
+    .where(
+      and(
+        eq(tracePartitions.workspaceId, workspaceId),
+        projectIds.length > 0 ? among(tracePartitions.projectId, projectIds) : undefined,
+        gte(tracePartitions.day, first),
+        lte(tracePartitions.day, last),
+      ),
+    )
+    .orderBy(desc(tracePartitions.day))
+    .limit(most)
+    .all();
+}
+
 export async function listPartitions(
   db: Database,
   workspaceId: string,

@@ -65,6 +65,8 @@ const TABLE: Row[] = [
   // These ask the handlers themselves.
   ["*", /^\/store\/(?:items(?:\/search)?|namespaces)$/, async () => {}],
   ["GET", /^\/api\/threads$/, async () => {}],
+  // Which components a graph has is the same for everybody.
+  ["POST", /^\/ui\/[^/]+\/?$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
   ["POST", /^\/(?:a2a|agui)\/[^/]+\/?$/, async () => {}],
 ];

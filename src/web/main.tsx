@@ -5,6 +5,12 @@ import "./style/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./frame/App.tsx";
+import { viewAt } from "./frame/views.tsx";
+
+// The chunk of the view in the address loads beside the first requests. Its route reports a failure.
+void viewAt(location.pathname)
+  ?.load()
+  .catch(() => undefined);
 
 // A deploy replaces the files that this tab may still want to load: take the new page, once.
 addEventListener("vite:preloadError", () => {

@@ -98,8 +98,23 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await expectAnswer(page, " 30 ");
     await page.reload();
     await strip(page).getByText("Running").waitFor();
+    await composer(page).focus();
     await page.keyboard.press("Control+Period");
     await strip(page).getByText("Stopped after").waitFor();
+    await close();
+  });
+
+  it("folds the list of threads by shortcut while the composer has the focus", async () => {
+    const { page, close } = await visit(stage);
+    await composer(page).focus();
+    const threads = page.getByRole("searchbox", { name: "Search threads" });
+    await threads.waitFor();
+    await page.keyboard.press("Control+b");
+    await threads.waitFor({ state: "detached" });
+    await page.keyboard.press("Control+b");
+    await threads.waitFor();
+    await focused(page, composer(page));
+    expect(await threads.isVisible()).toBe(true);
     await close();
   });
 

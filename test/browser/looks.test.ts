@@ -76,7 +76,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     const { page, troubles, close } = await visit(stage, { path, colorScheme });
     await log(page).locator(".hljs-keyword").waitFor();
     expect(await findings(page)).toEqual([]);
-    await page.goto(stage.server.url);
+    await page.goto(`${stage.server.url}/chat`);
     await choose(page, "approval");
     expect(await findings(page)).toEqual([]);
     await say(page, "Write to ada@example.com that the build is green");
@@ -85,7 +85,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     expect(await findings(page)).toEqual([]);
     await card.getByRole("button", { name: "Edit" }).click();
     expect(await findings(page)).toEqual([]);
-    await page.getByRole("button", { name: "Keys" }).click();
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
     expect(await findings(page)).toEqual([]);
     expect(troubles).toEqual([]);
     await close();

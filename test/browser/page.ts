@@ -13,7 +13,7 @@ if (!browserHere) console.warn(`Not run: test/browser, because there is no ${CHR
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 
-const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
 
 /** A browser, and the server that it visits. */
 export interface Stage<S extends Access = TestServer> {
@@ -47,7 +47,7 @@ export interface Visit {
 /** Opens the page signed in with the key of the server's workspace, as somebody who never was here before. */
 export async function visit(
   { browser, server: access }: Stage<Access>,
-  { path = "/", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
+  { path = "/chat", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ ...DESK, reducedMotion: "reduce", ...options });
   const session = JSON.stringify({ kind: "key", secret: access.key });

@@ -66,6 +66,12 @@ describe("langgraph.json", () => {
     ]);
   });
 
+  it("loads the components of a graph as a bundle for browsers", async () => {
+    const worker = await workerOf({ ui: { "my agent": "./src/ui.tsx" } }, { "src/ui.tsx": "" });
+    const entry = '    "my agent": lazy("./src/ui.tsx:default", () => import("../src/ui.tsx?ui=my%20agent")),';
+    expect(worker).toContain(`  ui: {\n    // @ts-expect-error -- weir makes this module of the file\n${entry}\n  },`);
+  });
+
   it("takes embeddings of the project's own", async () => {
     const worker = await workerOf({ store: { index: { embed: "./src/embed.ts:embed" } } }, { "src/embed.ts": "" });
     expect(worker).toContain('embeddings: lazy("./src/embed.ts:embed", () => import("../src/embed.ts"))');
@@ -90,6 +96,7 @@ describe("langgraph.json", () => {
     [{ graphs: {} }, "name at least one graph"],
     [{ graphs: { a: 1 } }, 'expected "<file>:<export>"'],
     [{ http: { disable_mcp: "yes" } }, '"http.disable_mcp"'],
+    [{ ui: { "a/b": "./ui.tsx" } }, "expected a graph's name"],
     [{ http: { mount_prefix: "x" } }, '"http.mount_prefix": expected a path'],
     [{ store: { ttl: { default_ttl: -1 } } }, '"store.ttl.default_ttl"'],
   ])("%j is refused with what is wrong", async (langgraph, message) => {

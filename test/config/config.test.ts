@@ -30,6 +30,7 @@ describe("a switch", () => {
     ["disable_threads", ["POST /threads", "POST /threads/search"], "POST /runs/stream"],
     ["disable_runs", ["POST /runs/stream", "POST /threads/:thread_id/runs"], "POST /runs/multipart"],
     ["disable_store", ["PUT /store/items"], "POST /threads"],
+    ["disable_ui", ["POST /ui/:assistant_id", "GET /ui/:assistant_id/:file"], "POST /threads"],
   ])("%s takes its routes away, and no other", (name, gone, kept) => {
     const paths = pathsWith({ [name]: true });
     for (const path of gone) expect(paths).not.toContain(path);

@@ -3,6 +3,7 @@
  * proves that the ids and bodies are right and that the first calls changed nothing.
  */
 import { beforeAll, describe, expect, it } from "vitest";
+import { uis } from "../../src/ui/files.ts";
 import { newTokens } from "../oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { callOf } from "./route-calls.ts";
@@ -67,6 +68,7 @@ let other: Caller;
 const things: Record<string, Things> = {};
 
 beforeAll(async () => {
+  uis.echo = { "entrypoint.js": "" };
   [owner, other] = [await newCaller(), await newCaller()];
   await newTokens(owner);
   const [grant] = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as [Json];

@@ -40,6 +40,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "PUT /store/items": ({ marker }) => ({ namespace: ["other"], key: "k", value: { own: marker.length } }),
   "DELETE /store/items": ({ marker }) => ({ namespace: [marker, "notes"], key: marker }),
   "POST /store/items/search": () => ({ namespace_prefix: [] }),
+  "POST /ui/:assistant_id": () => ({ name: "weather" }),
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 
   "POST /api-keys": () => ({ name: "another" }),
@@ -85,6 +86,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     dotted_order: `20260102T120000000000Z${trace_run_id}`,
     tags: ["seen"],
   }),
+  "POST /runs/stats/series": ({ project_id }) => ({ session: [project_id], ...times, interval: "day" }),
   "POST /runs/group": ({ project_id }) => ({ session_id: project_id, group_by: "conversation", ...times }),
   "POST /runs/query/validate": () => ({ filter: 'eq(name, "x")' }),
   "POST /sessions": () => ({ name: crypto.randomUUID() }),

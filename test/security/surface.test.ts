@@ -54,6 +54,10 @@ describe("other sites' pages", () => {
       (await sendWith(open, `${url}/api/v1/api-keys`, headers)).status;
     expect(await status("http://localhost:8787")).toBe(200);
     expect(await status("http://127.0.0.1:8787", { origin: "http://localhost:5173" })).toBe(200);
+    // A browser says that of a page on another name of this machine.
+    const otherName = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
+    expect(await status("http://127.0.0.1:8787", { ...otherName, origin: "http://localhost:5173" })).toBe(200);
+    expect(await status("http://127.0.0.1:8787", { ...otherName, origin: "https://evil.example" })).toBe(401);
     expect(await status("http://localhost:8787", { origin: "https://evil.example" })).toBe(401);
     expect(await status("http://localhost:8787", { origin: "null" })).toBe(401);
     expect(await status("http://localhost:8787", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" })).toBe(

@@ -235,6 +235,25 @@ describe("a stream", () => {
     expect(await read(caller, thread, { channels: ALL, since: 1_000_000 })).toEqual(all);
   });
 
+  it("starts at the first event of a run, and leaves out the runs before it", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    const runs: unknown[] = [];
+    for (const content of ["one", "two"]) {
+      runs.push((await command(caller, thread, "run.start", start(content))).result.run_id);
+      await read(caller, thread, undefined, { times: runs.length });
+    }
+    const all = await read(caller, thread, undefined, { times: 2 });
+    const second = all.slice(all.findIndex(isEnd) + 1);
+    expect(ofRoot(second)).toEqual(["running", "completed"]);
+    expect(await read(caller, thread, { channels: ALL, since_run: runs[1] })).toEqual(second);
+    expect(await read(caller, thread, { channels: ALL, since_run: runs[0] }, { times: 2 })).toEqual(all);
+    expect(await read(caller, thread, { channels: ALL, since_run: runs[1], since: second[3]?.seq })).toEqual(
+      second.slice(4),
+    );
+    expect(await read(caller, thread, { channels: ALL, since_run: crypto.randomUUID() }, { times: 2 })).toEqual(all);
+  });
+
   it("shows runs that were started elsewhere, to a reader who was there before", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);

@@ -51,6 +51,34 @@ it("merges its shards: order, pages, filters and counts", async () => {
   expect((await caller.fetch("/threads/search", { body: page })).headers.get("x-pagination-next")).toBe("7");
 });
 
+it("finds threads by the words of their title and of their messages", async () => {
+  const caller = await newCaller();
+  const shard = indexShard(env, caller.workspaceId, 0);
+  const says = (...messages: object[]) => ({ values: { messages } });
+  await shard.put(
+    row(1, { metadata: { title: "Refund for Order 1182" }, ...says({ type: "human", content: "hello" }) }),
+  );
+  await shard.put(row(2, says({ type: "human", content: 'She said "refund" twice,\nthen left' })));
+  await shard.put(row(3, says({ type: "ai", content: [{ type: "text", text: "100 % of the Order" }] })));
+  await shard.put(row(4, { values: null, metadata: { title: "Straße" } }));
+  const found = async (query: string) =>
+    (await search(caller, { query, sort_by: "thread_id", sort_order: "asc" })).map((one) => one.thread_id.slice(-1));
+  expect(await found("refund")).toEqual(["1", "2"]);
+  expect(await found("  ORDER refund ")).toEqual(["1"]);
+  expect(await found('"refund"')).toEqual(["2"]);
+  expect(await found("order")).toEqual(["1", "3"]);
+  expect(await found("%")).toEqual(["3"]);
+  expect(await found("Straße")).toEqual(["4"]);
+  // Names and types of members are no text of a message.
+  expect(await found("human")).toEqual([]);
+  expect(await found("x".repeat(200))).toEqual([]);
+  expect(await found("")).toEqual(["1", "2", "3", "4"]);
+  expect(await count(caller, { query: "refund" })).toBe(2);
+  for (const query of ["x".repeat(201), "a b c d e f g h i j k", 7])
+    expect((await caller.fetch("/threads/search", { body: { query } })).status).toBe(422);
+  expect(await search(await newCaller(), { query: "refund" })).toEqual([]);
+});
+
 it("keeps the newer of two rows of a thread", async () => {
   const caller = await newCaller();
   const shard = indexShard(env, caller.workspaceId, 0);

@@ -31,6 +31,14 @@ it("gives a history longer than any one message between objects may be", async (
   const picked = await caller.fetch(`/threads/${thread}/history`, { body: { limit: 3, select: ["checkpoint"] } });
   const all = await picked.json<State[]>();
   expect(all.map((state) => Object.keys(state))).toEqual([["checkpoint"], ["checkpoint"], ["checkpoint"]]);
+  const extract = { last: "values.messages[-1].type", source: "metadata.source", none: "values.x" };
+  const body = { limit: 3, select: ["checkpoint"], extract };
+  const short = await (await caller.fetch(`/threads/${thread}/history`, { body })).json<Record<string, unknown>[]>();
+  expect(short.map((state) => Object.keys(state))).toEqual(short.map(() => ["checkpoint", "extracted"]));
+  expect(short[0]?.extracted).toEqual({ last: "human", source: "update", none: null });
+  const wrong = await caller.fetch(`/threads/${thread}/history`, { body: { extract: { a: "tasks[0]" } } });
+  expect(wrong.status).toBe(422);
+
   const few = await get<State[]>(caller, `/threads/${thread}/history?limit=2`);
   expect(few.map(({ checkpoint }) => checkpoint)).toEqual(all.slice(0, 2).map(({ checkpoint }) => checkpoint));
 

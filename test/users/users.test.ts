@@ -47,7 +47,7 @@ let run: string;
 let assistant: string;
 let cron: string;
 beforeAll(async () => {
-  thread = (await json(await call("ada", "/threads", {}))).thread_id as string;
+  thread = (await json(await call("ada", "/threads", { metadata: { title: "A secret" } }))).thread_id as string;
   assistant = (await json(await call("ada", "/assistants", { graph_id: "echo" }))).assistant_id as string;
   cron = (await json(await call("ada", "/runs/crons", { assistant_id: "echo", schedule: "0 0 1 1 *" })))
     .cron_id as string;
@@ -61,6 +61,7 @@ describe("a user of the deployment's own Auth", () => {
     const [found] = await (await call("ada", "/threads/search", {})).json<Made[]>();
     expect(found).toMatchObject({ thread_id: thread, metadata: { owner: "ada" } });
     expect(await (await call("ada", "/threads/count", {})).json()).toBe(1);
+    expect(await (await call("ada", "/threads/count", { query: "secret" })).json()).toBe(1);
     expect(await json(await call("ada", `/threads/${thread}/runs/${run}/join`))).toEqual({ who: "ada" });
     for (const path of [`/threads/${thread}`, `/threads/${thread}/state`, `/threads/${thread}/runs/${run}`]) {
       expect((await call("ada", path)).status).toBe(200);
@@ -159,6 +160,8 @@ describe("a user of the deployment's own Auth", () => {
     ["/threads/count", {}, 0],
     ["/threads/search", { metadata: { owner: "ada" } }, []],
     ["/threads/count", { metadata: { owner: "ada" } }, 0],
+    ["/threads/search", { query: "secret" }, []],
+    ["/threads/count", { query: "secret" }, 0],
     ["/assistants/search", {}, []],
     ["/runs/crons/search", {}, []],
     ["/runs/crons/count", {}, 0],

@@ -1,4 +1,5 @@
 /** Bundles the project and the runtime into one module, which wrangler serves and deploys as it is. */
+import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { type BuildFailure, context, formatMessages } from "esbuild";
 import { Fault } from "../fault.ts";
@@ -11,10 +12,15 @@ import { oneLangchain } from "./langchain.ts";
 import { missing } from "./missing.ts";
 import { platform } from "./platform.ts";
 import { providers } from "./providers.ts";
+import { ui } from "./ui.ts";
 
 export interface Bundled {
   code: Uint8Array;
   map: Uint8Array;
+  /** The names that the module exports, `default` included. */
+  exports: string[];
+  /** Every file that the bundle was made from, those of packages included. */
+  sources: string[];
   /** Files beside the bundle that are modules too, by their path from its folder. */
   modules: Map<string, Uint8Array>;
   warnings: string[];
@@ -56,6 +62,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     logLevel: "silent",
     plugins: [
       broken.plugin,
+      ui(project, inputs),
       files(project, modules, inputs),
       providers(project),
       oneLangchain(project),
@@ -94,7 +101,16 @@ export async function bundler(project: Project): Promise<Bundler> {
         const graphs = graphsOf(project, importersOf(result.metafile, relative(root, importer)));
         warnings.push(`${relative(root, importer)}: ${text}${graphs}`);
       }
-      return { code: file(".js"), map: file(".js.map"), modules: new Map(modules), warnings };
+      // A module that a plugin makes has a name that is no path.
+      const sources = [...Object.keys(result.metafile.inputs).map((path) => resolve(root, path)), ...inputs];
+      return {
+        code: file(".js"),
+        map: file(".js.map"),
+        exports: Object.values(result.metafile.outputs).flatMap((output) => output.exports),
+        sources: [...new Set(sources)].filter((path) => existsSync(path)),
+        modules: new Map(modules),
+        warnings,
+      };
     },
     dispose: () => made.dispose(),
   };

@@ -29,8 +29,12 @@ const ENDINGS = [
   "yml",
 ];
 
-/** For wrangler: which files beside the bundle are modules, and of which kind. */
+/** The bundle's file. The entry beside it only exports what this one does. */
+export const BUNDLE = "bundle.mjs";
+
+/** For wrangler: which files beside the entry are modules, and of which kind. */
 export const MODULE_RULES = [
+  { type: "ESModule", globs: [BUNDLE], fallthrough: true },
   { type: "Data", globs: ENDINGS.map((ending) => `**/*.${ending}`), fallthrough: true },
   { type: "CompiledWasm", globs: ["**/*.wasm"], fallthrough: true },
 ];

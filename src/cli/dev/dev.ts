@@ -2,6 +2,7 @@
 import { basename, join } from "node:path";
 import { writeBundle } from "../build.ts";
 import { type Bundler, bundler } from "../bundle/bundle.ts";
+import { keep, type Kept, kept } from "../bundle/kept.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
 import { generate } from "../generate.ts";
@@ -37,6 +38,8 @@ export class Dev {
   #server: Server | undefined;
   #bundler: Bundler | undefined;
   #project: Project | undefined;
+  /** The project's files that the last bundle was made from. */
+  #inputs: string[] = [];
   /** Files besides the code whose change matters. */
   #settings: string[] = [];
   #error: string | undefined;
@@ -105,13 +108,13 @@ export class Dev {
       const config = localConfig(project, generated, environment);
       // The first start migrates while it bundles, once however many builds fail until then.
       this.#migrated ??= settled(migrate(config, stateOf(project), project.root));
-      this.#bundler ??= await bundler(project);
-      const bundled = await this.#bundler.bundle();
+      // Only at the start: later rounds follow a change.
+      const bundled = (this.#server ? undefined : kept(project)) ?? (await this.#bundle(project));
+      this.#inputs = bundled.inputs;
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
         if (!this.#warned.has(warning)) print(`  warning  ${warning}`);
         this.#warned.add(warning);
       }
-      writeBundle(project, bundled);
       try {
         (await this.#migrated)();
       } catch (error) {
@@ -120,7 +123,21 @@ export class Dev {
       }
       await this.#serve(project, config);
     } finally {
-      this.#watch.set([...this.#settings, ...(this.#bundler?.inputs ?? [])]);
+      this.#watch.set([...this.#settings, ...this.#inputs]);
+    }
+  }
+
+  async #bundle(project: Project): Promise<Kept> {
+    const began = Date.now();
+    this.#bundler ??= await bundler(project);
+    try {
+      const bundled = await this.#bundler.bundle();
+      writeBundle(project, bundled);
+      keep(project, bundled, this.#bundler.inputs, began);
+      return { inputs: this.#bundler.inputs, warnings: bundled.warnings };
+    } catch (error) {
+      this.#inputs = this.#bundler.inputs;
+      throw error;
     }
   }
 

@@ -5,7 +5,7 @@ import { join, relative, resolve } from "node:path";
 
 /** Lines before and after the one that is shown. */
 const AROUND = 2;
-const PLACE = /file:\/\/[^\s()]*\/build\/worker\.js:(\d+):(\d+)/g;
+const PLACE = /file:\/\/[^\s()]*\/build\/(?:\.\/)?bundle\.mjs:(\d+):(\d+)/g;
 
 /** Gives a text with places of the bundle as places of the sources, and the lines around the first of the project's own. */
 export function sourcePlaces(root: string, weirDir: string): (text: string) => string {

@@ -1,6 +1,7 @@
 /** `wrangler` as a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PACKAGE } from "../package.ts";
 
@@ -21,17 +22,34 @@ export const QUIET = {
   WRANGLER_WRITE_LOGS: "false",
 };
 
+/** Where Node keeps compiled code by default. Wrangler is a file of 15 MB. */
+const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
+
+/**
+ * Loaded before wrangler. The pipe to this process closes however this process ends, by SIGKILL too. Wrangler then kills its
+ * process group, which it leads.
+ */
+const END_WITH_PARENT = `data:text/javascript,${encodeURIComponent(`
+  import { Socket } from "node:net";
+  const end = () => (process.platform === "win32" ? process.exit() : process.kill(-process.pid, "SIGKILL"));
+  new Socket({ fd: 3 }).once("close", end).resume().unref();
+`)}`;
+
 /** Starts `wrangler <args>` in `cwd`, in a process group of its own. Its output comes through pipes. */
 export function wrangler(args: string[], cwd: string): ChildProcess {
-  const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
+  const child = spawn(process.execPath, ["--no-warnings", "--import", END_WITH_PARENT, WRANGLER, ...args], {
     cwd,
-    env: { ...process.env, ...QUIET, CI: "true" },
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...QUIET, CI: "true" },
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
     detached: process.platform !== "win32",
   });
   const end = () => killGroup(child);
   process.once("exit", end);
-  child.once("exit", () => process.off("exit", end));
+  child.once("exit", () => {
+    process.off("exit", end);
+    // A workerd that is left behind keeps the pipes open, and the address.
+    end();
+  });
   return child;
 }
 

@@ -2,11 +2,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../../http/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
+import { Changes } from "./changes.ts";
 import { importThreads } from "./import.ts";
 import {
   type IndexRow,
   indexShard,
   type RowVersion,
+  type ThreadChange,
   type ThreadFilter,
   type ThreadIndexRpc,
   type ThreadPage,
@@ -32,6 +34,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   #complete: boolean;
   /** Writes until the size is looked at. */
   #unseen = 0;
+  readonly #changes = new Changes();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -59,6 +62,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
       if (revision === undefined) this.#waiting = this.#waiting.filter((row) => row.id !== id);
       this.#tables.remove(id, revision);
     }
+    this.#changes.add(rows.map(({ id }) => ({ id, status: null, at: Date.now() })));
   }
 
   async search(page: ThreadPage): Promise<IndexRow[]> {
@@ -92,6 +96,10 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     return this.#tables.countByStatus();
   }
 
+  async changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }> {
+    return this.#changes.after(after);
+  }
+
   async shards(): Promise<number> {
     return this.#tables.meta("shards") ?? 1;
   }
@@ -106,6 +114,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     try {
       this.#tables.put(rows);
       await this.ctx.storage.sync();
+      this.#changes.add(rows.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
     } finally {
       this.#writing = undefined;
     }

@@ -35,6 +35,8 @@ export interface ThreadFilter {
   metadata?: Json;
   values?: Json;
   status?: ThreadStatus;
+  /** Words, each of which must be in the thread's title or in the text of one of its messages. */
+  query?: string[];
 }
 
 export interface ThreadPage extends ThreadFilter {
@@ -42,6 +44,15 @@ export interface ThreadPage extends ThreadFilter {
   offset: number;
   sortBy: SortBy;
   sortOrder: "asc" | "desc";
+}
+
+/** A change of a thread's row. */
+export interface ThreadChange {
+  id: string;
+  /** Null: the thread is deleted. */
+  status: string | null;
+  /** Milliseconds since the epoch. */
+  at: number;
 }
 
 /** One shard. Shard 0 knows how many there are. */
@@ -56,6 +67,11 @@ export interface ThreadIndexRpc {
   ids(filter: ThreadFilter, limit: number, offset: number): Promise<RowVersion[]>;
   count(filter: ThreadFilter): Promise<number>;
   countByStatus(): Promise<Record<string, number>>;
+  /**
+   * The changes after a position, as soon as there is one; none after 20 seconds. `after` undefined: the position of now. A
+   * position that this object does not know, since it has restarted, gives the changes since its start.
+   */
+  changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }>;
   /** How many shards there are. */
   shards(): Promise<number>;
   /** Notes that there are at least so many shards. */

@@ -1,5 +1,6 @@
 /** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
 import { selected } from "../../http/paging.ts";
+import { extracted } from "../extract.ts";
 import { forEach } from "../fan-out.ts";
 import type { Json } from "../../json.ts";
 import { threadStub } from "../stub.ts";
@@ -22,8 +23,8 @@ interface Request extends ThreadFilter {
 export async function search(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
   const { select, extract, sort_by: sortBy, sort_order: sortOrder, ...rest } = request;
   const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
-  const paths = Object.entries(extract ?? {});
-  const needsValues = (select?.includes("values") ?? true) || paths.some(([, path]) => path.startsWith("values"));
+  const paths = Object.values(extract ?? {});
+  const needsValues = (select?.includes("values") ?? true) || paths.some((path) => path.startsWith("values"));
   const left = needsValues ? rows.filter(leftOut).length : 0;
   const threads = await forEach(rows, async (row) => {
     if (!needsValues || !leftOut(row)) return shown(row);
@@ -32,7 +33,7 @@ export async function search(env: Env, workspaceId: string, request: Request): P
   });
   return threads.map((thread) => ({
     ...selected(thread, select),
-    ...(extract && { extracted: Object.fromEntries(paths.map(([alias, path]) => [alias, at(thread, path)])) }),
+    ...(extract && { extracted: extracted(thread, extract) }),
   }));
 }
 
@@ -52,15 +53,4 @@ function shown(row: IndexRow): Json {
     interrupts: row.interrupts,
     ...(row.error && { error: row.error }),
   };
-}
-
-/** The value at a path such as `values.messages[-1].content`; null when there is none. */
-function at(thread: Json, path: string): unknown {
-  let value: unknown = thread;
-  for (const [, name, index] of path.matchAll(/([\w-]+)|\[(-?\d+)\]/g)) {
-    if (typeof value !== "object" || value === null) return null;
-    if (name === undefined) value = Array.isArray(value) ? (value as unknown[]).at(Number(index)) : undefined;
-    else value = Object.hasOwn(value, name) ? (value as Json)[name] : undefined;
-  }
-  return value ?? null;
 }

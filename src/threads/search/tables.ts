@@ -1,6 +1,6 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
+import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
 import type { Json } from "../../json.ts";
-import { and, asc, count, desc, eq, type SQL } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/durable-sqlite";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { among } from "../../db/among.ts";
@@ -165,11 +165,25 @@ export class IndexTables {
   }
 }
 
-function matching({ ids, metadata = {}, values = {}, status }: ThreadFilter): SQL | undefined {
+function matching({ ids, metadata = {}, values = {}, status, query = [] }: ThreadFilter): SQL | undefined {
   return and(
     ids && among(threads.id, ids),
     status && eq(threads.status, status),
     contains(threads.metadata, metadata),
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
+    ...query.map(says),
   );
+}
+
+/**
+ * The word is in the title or in a message's text, whatever the case of its ASCII letters. `instr` because a pattern of
+ * LIKE has at most 50 bytes. The text of the whole state is looked at first: that is much cheaper than to take it apart.
+ */
+function says(word: string): SQL {
+  const asJson = JSON.stringify(word).slice(1, -1);
+  return sql`(
+    instr(lower(coalesce(${threads.metadata} ->> '$.title', '')), lower(${word})) > 0
+    OR (instr(lower(${threads.values}), lower(${asJson})) > 0 AND EXISTS (
+      SELECT 1 FROM json_tree(${threads.values}, '$.messages') part
+      WHERE part.type = 'text' AND part.key IN ('content', 'text') AND instr(lower(part.value), lower(${word})) > 0)))`;
 }

@@ -10,18 +10,22 @@ import { body, param, query } from "../../http/validate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { locateRuns } from "../locate.ts";
 import { LARGE_FIELDS, type RunSelection, tracePartition } from "../rpc.ts";
-import { dayBounds } from "../time.ts";
+import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { answer } from "./answer.ts";
 import { checkSelection, findRuns, payloadsOf } from "./find.ts";
-import { GroupRuns, QueryV1, ReadV1, RunId } from "./schema.ts";
+import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
+import { runSeries } from "./series.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
 import { projectStats } from "./stats.ts";
 import { threadsOf } from "./threads.ts";
 
 const doc = documented("Traces");
 const MAX_LIMIT = 100;
+const WIDTHS = { minute: HOUR_MICROS / 60, hour: HOUR_MICROS, day: DAY_MICROS };
+/** The most intervals of one series: 12 hours by the minute, 31 days by the hour, two years by the day. */
+const MOST_BUCKETS = 744;
 
 type Query = v.InferOutput<typeof QueryV1>;
 
@@ -56,6 +60,27 @@ export const runQueries = new Hono<App>()
     checkSelection(selection);
     return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
   })
+  .post(
+    "/runs/stats/series",
+    doc("Statistics over the runs that match, by hour or day, and by a property"),
+    body(SeriesQuery),
+    async (c) => {
+      const wanted = c.req.valid("json");
+      const { interval = "hour", by, max_groups: mostGroups = 20, session: projectIds = [] } = wanted;
+      const endTime = wanted.end_time ?? Date.now() * 1000;
+      const selection = { ...selectionOf(wanted), startTime: wanted.start_time ?? endTime - DAY_MICROS, endTime };
+      checkSelection(selection);
+      const width = WIDTHS[interval];
+      if (selection.startTime >= endTime) throw new Problem(422, "Invalid body: start_time must be before end_time.");
+      if ((endTime - selection.startTime) / width > MOST_BUCKETS)
+        throw new Problem(
+          422,
+          `Invalid body: the window has more than ${MOST_BUCKETS} intervals. Choose a shorter one, or the interval "day".`,
+        );
+      const { workspaceId } = c.get("principal");
+      return c.json(await runSeries(c.env, workspaceId, { projectIds, selection, interval: width, by, mostGroups }));
+    },
+  )
   .post("/runs/group", doc("Threads of a project"), body(GroupRuns), async (c) => {
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };

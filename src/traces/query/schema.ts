@@ -39,6 +39,14 @@ export const QueryV1 = v.looseObject({
   order: optional(v.picklist(["asc", "desc"])),
 });
 
+/** `/runs/stats/series`: which runs, as `/runs/query` has it, and how they are counted. */
+export const SeriesQuery = v.looseObject({
+  ...QueryV1.entries,
+  interval: optional(v.picklist(["minute", "hour", "day"])),
+  by: optional(v.picklist(["status", "name", "run_type", "model", "tag"])),
+  max_groups: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
+});
+
 export const QueryV2 = v.looseObject({
   project_ids: optional(v.pipe(v.array(Uuid), v.maxLength(100))),
   reference_dataset_id: optional(Uuid),

@@ -56,7 +56,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     setChosen(next.assistant_id);
     setContext({});
     if (threadId === undefined) remount(undefined);
-    else navigate("/");
+    else navigate("/chat");
   };
 
   if (assistants.data?.length === 0)

@@ -3,7 +3,7 @@ import { Popover } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { useThreads } from "../api/queries.ts";
 import type { Assistant } from "../api/types.ts";
-import { useFrame } from "../frame/Shell.tsx";
+import { useFrame } from "../frame/frame.ts";
 import { titleOf } from "../sidebar/groups.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";

@@ -1,15 +1,14 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
-import { Redirect, Route, Switch } from "wouter";
+import { Suspense } from "react";
+import { Route, Switch } from "wouter";
 import { queryClient } from "../api/queries.ts";
-import { Notice } from "../chat/Empty.tsx";
-import { Bare } from "../chat/Header.tsx";
+import { Loading } from "../console/states.tsx";
+import { Page } from "../console/Page.tsx";
 import { Gate } from "./Gate.tsx";
+import { NotFound } from "./NotFound.tsx";
 import { Shell } from "./Shell.tsx";
 import { SignedIn } from "./SignedIn.tsx";
-
-const Chat = lazy(() => import("../chat/Chat.tsx"));
-const Traces = lazy(() => import("../trace/Traces.tsx"));
+import { type View, VIEWS } from "./views.tsx";
 
 export function App() {
   return (
@@ -21,30 +20,35 @@ export function App() {
         <Route>
           <Gate>
             <Shell>
-              <Suspense fallback={null}>
-                <Switch>
-                  <Route path="/chat/:threadId">{({ threadId }) => <Chat threadId={threadId} />}</Route>
-                  <Route path="/traces/:traceId">{({ traceId }) => <Traces traceId={traceId} />}</Route>
-                  <Route path="/traces">
-                    <Traces traceId={undefined} />
+              <Switch>
+                {VIEWS.map((view) => (
+                  <Route key={view.path} path={view.path === "/" ? "/" : (`${view.path}/:id?` as "/:id?")}>
+                    {(params) => <Loaded view={view} id={"id" in params ? params.id : undefined} />}
                   </Route>
-                  <Route path="/chat">
-                    <Redirect to="/" />
-                  </Route>
-                  <Route path="/">
-                    <Chat threadId={undefined} />
-                  </Route>
-                  <Route>
-                    <Bare>
-                      <Notice title="No such page." text="The threads are on the left." />
-                    </Bare>
-                  </Route>
-                </Switch>
-              </Suspense>
+                ))}
+                <Route>
+                  <NotFound />
+                </Route>
+              </Switch>
             </Shell>
           </Gate>
         </Route>
       </Switch>
     </QueryClientProvider>
+  );
+}
+
+/** A view, or its outline until its chunk is there. */
+function Loaded({ view, id }: { view: View; id: string | undefined }) {
+  return (
+    <Suspense
+      fallback={
+        <Page title={view.name} purpose={view.purpose}>
+          <Loading />
+        </Page>
+      }
+    >
+      <view.Page id={id} />
+    </Suspense>
   );
 }

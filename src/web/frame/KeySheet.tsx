@@ -11,7 +11,7 @@ export function KeySheet({ open, onOpen }: { open: boolean; onOpen: (open: boole
         <Dialog.Overlay className={css.overlay} />
         <Dialog.Content className={css.dialog} aria-describedby={undefined}>
           <div className={css.dialogHead}>
-            <Dialog.Title className={css.dialogTitle}>Keys</Dialog.Title>
+            <Dialog.Title className={css.dialogTitle}>Keyboard shortcuts</Dialog.Title>
             <Dialog.Close asChild>
               <IconButton label="Close">
                 <X size={16} aria-hidden />

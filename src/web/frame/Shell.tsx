@@ -1,31 +1,27 @@
-/** The frame: threads on the left (a sheet on a phone), the page on the right. */
-import { Dialog } from "radix-ui";
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
-import { tinykeys } from "tinykeys";
+/** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { Sidebar } from "../sidebar/Sidebar.tsx";
+import { FrameContext } from "./frame.ts";
 import { KeySheet } from "./KeySheet.tsx";
+import { bindShortcuts } from "./keys.ts";
+import { Nav } from "./Nav.tsx";
+import { Sheet } from "./Sheet.tsx";
 import css from "./Shell.module.css";
 
-interface Frame {
-  /** Shows or hides the threads. */
-  toggle: () => void;
-  /** The list stands beside the page. */
-  beside: boolean;
-}
-
-const FrameContext = createContext<Frame>({ toggle: () => undefined, beside: true });
-
-export const useFrame = () => useContext(FrameContext);
+const Palette = lazy(() => import("./Palette.tsx"));
+const Sidebar = lazy(async () => ({ default: (await import("../sidebar/Sidebar.tsx")).Sidebar }));
 
 const NARROW = matchMedia("(width < 900px)");
 
 export function Shell({ children }: { children: ReactNode }) {
   const [narrow, setNarrow] = useState(NARROW.matches);
-  const [folded, setFolded] = useState(() => localStorage.getItem("weir.folded") === "1");
+  const [path, navigate] = useLocation();
+  const chat = path === "/chat" || path.startsWith("/chat/");
+  const [noThreads, foldThreads] = useFolded("weir.folded");
+  const [rail, foldNav] = useFolded("weir.rail");
   const [sheet, setSheet] = useState(false);
   const [keys, setKeys] = useState(false);
-  const [path, navigate] = useLocation();
+  const [palette, setPalette] = useState(false);
 
   useEffect(() => {
     const listen = () => setNarrow(NARROW.matches);
@@ -34,67 +30,88 @@ export function Shell({ children }: { children: ReactNode }) {
   }, []);
   useEffect(() => setSheet(false), [path]);
 
-  const frame = useMemo<Frame>(
+  const frame = useMemo(
     () => ({
-      beside: !narrow && !folded,
+      narrow,
+      beside: !narrow && !(chat ? noThreads : rail),
       toggle: () => {
         if (narrow) setSheet((open) => !open);
-        else
-          setFolded((now) => {
-            localStorage.setItem("weir.folded", now ? "0" : "1");
-            return !now;
-          });
+        else if (chat) foldThreads();
+        else foldNav();
       },
     }),
-    [narrow, folded],
+    [narrow, chat, noThreads, rail, foldThreads, foldNav],
   );
   useEffect(() => {
     const typing = (event: KeyboardEvent) =>
-      event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-    return tinykeys(window, {
-      "$mod+Shift+O": (event) => {
-        event.preventDefault();
-        navigate("/");
-      },
-      "$mod+B": (event) => {
-        event.preventDefault();
-        frame.toggle();
-      },
+      event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+    const prevented = (run: () => void) => (event: KeyboardEvent) => {
+      event.preventDefault();
+      run();
+    };
+    return bindShortcuts({
+      "$mod+Shift+O": prevented(() => navigate("/chat")),
+      "$mod+B": prevented(frame.toggle),
+      "$mod+K": prevented(() => setPalette(true)),
       "Shift+?": (event) => {
         if (!typing(event)) setKeys(true);
       },
     });
   }, [frame, navigate]);
 
+  const tools = { onKeys: () => setKeys(true), onPalette: () => setPalette(true) };
   return (
     <FrameContext value={frame}>
-      {path.startsWith("/traces") ? (
-        <a className={css.skip} href="#traces">
-          To the traces
-        </a>
-      ) : (
-        <a className={css.skip} href="#composer">
-          To the composer
-        </a>
-      )}
-      <div className={css.shell} data-folded={!frame.beside || undefined}>
-        {frame.beside && (
-          <nav className={css.side} aria-label="Threads">
-            <Sidebar onKeys={() => setKeys(true)} />
+      <a className={css.skip} href={chat ? "#composer" : "#content"}>
+        {chat ? "To the composer" : "To the content"}
+      </a>
+      <div className={css.shell} data-rail={rail || undefined} data-chat={chat || undefined}>
+        {!narrow && (
+          <nav className={css.nav} aria-label="Pages">
+            <Nav {...tools} />
+          </nav>
+        )}
+        {chat && frame.beside && (
+          <nav className={css.threads} aria-label="Threads">
+            <Suspense>
+              <Sidebar />
+            </Suspense>
           </nav>
         )}
         <div className={css.page}>{children}</div>
       </div>
-      <Dialog.Root open={narrow && sheet} onOpenChange={setSheet}>
-        <Dialog.Portal>
-          <Dialog.Overlay className={css.overlay} />
-          <Dialog.Content className={css.sheet} aria-describedby={undefined}>
-            <Dialog.Title className="visually-hidden">Threads</Dialog.Title>
-            <Sidebar onKeys={() => setKeys(true)} onClose={() => setSheet(false)} />
-          </Dialog.Content>
-        </Dialog.Portal>
-      </Dialog.Root>
+      <Sheet
+        open={narrow && sheet}
+        onOpen={setSheet}
+        threads={
+          chat && (
+            <Suspense>
+              <Sidebar onClose={() => setSheet(false)} />
+            </Suspense>
+          )
+        }
+        pages={<Nav {...tools} onClose={() => setSheet(false)} />}
+      />
       <KeySheet open={keys} onOpen={setKeys} />
+      {palette && (
+        <Suspense>
+          <Palette onClose={() => setPalette(false)} onKeys={() => setKeys(true)} />
+        </Suspense>
+      )}
     </FrameContext>
   );
+}
+
+/** A column that stays folded over visits. */
+function useFolded(key: string): [folded: boolean, toggle: () => void] {
+  const [folded, setFolded] = useState(() => localStorage.getItem(key) === "1");
+  const toggle = useMemo(
+    () => () =>
+      setFolded((now) => {
+        localStorage.setItem(key, now ? "0" : "1");
+        return !now;
+      }),
+    [key],
+  );
+  return [folded, toggle];
 }

@@ -1,6 +1,6 @@
 /** Keyboard shortcuts of the conversation. Single letters work on a focused turn only (WCAG 2.1.4). */
 import { useEffect, useRef } from "react";
-import { tinykeys } from "tinykeys";
+import { type KeybindingsMap, tinykeys } from "tinykeys";
 
 export interface Keys {
   stop: () => void;
@@ -11,8 +11,9 @@ export interface Keys {
 }
 
 export const KEY_LIST: [keys: string, what: string][] = [
+  ["Ctrl K", "Go to a page, a thread, an assistant or an id"],
   ["Ctrl Shift O", "New thread"],
-  ["Ctrl B", "Show or hide the threads"],
+  ["Ctrl B", "Show or hide the threads or the navigation"],
   ["Shift Esc", "To the composer"],
   ["Ctrl .", "Stop the run"],
   ["Ctrl Shift U", "To the next decision"],
@@ -23,6 +24,13 @@ export const KEY_LIST: [keys: string, what: string][] = [
   ["↑, ↓, ←, →", "In a trace: to another run, open or close it"],
   ["?", "This list"],
 ];
+
+/**
+ * Binds shortcuts that work everywhere on the page, also while the focus is in a text field: by default `tinykeys` ignores
+ * keys that are pressed there. Use it only for combinations that type nothing. Returns the function that removes them.
+ */
+export const bindShortcuts = (shortcuts: KeybindingsMap): (() => void) =>
+  tinykeys(window, shortcuts, { ignore: () => false });
 
 const TURN_KEYS: Record<string, string> = {
   e: '[aria-label="Edit message"]',
@@ -60,7 +68,7 @@ export function useKeys(keys: Keys): void {
       event.preventDefault();
       found.click();
     };
-    const off = tinykeys(window, {
+    const off = bindShortcuts({
       "$mod+Period": prevented(() => now.current.stop()),
       "Shift+Escape": prevented(() => now.current.composer()),
       "$mod+Shift+U": prevented(() => now.current.decision()),

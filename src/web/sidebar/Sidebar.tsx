@@ -1,26 +1,20 @@
-import { Keyboard, ListTree, LogOut, Moon, Plus, Sun, SunMoon, X } from "lucide-react";
+import { Plus, X } from "lucide-react";
 import { useMemo, useState } from "react";
-import { Link, useLocation, useRoute } from "wouter";
-import { queryClient, useThreads } from "../api/queries.ts";
-import { signOut } from "../api/oauth.ts";
-import { currentSession } from "../api/session.ts";
-import { type Theme, useTheme } from "../frame/theme.ts";
+import { useLocation, useRoute } from "wouter";
+import { useThreads } from "../api/queries.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import { Mark } from "../ui/Mark.tsx";
 import { groupsOf, titleOf } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadLink } from "./ThreadLink.tsx";
 
-const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
-
-export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () => void }) {
+/** The threads beside the chat. */
+export function Sidebar({ onClose }: { onClose?: () => void }) {
   const threads = useThreads(true);
   const [search, setSearch] = useState("");
-  const [path, navigate] = useLocation();
+  const [, navigate] = useLocation();
   const [, params] = useRoute("/chat/:threadId");
-  const [theme, setTheme] = useTheme();
   const rows = useMemo(() => threads.data?.pages.flat() ?? [], [threads.data]);
   const found = useMemo(() => {
     const words = search.trim().toLowerCase();
@@ -30,30 +24,24 @@ export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () 
 
   return (
     <div className={css.side}>
-      <div className={css.brand}>
-        <Link href="/" aria-label="Weir, new thread">
-          <Mark /> Weir
-        </Link>
-        {onClose && (
-          <IconButton label="Close the threads" onClick={onClose}>
-            <X size={16} aria-hidden />
-          </IconButton>
-        )}
-      </div>
       <div className={css.top}>
-        <button
-          type="button"
-          className={css.fresh}
-          onClick={() => {
-            navigate("/");
-            onClose?.();
-          }}
-        >
-          <Plus size={16} aria-hidden /> New thread
-        </button>
-        <Link href="/traces" className={css.traces} aria-current={path.startsWith("/traces") ? "page" : undefined}>
-          <ListTree size={16} aria-hidden /> Traces
-        </Link>
+        <div className={css.brand}>
+          <button
+            type="button"
+            className={css.fresh}
+            onClick={() => {
+              navigate("/chat");
+              onClose?.();
+            }}
+          >
+            <Plus size={16} aria-hidden /> New thread
+          </button>
+          {onClose && (
+            <IconButton label="Close the threads" onClick={onClose}>
+              <X size={16} aria-hidden />
+            </IconButton>
+          )}
+        </div>
         <input
           type="search"
           className={controls.field}
@@ -91,27 +79,6 @@ export function Sidebar({ onKeys, onClose }: { onKeys: () => void; onClose?: () 
           >
             Show more
           </button>
-        )}
-      </div>
-      <div className={css.bottom}>
-        <IconButton label={`Theme: ${theme}`} onClick={() => setTheme(NEXT[theme])}>
-          {theme === "dark" ? <Moon size={16} /> : theme === "light" ? <Sun size={16} /> : <SunMoon size={16} />}
-        </IconButton>
-        <IconButton label="Keys" onClick={onKeys}>
-          <Keyboard size={16} aria-hidden />
-        </IconButton>
-        {currentSession() && (
-          <IconButton
-            label="Sign out"
-            onClick={() => {
-              // A server that does not hear of it ends the tokens by itself.
-              signOut().catch(() => {});
-              navigate("/");
-              void queryClient.resetQueries();
-            }}
-          >
-            <LogOut size={16} aria-hidden />
-          </IconButton>
         )}
       </div>
     </div>

@@ -77,7 +77,7 @@ export function ThreadLink({ thread, current }: { thread: ThreadRow; current: bo
         title={title}
         onDelete={async () => {
           await deleteThread(thread.thread_id);
-          if (current) navigate("/");
+          if (current) navigate("/chat");
         }}
       />
     </li>

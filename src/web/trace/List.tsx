@@ -11,7 +11,7 @@ import { Filters } from "./Filters.tsx";
 import { HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
 import { useProjects, useTraces } from "./queries.ts";
-import { useTitle } from "./title.ts";
+import { useTitle } from "../ui/title.ts";
 import { TraceLink } from "./TraceLink.tsx";
 
 export function List() {

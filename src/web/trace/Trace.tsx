@@ -9,7 +9,7 @@ import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Details } from "./Details.tsx";
 import { useTrace } from "./queries.ts";
-import { useTitle } from "./title.ts";
+import { useTitle } from "../ui/title.ts";
 import css from "./trace.module.css";
 import { Tree } from "./Tree.tsx";
 

@@ -1,7 +1,8 @@
 /** The trace routes, loaded when one of them is opened. */
+import type { ViewProps } from "../frame/frame.ts";
 import { List } from "./List.tsx";
 import { Trace } from "./Trace.tsx";
 
-export default function Traces({ traceId }: { traceId: string | undefined }) {
-  return traceId === undefined ? <List /> : <Trace key={traceId} traceId={traceId} />;
+export default function Traces({ id }: ViewProps) {
+  return id === undefined ? <List /> : <Trace key={id} traceId={id} />;
 }

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 
-/** The tab's title while a trace view is open. */
+/** Sets the title of the tab while a view is open. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Weir`;

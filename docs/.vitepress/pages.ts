@@ -1,0 +1,66 @@
+/** The pages of the documentation site, in reading order. Every docs/*.md is named here once; the build fails otherwise. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const DOCS = join(import.meta.dirname, "..");
+
+/** The page that `/docs/` shows. Its name lets a code host show it for the folder, too. */
+export const HOME = "README.md";
+
+const SECTIONS: Record<string, Record<string, string>> = {
+  Start: {
+    "quick-start": "Quick start",
+    migrate: "Migrate",
+    configuration: "Configuration",
+    "own-code": "Your own code",
+    "workers-ai": "Workers AI and Vectorize",
+    compatibility: "Compatibility",
+  },
+  Deploy: {
+    deploy: "Deploy",
+    environments: "Environments and domains",
+    upgrade: "Upgrade and back up",
+    uninstall: "Uninstall",
+    limits: "Limits of the platform",
+    costs: "Costs",
+    scale: "Scale",
+  },
+  Agents: {
+    graphs: "Graphs",
+    api: "The API",
+    streaming: "Streaming",
+    a2a: "A2A",
+    agui: "AG-UI",
+    webhooks: "Webhooks",
+    page: "The page",
+  },
+  Access: { keys: "API keys and audit trail", oauth: "OAuth", security: "Security" },
+  Traces: {
+    traces: "Traces",
+    experiments: "Datasets and experiments",
+    exports: "Bulk export",
+    "exports-r2": "Export to R2",
+    "exports-aws-s3": "Export to AWS S3",
+    "exports-gcs": "Export to Google Cloud Storage",
+    "exports-minio-ceph": "Export to MinIO and Ceph",
+    "exports-reading": "Read an export",
+  },
+  Measurements: { benchmarks: "Benchmarks", scoreboard: "Scoreboard" },
+};
+
+/** The sidebar. Throws if a page is missing from it, or if it names a page that does not exist. */
+export function sidebar() {
+  const named = Object.values(SECTIONS).flatMap((pages) => Object.keys(pages));
+  const there = readdirSync(DOCS)
+    .filter((file) => file.endsWith(".md") && file !== HOME)
+    .map((file) => file.slice(0, -".md".length));
+  const missing = there.filter((page) => !named.includes(page));
+  const absent = named.filter((page) => !there.includes(page));
+  if (missing.length > 0) throw new Error(`docs/.vitepress/pages.ts does not name ${missing.join(", ")}.`);
+  if (absent.length > 0)
+    throw new Error(`docs/.vitepress/pages.ts names ${absent.join(", ")}, which docs/ does not have.`);
+  return Object.entries(SECTIONS).map(([text, pages]) => ({
+    text,
+    items: Object.entries(pages).map(([page, title]) => ({ text: title, link: `/${page}` })),
+  }));
+}

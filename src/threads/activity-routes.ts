@@ -1,0 +1,58 @@
+/** `GET /api/v1/activity/stream`: what changes in a workspace, as it changes, so that a page need not ask again and again. */
+import { Hono } from "hono";
+import { documented } from "../http/documented.ts";
+import { sseFrame, sseResponse } from "../http/sse.ts";
+import type { App } from "../http/types.ts";
+import { changesOf, shardsOf } from "./store.ts";
+
+/** Milliseconds between two events: changes that come meanwhile share the next one. */
+const PAUSE = 500;
+
+export const activity = new Hono<App>().get(
+  "/activity/stream",
+  documented("Threads")("Which threads of the workspace change, as they change (SSE)"),
+  async (c) => {
+    const { workspaceId } = c.get("principal");
+    const shards = await shardsOf(c.env, workspaceId);
+    const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
+    return sseResponse(merged(following));
+  },
+);
+
+/** The events of one shard of the index. */
+async function* follow(env: Env, workspaceId: string, shard: number): AsyncGenerator<string> {
+  let position: string | undefined;
+  for (;;) {
+    const next = await changesOf(env, workspaceId, shard, position);
+    // The first answer says where the shard is. The event tells a client that what it reads from now on is followed.
+    if (position === undefined) yield sseFrame({ event: "open", data: "{}" });
+    position = next.position;
+    if (next.changes.length === 0) continue;
+    const threads = next.changes.map(({ id, status, at }) => ({
+      thread_id: id,
+      status,
+      updated_at: new Date(at).toISOString(),
+    }));
+    yield sseFrame({ event: "threads", data: JSON.stringify(threads) });
+    await scheduler.wait(PAUSE);
+  }
+}
+
+/** The items of all, as they come. */
+async function* merged(sources: AsyncGenerator<string>[]): AsyncGenerator<string> {
+  const pending = new Map(sources.map((source) => [source, nextOf(source)]));
+  try {
+    while (pending.size > 0) {
+      const { source, result } = await Promise.race(pending.values());
+      if (result.done) pending.delete(source);
+      else {
+        pending.set(source, nextOf(source));
+        yield result.value;
+      }
+    }
+  } finally {
+    for (const source of sources) source.return(undefined).catch(() => undefined);
+  }
+}
+
+const nextOf = async (source: AsyncGenerator<string>) => ({ source, result: await source.next() });

@@ -1,0 +1,47 @@
+/** The latest changes of a shard's rows, for those who follow them. Kept in memory: after a restart they begin anew. */
+import type { ThreadChange } from "./rpc.ts";
+
+/** How many changes are kept. A follower that lags further behind misses the older ones. */
+const KEPT = 500;
+/** Milliseconds that a follower waits in one call. */
+const WAIT = 20_000;
+
+export class Changes {
+  /** Tells this life of the object from the ones before. */
+  readonly #life = crypto.randomUUID();
+  #count = 0;
+  #latest: ThreadChange[] = [];
+  #followers = new Set<() => void>();
+
+  add(changes: ThreadChange[]): void {
+    if (changes.length === 0) return;
+    this.#count += changes.length;
+    this.#latest = [...this.#latest, ...changes].slice(-KEPT);
+    for (const wake of this.#followers) wake();
+    this.#followers.clear();
+  }
+
+  async after(position: string | undefined): Promise<{ position: string; changes: ThreadChange[] }> {
+    const seen = position === undefined ? this.#count : this.#seen(position);
+    if (position !== undefined && seen === this.#count) await this.#next();
+    const fresh = Math.min(this.#count - seen, this.#latest.length);
+    return { position: `${this.#life}:${this.#count}`, changes: fresh === 0 ? [] : this.#latest.slice(-fresh) };
+  }
+
+  #seen(position: string): number {
+    const [life, count] = position.split(":");
+    return life === this.#life ? Number(count) : 0;
+  }
+
+  async #next(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      this.#followers.add(resolve);
+      timer = setTimeout(() => {
+        this.#followers.delete(resolve);
+        resolve();
+      }, WAIT);
+    });
+    clearTimeout(timer);
+  }
+}

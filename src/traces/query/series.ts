@@ -1,0 +1,92 @@
+/** Statistics over projects and days by time and by a property, merged from what each partition counts. */
+import { database } from "../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { addFigures, secondsOf } from "../partition/series.ts";
+import { type Figures, type RunSelection, type SeriesRequest, tracePartition } from "../rpc.ts";
+import { listDays } from "../store.ts";
+import { dayOf, isoFromMicros } from "../time.ts";
+import { acrossMidnight } from "./midnight.ts";
+
+/** The most partitions, that is projects times days, of one answer. */
+const MOST_PARTITIONS = 500;
+
+export interface Series extends SeriesRequest {
+  /** Empty: every project of the workspace. */
+  projectIds: string[];
+  selection: RunSelection & { startTime: number; endTime: number };
+  mostGroups: number;
+}
+
+/** What `/runs/stats/series` answers. Every interval of the window has a bucket, also one without runs. */
+export async function runSeries(
+  env: Env,
+  workspaceId: string,
+  { projectIds, selection, mostGroups, ...request }: Series,
+) {
+  const { startTime, endTime } = selection;
+  const days = { first: dayOf(startTime), last: dayOf(endTime - 1), most: MOST_PARTITIONS + 1 };
+  const found = await listDays(database(env.DB), workspaceId, projectIds, days);
+  const places = found.slice(0, MOST_PARTITIONS);
+  const parts = await inParallel(places, CONNECTIONS, async (place) => {
+    const own = await acrossMidnight(env, workspaceId, place, selection);
+    return tracePartition(env, workspaceId, place.projectId, place.day).series(own, request);
+  });
+  const times = merged(parts.flatMap((part) => part.times));
+  const keys = merged(parts.flatMap((part) => part.keys));
+  const groups = [...keys.values()].sort((a, b) => b.run_count - a.run_count);
+  const { interval, by } = request;
+  const buckets = [];
+  for (let at = Math.floor(startTime / interval) * interval; at < endTime; at += interval)
+    buckets.push({ start_time: isoFromMicros(at), ...shown(times.get(at) ?? noRuns(at)) });
+  return {
+    start_time: isoFromMicros(startTime),
+    end_time: isoFromMicros(endTime),
+    /** False when the window has more projects and days than one answer covers: the newest are counted. */
+    complete: found.length <= MOST_PARTITIONS,
+    total: shown([...times.values()].reduce(addFigures, noRuns("total"))),
+    buckets,
+    groups:
+      by === undefined
+        ? null
+        : groups.slice(0, mostGroups).map((figures) => ({ key: String(figures.key), ...shown(figures) })),
+  };
+}
+
+function merged(figures: Figures[]): Map<string | number, Figures> {
+  const found = new Map<string | number, Figures>();
+  for (const one of figures) {
+    const known = found.get(one.key);
+    found.set(one.key, known ? addFigures(known, one) : one);
+  }
+  return found;
+}
+
+const noRuns = (key: string | number): Figures => ({
+  key,
+  run_count: 0,
+  error_count: 0,
+  pending_count: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  total_cost: 0,
+  durations: {},
+});
+
+function shown({ key: _key, durations, ...sums }: Figures) {
+  return { ...sums, latency_p50: quantile(durations, 0.5), latency_p99: quantile(durations, 0.99) };
+}
+
+/** The duration, in seconds, that this share of the runs does not exceed, to 2.5 %. Null without an ended run. */
+function quantile(durations: Figures["durations"], share: number): number | null {
+  const sorted = Object.entries(durations)
+    .map(([step, runs]): [number, number] => [Number(step), runs])
+    .sort(([a], [b]) => a - b);
+  const count = sorted.reduce((sum, [, n]) => sum + n, 0);
+  let left = Math.min(count - 1, Math.floor(count * share));
+  for (const [step, n] of sorted) {
+    if (left < n) return Number(secondsOf(step).toPrecision(4));
+    left -= n;
+  }
+  return null;
+}

@@ -1,0 +1,64 @@
+/**
+ * Generative UI: `/ui`. A page posts a component's name and gets the markup that loads it; the markup names files of the
+ * deployment's own bundle. The files are public: a browser loads scripts and style sheets without a credential.
+ */
+import { Hono } from "hono";
+import { etag } from "hono/etag";
+import * as v from "valibot";
+import { resolveAssistant } from "../assistants/store.ts";
+import { settings } from "../config.ts";
+import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
+import { originOf } from "../http/origin.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body } from "../http/validate.ts";
+import { filesOf, type UiFiles, uis } from "./files.ts";
+import { globalName } from "./global-name.ts";
+
+const TYPES: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
+
+const Component = v.object({
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+  name: v.pipe(v.string(), v.nonEmpty(), v.maxLength(200), v.regex(/^[^\x00-\x1f\x7f]*$/, "has control characters")),
+});
+
+const doc = documented("Generative UI");
+
+export const ui = new Hono<App>()
+  .post("/:assistant_id", doc("The markup that loads a UI component of a graph"), body(Component), async (c) => {
+    const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal").workspaceId);
+    const files = name === undefined ? undefined : await filesOf(name);
+    if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
+    const base = `${originOf(c)}${settings.http.mount_prefix ?? ""}/ui/${encodeURIComponent(name)}`;
+    return c.html(markup(name, c.req.valid("json").name, base, files));
+  })
+  .get("/:assistant_id/:file", doc("A script or style sheet of UI components"), etag(), async (c) => {
+    const file = c.req.param("file");
+    const files = await filesOf(c.req.param("assistant_id"));
+    const text = files && Object.hasOwn(files, file) ? files[file] : undefined;
+    if (text === undefined) throw new Problem(404, "UI file not found.");
+    // A page of another site loads it with <script> and <link>. Set in place: `hardening` has set the header before.
+    c.res.headers.set("cross-origin-resource-policy", "cross-origin");
+    return c.body(text, 200, {
+      "content-type": TYPES[file.split(".").at(-1) ?? ""] ?? "text/plain; charset=utf-8",
+      "cache-control": "no-cache",
+    });
+  });
+
+/** The bundle's name: the name itself, or the graph of the assistant that it names. */
+async function uiOf(name: string, env: Env, workspaceId: string): Promise<string | undefined> {
+  if (Object.hasOwn(uis, name)) return name;
+  return (await resolveAssistant(database(env.DB), workspaceId, name))?.graph_id;
+}
+
+/** The client replaces `{{shadowRootId}}` with the id of the element that the component is shown in. */
+function markup(name: string, component: string, base: string, files: UiFiles): string {
+  const ending = (end: string) => Object.keys(files).filter((file) => file.endsWith(end));
+  const call = `${globalName(name)}.render(${JSON.stringify(component)}, "{{shadowRootId}}")`;
+  const attribute = call.replace(/[&'<>]/g, (char) => `&#${char.charCodeAt(0)};`);
+  return [
+    ...ending(".css").map((file) => `<link rel="stylesheet" href="${base}/${file}" />`),
+    ...ending(".js").map((file) => `<script src="${base}/${file}" onload='${attribute}'></script>`),
+  ].join("\n");
+}

@@ -1,0 +1,57 @@
+/** What changes in the workspace, as the server says it. One stream a view, open while the tab is in view. */
+import { useEffect, useRef } from "react";
+import { authFetch } from "./http.ts";
+
+/** Milliseconds until a stream that ended is opened again. */
+const AGAIN = 3_000;
+
+/** Calls `onChange` when threads of the workspace changed, and when the stream was opened again after a gap. */
+export function useActivity(onChange: () => void): void {
+  const now = useRef(onChange);
+  useEffect(() => {
+    now.current = onChange;
+  });
+  useEffect(() => {
+    let leave: AbortController | undefined;
+    const open = async () => {
+      leave?.abort();
+      if (document.hidden) return;
+      const controller = (leave = new AbortController());
+      for (let first = true; !controller.signal.aborted; first = false) {
+        if (!first) await new Promise((resolve) => setTimeout(resolve, AGAIN));
+        await follow(controller.signal, (event) => {
+          if (event === "threads" || (event === "open" && !first)) now.current();
+        }).catch(() => undefined);
+      }
+    };
+    const seen = () => {
+      // What happened while nobody looked is read again.
+      if (!document.hidden) now.current();
+      void open();
+    };
+    void open();
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      leave?.abort();
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, []);
+}
+
+/** Names each event of the stream until it ends. */
+async function follow(signal: AbortSignal, onEvent: (event: string) => void): Promise<void> {
+  const answer = await authFetch("/api/v1/activity/stream", { signal });
+  if (!answer.ok || !answer.body) return;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; ;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const frames = text.split("\n\n");
+    text = frames.pop() ?? "";
+    for (const frame of frames) {
+      const event = /^event: (.*)$/m.exec(frame)?.[1];
+      if (event !== undefined) onEvent(event);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** The shape that all pages of the console share: title, purpose, actions, tools, the list, and an aside. */
+import { Menu } from "lucide-react";
+import type { ReactNode } from "react";
+import { useFrame } from "../frame/frame.ts";
+import { IconButton } from "../ui/IconButton.tsx";
+import { useTitle } from "../ui/title.ts";
+import css from "./page.module.css";
+
+export function Page({
+  title,
+  purpose,
+  back,
+  actions,
+  tools,
+  aside,
+  whole = false,
+  children,
+}: {
+  title: string;
+  /** One line: what a person does here. */
+  purpose?: string;
+  /** The way to the list that this item is of. */
+  back?: ReactNode;
+  /** At the right of the title. */
+  actions?: ReactNode;
+  /** The row above the list: search, filters. */
+  tools?: ReactNode;
+  /** How to use what is listed, beside the list; below it on a narrow screen. */
+  aside?: ReactNode;
+  /** The content scrolls by itself, in parts. */
+  whole?: boolean;
+  children: ReactNode;
+}) {
+  const frame = useFrame();
+  useTitle(title);
+  return (
+    <main className={css.page}>
+      <header className={css.header}>
+        {frame.narrow && (
+          <IconButton label="Open the menu" onClick={frame.toggle}>
+            <Menu size={16} aria-hidden />
+          </IconButton>
+        )}
+        {back}
+        <div className={css.heading}>
+          <h1 title={title}>{title}</h1>
+          {purpose && <p>{purpose}</p>}
+        </div>
+        {actions && <div className={css.actions}>{actions}</div>}
+      </header>
+      {tools && <div className={css.tools}>{tools}</div>}
+      {whole ? (
+        <div className={css.whole} id="content" tabIndex={-1}>
+          {children}
+        </div>
+      ) : (
+        <div className={css.body} id="content" tabIndex={-1}>
+          <div className={css.columns} data-aside={aside ? true : undefined}>
+            <div className={css.list}>{children}</div>
+            {aside && <aside className={css.aside}>{aside}</aside>}
+          </div>
+        </div>
+      )}
+    </main>
+  );
+}

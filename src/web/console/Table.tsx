@@ -1,0 +1,141 @@
+/** A table of rows that open. Columns that do not fit its box are left out, the last of them first. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import css from "./table.module.css";
+
+export interface Column<T> {
+  id: string;
+  name: string;
+  cell: (row: T) => ReactNode;
+  /** The narrowest that the column may be, in pixels. */
+  width: number;
+  /** Takes the room that is left. */
+  grows?: boolean;
+  /** Numbers and times: at the right, in figures of one width. */
+  end?: boolean;
+  /** Never left out. */
+  kept?: boolean;
+}
+
+/** Above this many rows only those in view are in the document. */
+const VIRTUAL = 100;
+const ROW = 32;
+const ROW_COARSE = 44;
+
+const coarse = matchMedia("(pointer: coarse)").matches;
+
+export function Table<T>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  onOpen,
+  openKey,
+}: {
+  label: string;
+  columns: Column<T>[];
+  rows: T[];
+  rowKey: (row: T) => string;
+  /** A press on a row, or Enter. The first column should hold a link or a button for it as well. */
+  onOpen?: (row: T) => void;
+  /** The row that is open. */
+  openKey?: string | undefined;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const shown = fitting(columns, useWidth(box));
+  const virtual = rows.length > VIRTUAL;
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    enabled: virtual,
+    getScrollElement: () => box.current?.closest<HTMLElement>("#content, [data-scroller]") ?? null,
+    estimateSize: () => (coarse ? ROW_COARSE : ROW),
+    overscan: 20,
+    scrollMargin: box.current?.offsetTop ?? 0,
+  });
+  const items = virtual ? virtualizer.getVirtualItems() : undefined;
+  const margin = box.current?.offsetTop ?? 0;
+  const before = items?.[0] ? items[0].start - margin : 0;
+  const after = items?.length ? virtualizer.getTotalSize() + margin - (items.at(-1)?.end ?? 0) : 0;
+  const drawn = items ? items.map(({ index }) => index) : rows.map((_, i) => i);
+  return (
+    <div ref={box} className={css.box}>
+      <table className={css.table} aria-label={label} aria-rowcount={virtual ? rows.length + 1 : undefined}>
+        <colgroup>
+          {shown.map(({ id, width, grows }) => (
+            <col key={id} style={grows ? undefined : { width }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr>
+            {shown.map(({ id, name, end }) => (
+              <th key={id} scope="col" data-end={end}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && (
+            <tr aria-hidden style={{ height: before }}>
+              <td colSpan={shown.length} />
+            </tr>
+          )}
+          {drawn.map((index) => {
+            const row = rows[index] as T;
+            const key = rowKey(row);
+            return (
+              <tr
+                key={key}
+                data-key={key}
+                data-open={key === openKey || undefined}
+                data-opens={onOpen ? true : undefined}
+                aria-rowindex={virtual ? index + 2 : undefined}
+                onClick={(event) => {
+                  // A link or a button in the row does its own work.
+                  if (event.target instanceof Element && event.target.closest("a, button, input")) return;
+                  onOpen?.(row);
+                }}
+              >
+                {shown.map(({ id, cell, end }) => (
+                  <td key={id} data-end={end}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {after > 0 && (
+            <tr aria-hidden style={{ height: after }}>
+              <td colSpan={shown.length} />
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The columns that fit a box of this width. Exported for its tests. */
+export function fitting<C extends Pick<Column<unknown>, "width" | "kept">>(columns: C[], width: number): C[] {
+  let left = width - columns.reduce((sum, column) => sum + (column.kept ? column.width : 0), 0);
+  let full = false;
+  return columns.filter((column) => {
+    if (column.kept) return true;
+    full ||= left < column.width;
+    left -= column.width;
+    return !full;
+  });
+}
+
+function useWidth(box: React.RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(1_000);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [box]);
+  return width;
+}

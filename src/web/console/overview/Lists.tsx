@@ -1,0 +1,152 @@
+/** What is to be looked at: each list is loaded by itself, so that one that fails does not take the others along. */
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { ApiError } from "../../api/http.ts";
+import type { ThreadRow } from "../../api/types.ts";
+import { titleOf } from "../../sidebar/groups.ts";
+import { exactTime, shortTime } from "../../ui/time.ts";
+import type { Range } from "../range.ts";
+import { State } from "../State.tsx";
+import { Loaded } from "../states.tsx";
+import css from "./overview.module.css";
+import { type Export, useExports, useFailed, useRunning, useWaiting } from "./queries.ts";
+
+export function Waiting() {
+  const threads = useWaiting();
+  return (
+    <Section title="Waiting for a person" count={threads.data?.count}>
+      <Loaded query={threads} what="waiting threads" rows={2}>
+        {({ rows }) => <Threads rows={rows} none="No thread waits for an answer." />}
+      </Loaded>
+    </Section>
+  );
+}
+
+export function Running() {
+  const threads = useRunning();
+  return (
+    <Section title="Running now" count={threads.data?.count}>
+      <Loaded query={threads} what="running threads" rows={2}>
+        {({ rows }) => <Threads rows={rows} none="No thread has a run under way." />}
+      </Loaded>
+    </Section>
+  );
+}
+
+export function Failed({ range }: { range: Range }) {
+  const traces = useFailed(range);
+  return (
+    <Section title="Failing lately">
+      <Loaded query={traces} what="failed traces" rows={2}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <p className={css.none}>No trace failed in this time.</p>
+          ) : (
+            <ul className={css.rows}>
+              {rows.map((row) => (
+                <li key={row.trace_id}>
+                  <Link href={`/traces/${row.trace_id}`} className={css.row}>
+                    <State state="error" word={row.name} />
+                    <span className={css.error} title={row.error ?? ""}>
+                      {row.error?.split("\n")[0]}
+                    </span>
+                    <Time at={row.start_time} />
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+export function Exports() {
+  const exports = useExports();
+  // A key without the scope sees no exports: that is no failure of the page.
+  if (exports.error instanceof ApiError && exports.error.status === 403) return null;
+  return (
+    <Section title="Exports">
+      <Loaded query={exports} what="exports" rows={2}>
+        {(rows) => <Health rows={rows} />}
+      </Loaded>
+    </Section>
+  );
+}
+
+const ENDED_BADLY = new Set(["FAILED", "TIMEDOUT", "TIMED_OUT"]);
+const OPEN = new Set(["CREATED", "RUNNING", "PENDING"]);
+
+function Health({ rows }: { rows: Export[] }) {
+  if (rows.length === 0)
+    return <p className={css.none}>No export is set up. Exports copy traces as Parquet to a bucket of yours.</p>;
+  const schedules = rows.filter(({ interval_hours }) => interval_hours !== null);
+  const failed = rows.filter(({ status }) => ENDED_BADLY.has(status));
+  const open = rows.filter(({ status, interval_hours }) => interval_hours === null && OPEN.has(status));
+  const last = rows.find(({ status }) => status === "COMPLETED");
+  return (
+    <>
+      <p className={css.none}>
+        {schedules.length} scheduled · {open.length} under way · {failed.length} failed
+        {last?.finished_at && (
+          <>
+            {" "}
+            · last completed <Time at={last.finished_at} />
+          </>
+        )}
+      </p>
+      {failed.length > 0 && (
+        <ul className={css.rows}>
+          {failed.slice(0, 3).map((row) => (
+            <li key={row.id}>
+              <span className={css.row}>
+                <State state="error" word="Export" />
+                <span className={css.error} title={row.error ?? ""}>
+                  {row.error ?? row.status.toLowerCase()}
+                </span>
+                <Time at={row.created_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Section({ title, count, children }: { title: string; count?: number | undefined; children: ReactNode }) {
+  return (
+    <section className={css.section} aria-label={title}>
+      <h2>
+        {title}
+        {count !== undefined && count > 0 && <span className={css.count}>{count > 99 ? "99+" : count}</span>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function Threads({ rows, none }: { rows: ThreadRow[]; none: string }) {
+  if (rows.length === 0) return <p className={css.none}>{none}</p>;
+  return (
+    <ul className={css.rows}>
+      {rows.map((row) => (
+        <li key={row.thread_id}>
+          <Link href={`/chat/${row.thread_id}`} className={css.row}>
+            <State state={row.status} word={titleOf(row)} />
+            <Time at={row.updated_at} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Time({ at }: { at: string }) {
+  return (
+    <time className={css.time} dateTime={at} title={exactTime(at)}>
+      {shortTime(at)}
+    </time>
+  );
+}

@@ -1,0 +1,172 @@
+/** What happens now, what failed, what it cost, and what goes to the bucket. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { Button } from "../../ui/Button.tsx";
+import { costText, durationText } from "../../trace/format.ts";
+import { Page } from "../Page.tsx";
+import { type Range, useRange } from "../range.ts";
+import { RangePicker } from "../RangePicker.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
+import css from "./overview.module.css";
+import { Plot } from "./Plot.tsx";
+import { type Bucket, type Figures, type Series, useLive, useSeries } from "./queries.ts";
+
+export default function Overview() {
+  const [range, choose] = useRange();
+  const series = useSeries(range);
+  useLive();
+  return (
+    <Page
+      title="Overview"
+      purpose="What runs, what waits for you, what failed, and what it costs."
+      actions={<RangePicker />}
+    >
+      <Loaded query={series} what="figures" rows={6}>
+        {(data) => <Course data={data} range={range} onChoose={(from, to) => choose({ from, to })} />}
+      </Loaded>
+      <div className={css.lists}>
+        <Waiting />
+        <Running />
+        <Failed range={range} />
+        <Exports />
+      </div>
+    </Page>
+  );
+}
+
+const START = [
+  "LANGSMITH_TRACING=true",
+  `LANGSMITH_ENDPOINT=${location.origin}`,
+  "LANGSMITH_API_KEY=<an API key of this workspace>",
+].join("\n");
+
+function Course({
+  data,
+  range,
+  onChoose,
+}: {
+  data: Series;
+  range: Range;
+  onChoose: (from: number, to: number) => void;
+}) {
+  const [table, setTable] = useState(false);
+  const { total, buckets, complete } = data;
+  if (total.run_count === 0)
+    return (
+      <Empty
+        title="No run in this time."
+        text="Choose a longer time range, or talk to an agent. A program elsewhere sends its traces here with these variables:"
+        command={START}
+      >
+        <p>
+          <Link href="/chat">Talk to an agent</Link>
+        </p>
+      </Empty>
+    );
+  const times = buckets.map(({ start_time }) => Date.parse(start_time));
+  const of = (pick: (bucket: Bucket) => number | null) => buckets.map(pick);
+  const shared = { times, onChoose };
+  return (
+    <>
+      <Totals total={total} />
+      {!complete && <p className={css.note}>This range is too long to count whole: the newest days are counted.</p>}
+      {table ? (
+        <Table
+          label={`Figures, ${range.name}`}
+          columns={COLUMNS}
+          rows={buckets}
+          rowKey={({ start_time }) => start_time}
+        />
+      ) : (
+        <div className={css.plots}>
+          <Plot
+            {...shared}
+            title="Runs"
+            format={(value) => (Number.isInteger(value) ? count.format(value) : "")}
+            lines={[
+              { name: "all", ink: "--water", values: of(({ run_count }) => run_count), columns: true },
+              { name: "failed", ink: "--red", values: of(({ error_count }) => error_count), columns: true },
+            ]}
+          />
+          <Plot
+            {...shared}
+            title="Latency"
+            format={durationText}
+            lines={[
+              { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
+              { name: "p99", ink: "--text-2", values: of(({ latency_p99 }) => latency_p99) },
+            ]}
+          />
+          <Plot
+            {...shared}
+            title="Tokens"
+            format={(value) => short.format(value)}
+            lines={[{ name: "tokens", ink: "--water", values: of(({ total_tokens }) => total_tokens), columns: true }]}
+          />
+          <Plot
+            {...shared}
+            title="Cost"
+            format={(value) => costText(String(value))}
+            lines={[{ name: "cost", ink: "--water", values: of(({ total_cost }) => total_cost), columns: true }]}
+          />
+        </div>
+      )}
+      <div>
+        <Button look="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
+          {table ? "Show plots" : "Show as table"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+const count = new Intl.NumberFormat();
+const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const seconds = (value: number | null) => (value === null ? "–" : durationText(value));
+
+function Totals({ total }: { total: Figures }) {
+  const facts: [string, string, string?][] = [
+    ["Runs", count.format(total.run_count), total.pending_count > 0 ? `${count.format(total.pending_count)} open` : ""],
+    ["Failed", count.format(total.error_count), percent.format(total.error_count / total.run_count)],
+    ["Latency p50", seconds(total.latency_p50)],
+    ["Latency p99", seconds(total.latency_p99)],
+    ["Tokens", short.format(total.total_tokens)],
+    ["Cost", costText(String(total.total_cost))],
+  ];
+  return (
+    <dl className={css.totals}>
+      {facts.map(([name, value, more]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd data-failed={(name === "Failed" && total.error_count > 0) || undefined}>
+            {value} {more && <small>{more}</small>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const at = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+const COLUMNS: Column<Bucket>[] = [
+  {
+    id: "time",
+    name: `From (${zone})`,
+    width: 168,
+    kept: true,
+    grows: true,
+    cell: ({ start_time }) => at.format(new Date(start_time)),
+  },
+  { id: "runs", name: "Runs", width: 72, kept: true, end: true, cell: (row) => count.format(row.run_count) },
+  { id: "failed", name: "Failed", width: 72, end: true, cell: (row) => count.format(row.error_count) },
+  { id: "p50", name: "p50", width: 80, end: true, cell: (row) => seconds(row.latency_p50) },
+  { id: "p99", name: "p99", width: 80, end: true, cell: (row) => seconds(row.latency_p99) },
+  { id: "tokens", name: "Tokens", width: 96, end: true, cell: (row) => count.format(row.total_tokens) },
+  { id: "cost", name: "Cost", width: 80, end: true, cell: (row) => costText(String(row.total_cost)) },
+];

@@ -1,0 +1,145 @@
+/** A plot over time. All plots of a page share the cursor; drawing over one chooses its time range. */
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useEffect, useRef, useState } from "react";
+import css from "./plot.module.css";
+
+export interface Line {
+  name: string;
+  /** A token of the look, such as `--water`. */
+  ink: string;
+  values: (number | null)[];
+  /** Columns instead of a line: for counts. */
+  columns?: boolean;
+}
+
+const HEIGHT = 120;
+
+export function Plot({
+  title,
+  times,
+  lines,
+  format,
+  onChoose,
+}: {
+  title: string;
+  /** The begins of the intervals, milliseconds. */
+  times: number[];
+  lines: Line[];
+  format: (value: number) => string;
+  onChoose: (from: number, to: number) => void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const scheme = useScheme();
+  const latest = useRef({ onChoose, format });
+  useEffect(() => {
+    latest.current = { onChoose, format };
+  });
+  const shape = lines.map(({ name }) => name).join();
+  const data = useRef<uPlot.AlignedData>([[]]);
+  data.current = [times.map((time) => time / 1000), ...lines.map(({ values }) => values)];
+  const plot = useRef<uPlot>(undefined);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const interval = (times[1] ?? 0) - (times[0] ?? 0);
+    plot.current = new uPlot(optionsOf(element, lines, latest, interval), data.current, element);
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.current?.destroy();
+    };
+    // The lines' shape stands for them: their values are set below.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [shape, scheme, times.length]);
+  useEffect(() => plot.current?.setData(data.current), [times, lines]);
+  return (
+    <figure className={css.plot}>
+      <figcaption>
+        <span className={css.title}>{title}</span>
+        {lines.length > 1 &&
+          lines.map(({ name, ink }) => (
+            <span key={name} className={css.key}>
+              <i style={{ background: `var(${ink})` }} aria-hidden />
+              {name}
+            </span>
+          ))}
+      </figcaption>
+      <div ref={box} className={css.canvas} role="img" aria-label={`${title} over time. The table has the numbers.`} />
+    </figure>
+  );
+}
+
+function optionsOf(
+  element: HTMLElement,
+  lines: Line[],
+  latest: React.RefObject<{ onChoose: (from: number, to: number) => void; format: (value: number) => string }>,
+  interval: number,
+): uPlot.Options {
+  const ink = (token: string) => {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${token})`;
+    element.append(probe);
+    const colour = getComputedStyle(probe).color;
+    probe.remove();
+    return colour;
+  };
+  const font = `12px ${getComputedStyle(element).fontFamily}`;
+  const axis = { stroke: ink("--text-3"), font, ticks: { show: false }, grid: { stroke: ink("--line"), width: 1 } };
+  return {
+    width: Math.max(element.clientWidth, 100),
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 16, 0, 0],
+    cursor: { sync: { key: "overview" }, points: { size: 5 }, drag: { x: true, y: false, setScale: false } },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      { ...axis, grid: { show: false }, size: 24, space: 64 },
+      { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, ink: token, columns }) => ({
+        label: name,
+        stroke: ink(token),
+        width: columns ? 0 : 1.5,
+        points: { show: !columns, size: 3 },
+        ...(columns ? { fill: ink(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
+      })),
+    ] as uPlot.Series[],
+    hooks: {
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4) return;
+          const from = plot.posToVal(left, "x") * 1000;
+          const to = plot.posToVal(left + width, "x") * 1000;
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          // A range is whole intervals, for the figures are.
+          latest.current.onChoose(
+            Math.floor(from / interval) * interval,
+            Math.max(Math.ceil(to / interval), Math.floor(from / interval) + 1) * interval,
+          );
+        },
+      ],
+    },
+  };
+}
+
+/** Changes when the colours do: a canvas keeps those that it was drawn with. */
+function useScheme(): number {
+  const [scheme, setScheme] = useState(0);
+  useEffect(() => {
+    const changed = () => setScheme((now) => now + 1);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", changed);
+    const observer = new MutationObserver(changed);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => {
+      dark.removeEventListener("change", changed);
+      observer.disconnect();
+    };
+  }, []);
+  return scheme;
+}

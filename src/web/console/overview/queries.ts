@@ -1,0 +1,150 @@
+/** What the overview asks the server for. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useCallback, useRef } from "react";
+import { call } from "../../api/http.ts";
+import { useActivity } from "../../api/live.ts";
+import { queryClient } from "../../api/queries.ts";
+import type { ThreadRow } from "../../api/types.ts";
+import { waits } from "../../sidebar/groups.ts";
+import { useProjects } from "../../trace/queries.ts";
+import type { TraceRow } from "../../trace/types.ts";
+import type { Range } from "../range.ts";
+
+export interface Figures {
+  run_count: number;
+  error_count: number;
+  pending_count: number;
+  total_tokens: number;
+  total_cost: number;
+  latency_p50: number | null;
+  latency_p99: number | null;
+}
+
+export interface Bucket extends Figures {
+  start_time: string;
+}
+
+export interface Series {
+  complete: boolean;
+  total: Figures;
+  buckets: Bucket[];
+}
+
+const HOUR = 3_600_000;
+
+/** The widest interval that still shows the course of a range. */
+function intervalOf({ from, to = Date.now() }: Range): "minute" | "hour" | "day" {
+  if (to - from <= 3 * HOUR) return "minute";
+  return to - from <= 72 * HOUR ? "hour" : "day";
+}
+
+const times = ({ from, to }: Range) => ({
+  start_time: new Date(from).toISOString(),
+  ...(to === undefined ? {} : { end_time: new Date(to).toISOString() }),
+});
+
+/** Figures of the traces of all projects over a range. */
+export function useSeries(range: Range) {
+  return useQuery({
+    queryKey: ["overview", "series", range.key],
+    queryFn: ({ signal }) =>
+      call<Series>(
+        "POST",
+        "/api/v1/runs/stats/series",
+        { is_root: true, interval: intervalOf(range), ...times(range) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+}
+
+const SHOWN = 6;
+
+export interface Some<T> {
+  rows: T[];
+  /** How many there are, with those that are not among the rows. */
+  count: number;
+}
+
+function useThreadsOf(status: "busy" | "interrupted", keep: (row: ThreadRow) => boolean) {
+  return useQuery({
+    queryKey: ["overview", "threads", status],
+    queryFn: async ({ signal }): Promise<Some<ThreadRow>> => {
+      const search = {
+        status,
+        limit: 100,
+        sort_by: "updated_at",
+        sort_order: "desc",
+        select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
+        extract: { first: "values.messages[0].content" },
+      };
+      const found = await call<ThreadRow[]>("POST", "/threads/search", search, signal);
+      const rows = found.filter(keep);
+      return { rows: rows.slice(0, SHOWN), count: rows.length };
+    },
+  });
+}
+
+export const useWaiting = () => useThreadsOf("interrupted", waits);
+
+export const useRunning = () => useThreadsOf("busy", () => true);
+
+export type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
+
+/** The latest traces that failed, of the projects that were active last. */
+export function useFailed(range: Range) {
+  const projects = useProjects();
+  const ids = projects.data?.map(({ id }) => id) ?? [];
+  return useQuery({
+    queryKey: ["overview", "failed", range.key, ids.join()],
+    enabled: projects.data !== undefined,
+    queryFn: async ({ signal }) => {
+      if (ids.length === 0) return [];
+      const query = {
+        session: ids,
+        is_root: true,
+        error: true,
+        limit: SHOWN,
+        select: ["trace_id", "name", "start_time", "error"],
+        ...times(range),
+      };
+      return (await call<{ runs: FailedTrace[] }>("POST", "/api/v1/runs/query", query, signal)).runs;
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+export interface Export {
+  id: string;
+  status: string;
+  error: string | null;
+  interval_hours: number | null;
+  created_at: string;
+  finished_at: string | null;
+  progress: { rows_written: number; fraction: number };
+}
+
+export function useExports() {
+  return useQuery({
+    queryKey: ["overview", "exports"],
+    queryFn: ({ signal }) => call<Export[]>("GET", "/api/v1/bulk-exports?limit=100", undefined, signal),
+  });
+}
+
+/** Milliseconds between two readings of the figures, which cost more than the lists. */
+const FIGURES = 10_000;
+
+/** Reads the lists again when threads change, and the figures at most every ten seconds. */
+export function useLive(): void {
+  const last = useRef(Date.now());
+  useActivity(
+    useCallback(() => {
+      void queryClient.invalidateQueries({ queryKey: ["overview", "threads"] });
+      const due = Date.now() - last.current >= FIGURES;
+      if (!due) return;
+      last.current = Date.now();
+      void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
+      void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+    }, []),
+  );
+}

@@ -1,0 +1,119 @@
+/** The navigation: a link for each view, in its group, and what concerns the whole page below. */
+import { Keyboard, LogOut, Moon, Search, Sun, SunMoon, X } from "lucide-react";
+import { Link, useLocation, useSearch } from "wouter";
+import { signOut } from "../api/oauth.ts";
+import { queryClient } from "../api/queries.ts";
+import { currentSession } from "../api/session.ts";
+import { keepRange } from "../console/range.ts";
+import { IconButton } from "../ui/IconButton.tsx";
+import { Mark } from "../ui/Mark.tsx";
+import css from "./Nav.module.css";
+import { type Theme, useTheme } from "./theme.ts";
+import { GROUPS, type View, viewAt, VIEWS } from "./views.tsx";
+
+const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+
+/** How the palette is opened, as the keyboard of this machine has it. */
+const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl ";
+
+export function Nav({
+  onKeys,
+  onPalette,
+  onClose,
+}: {
+  onKeys: () => void;
+  onPalette: () => void;
+  onClose?: () => void;
+}) {
+  const [path, navigate] = useLocation();
+  const [theme, setTheme] = useTheme();
+  const current = viewAt(path);
+  return (
+    <div className={css.nav}>
+      <div className={css.brand}>
+        <Link href="/" aria-label="Weir, start page">
+          <Mark /> <span className={css.word}>Weir</span>
+        </Link>
+        {onClose && (
+          <IconButton label="Close the menu" onClick={onClose}>
+            <X size={16} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+      <button
+        type="button"
+        className={css.find}
+        title="Go to"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => {
+          onClose?.();
+          onPalette();
+        }}
+      >
+        <Search size={16} aria-hidden />
+        <span className={css.word}>Go to…</span>
+        <kbd className={css.word} aria-hidden>
+          {MOD}K
+        </kbd>
+      </button>
+      <div className={css.groups}>
+        {GROUPS.map((group) => {
+          const views = VIEWS.filter((view) => view.group === group);
+          if (views.length === 0) return null;
+          return (
+            <section key={group} aria-label={group}>
+              {views[0]?.name !== group && <h2 className={css.group}>{group}</h2>}
+              <ul>
+                {views.map((view) => (
+                  <li key={view.path}>
+                    <Entry view={view} current={view === current} onClose={onClose} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          );
+        })}
+      </div>
+      <div className={css.bottom}>
+        <IconButton label={`Theme: ${theme}`} onClick={() => setTheme(NEXT[theme])}>
+          {theme === "dark" ? <Moon size={16} /> : theme === "light" ? <Sun size={16} /> : <SunMoon size={16} />}
+        </IconButton>
+        <IconButton label="Keyboard shortcuts" onClick={onKeys}>
+          <Keyboard size={16} aria-hidden />
+        </IconButton>
+        {currentSession() && (
+          <IconButton
+            label="Sign out"
+            onClick={() => {
+              // A server that does not hear of it ends the tokens by itself.
+              signOut().catch(() => {});
+              navigate("/");
+              void queryClient.resetQueries();
+            }}
+          >
+            <LogOut size={16} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Entry({ view, current, onClose }: { view: View; current: boolean; onClose: (() => void) | undefined }) {
+  const search = useSearch();
+  // A view of the same group keeps the time range, which all of Observe shares.
+  const href = view.group === "Observe" ? view.path + keepRange(search) : view.path;
+  return (
+    <Link
+      href={href}
+      className={css.entry}
+      title={view.name}
+      aria-current={current ? "page" : undefined}
+      onClick={onClose}
+      onPointerEnter={() => void view.load().catch(() => undefined)}
+    >
+      <view.icon size={16} aria-hidden />
+      <span className={css.word}>{view.name}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,121 @@
+/** Opens everything by name: pages, assistants, threads, projects, an id, and what the frame does. */
+import { Command } from "cmdk";
+import { Dialog } from "radix-ui";
+import { useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { useAssistants, useThreads } from "../api/queries.ts";
+import { keepRange } from "../console/range.ts";
+import { titleOf } from "../sidebar/groups.ts";
+import { useProjects } from "../trace/queries.ts";
+import css from "./Palette.module.css";
+import frame from "./Shell.module.css";
+import { VIEWS } from "./views.tsx";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export default function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
+  const [, navigate] = useLocation();
+  const search = useSearch();
+  const [text, setText] = useState("");
+  const threads = useThreads(true);
+  const assistants = useAssistants();
+  const projects = useProjects();
+  const go = (path: string) => () => {
+    onClose();
+    navigate(path);
+  };
+  const id = text.trim();
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={frame.overlay} />
+        <Dialog.Content className={css.box} aria-describedby={undefined}>
+          <Dialog.Title className="visually-hidden">Go to</Dialog.Title>
+          <Command label="Go to" loop>
+            <Command.Input
+              className={css.input}
+              placeholder="A page, a thread, an assistant, a project, or an id"
+              value={text}
+              onValueChange={setText}
+            />
+            <Command.List className={css.list}>
+              <Command.Empty className={css.none}>
+                Nothing has this name. Threads are found here when they are among the latest; all are under Threads.
+              </Command.Empty>
+              {UUID.test(id) && (
+                <Command.Group heading="Id">
+                  <Item name={`Open trace ${id}`} onSelect={go(`/traces/${id}`)} />
+                  <Item name={`Open thread ${id}`} onSelect={go(`/chat/${id}`)} />
+                </Command.Group>
+              )}
+              <Command.Group heading="Pages">
+                {VIEWS.map((view) => (
+                  <Item
+                    key={view.path}
+                    name={view.name}
+                    note={view.purpose}
+                    onSelect={go(view.group === "Observe" ? view.path + keepRange(search) : view.path)}
+                  />
+                ))}
+              </Command.Group>
+              <Command.Group heading="Do">
+                <Item name="New thread" note="Ctrl Shift O" onSelect={go("/chat")} />
+                <Item
+                  name="Keyboard shortcuts"
+                  note="?"
+                  onSelect={() => {
+                    onClose();
+                    onKeys();
+                  }}
+                />
+              </Command.Group>
+              <Command.Group heading="Threads">
+                {threads.data?.pages.flat().map((thread) => (
+                  <Item
+                    key={thread.thread_id}
+                    id={thread.thread_id}
+                    name={titleOf(thread)}
+                    onSelect={go(`/chat/${thread.thread_id}`)}
+                  />
+                ))}
+              </Command.Group>
+              <Command.Group heading="Traces of a project">
+                {projects.data?.map((project) => (
+                  <Item
+                    key={project.id}
+                    id={project.id}
+                    name={project.name}
+                    onSelect={go(`/traces?project=${project.id}`)}
+                  />
+                ))}
+              </Command.Group>
+              <Command.Group heading="Talk to">
+                {assistants.data?.map((assistant) => (
+                  <Item
+                    key={assistant.assistant_id}
+                    id={assistant.assistant_id}
+                    name={assistant.name}
+                    note={assistant.graph_id}
+                    onSelect={() => {
+                      localStorage.setItem("weir.assistant", assistant.assistant_id);
+                      go("/chat")();
+                    }}
+                  />
+                ))}
+              </Command.Group>
+            </Command.List>
+          </Command>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Item({ id, name, note, onSelect }: { id?: string; name: string; note?: string; onSelect: () => void }) {
+  return (
+    <Command.Item className={css.item} value={`${name} ${id ?? ""}`} onSelect={onSelect}>
+      <span className={css.name}>{name}</span>
+      {note && <span className={css.note}>{note}</span>}
+    </Command.Item>
+  );
+}

@@ -1,0 +1,56 @@
+/** The navigation of a narrow screen. In the chat it has the threads too, which come first. */
+import { Dialog } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import { Button } from "../ui/Button.tsx";
+import css from "./Shell.module.css";
+
+export function Sheet({
+  open,
+  onOpen,
+  threads,
+  pages,
+}: {
+  open: boolean;
+  onOpen: (open: boolean) => void;
+  /** Only in the chat. */
+  threads: ReactNode;
+  pages: ReactNode;
+}) {
+  return (
+    <Dialog.Root open={open} onOpenChange={onOpen}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={css.overlay} />
+        <Dialog.Content className={css.sheet} aria-describedby={undefined}>
+          {threads ? <Both threads={threads} pages={pages} /> : <Pages>{pages}</Pages>}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Both({ threads, pages }: { threads: ReactNode; pages: ReactNode }) {
+  const [all, setAll] = useState(false);
+  if (all) return <Pages>{pages}</Pages>;
+  return (
+    <>
+      <Dialog.Title className="visually-hidden">Threads</Dialog.Title>
+      <div className={css.sheetTop}>
+        <Button look="quiet" onClick={() => setAll(true)}>
+          All pages
+        </Button>
+      </div>
+      <div className={css.sheetRest}>{threads}</div>
+    </>
+  );
+}
+
+function Pages({ children }: { children: ReactNode }) {
+  return (
+    <>
+      <Dialog.Title className="visually-hidden">Pages</Dialog.Title>
+      <nav className={css.sheetRest} aria-label="Pages">
+        {children}
+      </nav>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+/** What a page needs of the frame around it. */
+import { createContext, useContext } from "react";
+
+interface Frame {
+  /** Shows or hides the threads in the chat, and the navigation elsewhere. */
+  toggle: () => void;
+  /** The column that `toggle` controls stands beside the page. */
+  beside: boolean;
+  /** The screen has no room for columns: the navigation is a sheet. */
+  narrow: boolean;
+}
+
+export const FrameContext = createContext<Frame>({ toggle: () => undefined, beside: true, narrow: false });
+
+export const useFrame = () => useContext(FrameContext);
+
+/** What a view gets: the part of the address after its path, if there is one. */
+export interface ViewProps {
+  id: string | undefined;
+}

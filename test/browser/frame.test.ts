@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { startServer, withTestGraphs } from "../support/server.ts";
+import {
+  browserHere,
+  composer,
+  expectNoSidewaysScroll,
+  findings,
+  focused,
+  onStage,
+  PHONE,
+  say,
+  settled,
+  visit,
+} from "./page.ts";
+
+describe.runIf(browserHere)("the frame of the page", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+
+  it("has the navigation on each page, and the threads in the chat only", async () => {
+    const { page, troubles, close } = await visit(stage);
+    const pages = page.getByRole("navigation", { name: "Pages" });
+    const threads = page.getByRole("navigation", { name: "Threads" });
+    await threads.waitFor();
+    await pages.getByRole("link", { name: "Threads" }).click();
+    await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe("/console/threads");
+    expect(await pages.getByRole("link", { name: "Threads" }).getAttribute("aria-current")).toBe("page");
+    expect(await threads.count()).toBe(0);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    await pages.getByRole("link", { name: "Chat" }).click();
+    await composer(page).waitFor();
+    await threads.waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("says so where an address has no page, and keeps the paths of the API", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    await page.getByText("No page has this address.").waitFor();
+    await close();
+    const api = await fetch(`${stage.server.url}/threads/search`, { method: "POST", body: "{}" });
+    expect([api.status, api.headers.get("content-type")]).toEqual([401, "application/problem+json"]);
+  });
+
+  it("keeps the time range from one view of Observe to the next, over a reload and back", async () => {
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    const range = page.getByLabel("Time range");
+    expect(await range.inputValue()).toBe("24h");
+    await range.selectOption("7d");
+    expect(page.url()).toContain("range=7d");
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Traces" }).click();
+    await page.waitForURL("**/traces?range=7d");
+    await page.goBack();
+    await page.reload();
+    expect(await range.inputValue()).toBe("7d");
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("opens everything by name, %s", async (colorScheme) => {
+    const { page, troubles, close } = await visit(stage, { colorScheme });
+    await say(page, `Hello from the ${colorScheme} palette`);
+    await settled(page);
+    const thread = page.url();
+    // The shortcut works while a person types.
+    await composer(page).focus();
+    await page.keyboard.press("Control+k");
+    const palette = page.getByRole("dialog", { name: "Go to" });
+    await palette.waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.keyboard.type("Threads");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    await page.getByRole("row", { name: new RegExp(`${colorScheme} palette`) }).waitFor();
+    expect(await findings(page)).toEqual([]);
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(`${colorScheme} palette`);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(thread);
+    await page.keyboard.press("Control+k");
+    const id = crypto.randomUUID();
+    await palette.getByRole("combobox").fill(id);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/traces/${id}`);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("fits a phone: the menu is a sheet, with the threads first in the chat", async () => {
+    const { page, close } = await visit(stage, { ...PHONE, path: "/console/threads" });
+    await page.getByRole("button", { name: "Open the menu" }).click();
+    const sheet = page.getByRole("dialog", { name: "Pages" });
+    await sheet.getByRole("link", { name: "Threads" }).waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await sheet.getByRole("link", { name: "Chat" }).click();
+    await sheet.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Show the threads" }).click();
+    await page.getByRole("dialog", { name: "Threads" }).getByRole("button", { name: "All pages" }).click();
+    await page.getByRole("dialog", { name: "Pages" }).getByRole("link", { name: "Traces" }).click();
+    await page.waitForURL("**/traces");
+    await close();
+  });
+
+  it("leads from the skip link to the content", async () => {
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    await page.keyboard.press("Tab");
+    await focused(page, page.getByRole("link", { name: "To the content" }));
+    await page.keyboard.press("Enter");
+    await focused(page, page.locator("#content"));
+    expect(new URL(page.url()).hash).toBe("#content");
+    await close();
+  });
+});

@@ -1,0 +1,106 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { sendTrace } from "../support/sdk-trace.ts";
+import { type Access, startServer, withTestGraphs } from "../support/server.ts";
+import { browserHere, eventually, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+
+const section = (page: Page, name: string) => page.getByRole("region", { name });
+const figure = (page: Page, name: string) =>
+  page.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
+
+/** Starts a run from outside of the page, and waits for its end. */
+async function run({ url, headers }: Access, assistant_id: string, content: string): Promise<string> {
+  const call = async (path: string, body: unknown) => {
+    const init = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
+    return (await fetch(url + path, { ...init, body: JSON.stringify(body) })).json<{ thread_id: string }>();
+  };
+  const { thread_id } = await call("/threads", {});
+  const input = { messages: [{ role: "user", content }] };
+  await call(`/threads/${thread_id}/runs/wait`, { assistant_id, input });
+  return thread_id;
+}
+
+describe.runIf(browserHere)("the overview", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+
+  it("teaches where nothing has run yet", async () => {
+    const { page, close } = await visit(stage, { path: "/" });
+    await page.getByText("No run in this time.").waitFor();
+    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    await section(page, "Waiting for a person").getByText("No thread waits for an answer.").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it("shows what waits as soon as it waits, without a reload, and leads to it", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/" });
+    const waiting = section(page, "Waiting for a person");
+    await waiting.getByText("No thread waits").waitFor();
+    const followed = page.waitForResponse((answer) => answer.url().endsWith("/api/v1/activity/stream"));
+    await page.reload();
+    await followed;
+    const thread = await run(stage.server, "approval", "Write to ada@example.com that it is green");
+    await waiting.getByRole("link", { name: /Write to ada/ }).click();
+    await page.waitForURL(`**/chat/${thread}`);
+    await page.getByRole("button", { name: "Approve send_email" }).waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("has the figures of a time as plots and as a table, %s", async (colorScheme) => {
+    const before = await fetch(`${stage.server.url}/api/v1/runs/stats/series`, {
+      method: "POST",
+      headers: { ...stage.server.headers, "content-type": "application/json" },
+      body: '{"is_root": true}',
+    }).then(async (answer) => (await answer.json<{ total: { run_count: number } }>()).total.run_count);
+    await sendTrace(stage.server, { project: "shop", name: "went_well", text: "fine" });
+    await sendTrace(stage.server, { project: "shop", name: "went_wrong", text: "Error: no such key", failed: true });
+    const { page, troubles, close } = await visit(stage, { path: "/", colorScheme });
+    await eventually(
+      () => figure(page, "Runs").textContent(),
+      (text) => expect(text).toContain(String(before + 2)),
+    );
+    await page.getByRole("img", { name: /^Latency over time/ }).waitFor();
+    expect(await page.locator("canvas").count()).toBe(4);
+    const failing = section(page, "Failing lately");
+    await failing
+      .getByRole("link", { name: /went_wrong.*no such key/ })
+      .first()
+      .waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Show as table" }).click();
+    const table = page.getByRole("table", { name: /Last 24 hours/ });
+    expect(await table.getByRole("row").count()).toBeGreaterThan(24);
+    expect(await findings(page)).toEqual([]);
+    await failing
+      .getByRole("link", { name: /went_wrong/ })
+      .first()
+      .click();
+    await page.waitForURL("**/traces/*");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("chooses the time range that is drawn over a plot", async () => {
+    const { page, close } = await visit(stage, { path: "/" });
+    const plot = page.locator(".u-over").first();
+    await plot.waitFor();
+    const box = await plot.boundingBox();
+    if (!box) throw new Error("The plot has no place.");
+    await page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 2, box.y + 40, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/from=.*&to=/);
+    expect(await page.getByLabel("Time range").locator("option:checked").textContent()).toBe("Custom range");
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    const { page, close } = await visit(stage, { ...PHONE, path: "/" });
+    await figure(page, "Runs").waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+});

@@ -1,0 +1,67 @@
+/** `weir dev` that is killed, and the next one in the same folder. The tests follow each other. */
+import { readFileSync } from "node:fs";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import {
+  answering,
+  descendants,
+  newProject,
+  type RunningDev,
+  running,
+  startDev,
+  type TestProject,
+} from "../support/project.ts";
+
+let project: TestProject;
+let dev: RunningDev;
+beforeAll(async () => {
+  project = newProject({
+    "langgraph.json": { graphs: { agent: "./src/agent.ts:graph" } },
+    "src/agent.ts": answering(`"first"`),
+  });
+  dev = await startDev(project.root);
+  await dev.says(/Weir listens on/);
+});
+afterAll(async () => {
+  await dev.stop("SIGKILL");
+  project.remove();
+});
+
+async function answer(): Promise<string | undefined> {
+  const client = new Client({ apiUrl: dev.url, callerOptions: { maxRetries: 0 } });
+  const values = (await client.runs.wait(null, "agent", { input: { messages: [] } })) as {
+    messages: { content: string }[];
+  };
+  return values.messages.at(-1)?.content;
+}
+
+const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
+
+it("starts wrangler again when it is killed, without the workerd of before", async () => {
+  const before = descendants(dev.pid);
+  const wrangler = before.find((pid) => commandOf(pid).includes("wrangler-dist")) as number;
+  const workerd = before.filter((pid) => commandOf(pid).includes("workerd\0serve"));
+  expect(workerd.length).toBeGreaterThan(0);
+  // One that ends soon after its start is not started again.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  process.kill(wrangler, "SIGKILL");
+  await expect.poll(answer, { timeout: 60_000 }).toBe("first");
+  const alive = running().map(({ pid }) => pid);
+  expect(workerd.filter((pid) => alive.includes(pid))).toEqual([]);
+});
+
+it("leaves no process behind when it is killed itself", async () => {
+  const started = descendants(dev.pid).filter((pid) => /wrangler-dist|workerd/.test(commandOf(pid)));
+  expect(started.length).toBeGreaterThan(1);
+  await dev.stop("SIGKILL");
+  const left = () => running().filter(({ pid }) => started.includes(pid));
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+});
+
+it("serves again after that, and follows changes", async () => {
+  dev = await startDev(project.root);
+  await dev.says(/Weir listens on/);
+  expect(await answer()).toBe("first");
+  project.write("src/agent.ts", answering(`"second"`));
+  await expect.poll(answer, { timeout: 60_000, interval: 500 }).toBe("second");
+});
