@@ -20,7 +20,6 @@ import {
   register,
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
-import { sumRuns } from "./partition/rollups/read.ts";
 import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
@@ -38,8 +37,6 @@ import type {
   RunWrite,
   SeriesRequest,
   StoredFeedback,
-  SumsBy,
-  SumsOf,
   ThreadSummary,
   TracePartitionRpc,
 } from "./rpc.ts";
@@ -96,10 +93,6 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async stats(selection: RunSelection): Promise<PartitionStats> {
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
-  }
-
-  async sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]> {
-    return this.known((identity) => sumRuns(this.sql, identity, selection, by)) ?? [];
   }
 
   async series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries> {
@@ -220,7 +213,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
       if (!this.held) return true;
       this.ctx.storage.transactionSync(() => seal(this.sql, block));
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      // What one transaction wrote must have left before the next one, or memory fills with it.
+      await this.ctx.storage.sync();
     }
     return blocks.length <= SEALED_AT_ONCE;
   }
