@@ -24,6 +24,8 @@ interface Env {
   /** How long trace runs are kept, days: of `longlived` (default 400) and of `shortlived` projects (default 14). */
   TRACE_RETENTION_DAYS?: string;
   TRACE_RETENTION_DAYS_SHORT?: string;
+  /** A day gets more shards when one is larger, bytes. 6 GB if left out. */
+  TRACE_SHARD_BYTES?: string;
   /** Seconds a run may take, over all its attempts, before it is stopped with status "timeout". 3600 if left out. */
   RUN_TIMEOUT_SECONDS?: string;
   /** How often a run whose process dies is started without finishing a task in between. 3 if left out. */

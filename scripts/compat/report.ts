@@ -47,6 +47,7 @@ function resultOf(row: Row): string {
     return paused ? "runs, and pauses for an answer" : "runs";
   }
   const error = failure ?? Object.values(outcome?.graphs ?? {}).find((one) => one.error)?.error ?? "";
+  if (project.impossible) return `not possible in a Worker: ${project.impossible}`;
   return project.needs
     ? `needs its own backend: ${project.needs}`
     : `does not run: ${error.split("\n")[0]?.replaceAll("|", "\\|").slice(0, 200)}`;

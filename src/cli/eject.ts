@@ -1,7 +1,7 @@
 /** `weir eject`: the generated files as the project's own. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
 import { findProject } from "./project.ts";
@@ -17,8 +17,8 @@ effect.`;
 const WORKER = "src/worker.ts";
 
 export async function run(argv: string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: argv, allowPositionals: true, options: {} });
-  const project = await findProject(positionals[0] ?? ".");
+  const { dir } = argumentsOf(argv, {});
+  const project = await findProject(dir);
   const { root } = project;
   for (const file of [join(root, WORKER), wranglerFileOf(root)])
     if (file && existsSync(file)) throw new Fault(`${file} exists. Move it away first: eject overwrites nothing.`);

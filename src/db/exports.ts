@@ -88,6 +88,8 @@ export interface ExportedFile {
   rows: number;
   bytes: number;
   sha256: string;
+  /** Absent: shard 0. */
+  shard?: number;
 }
 
 /** A file that is being written: announced before anything is sent, so that whoever comes next can clear it away. */
@@ -97,6 +99,9 @@ export interface PendingUpload {
   target_cursor: string | null;
   rows_count: number | null;
 }
+
+/** A number of each shard of a day, by the shard's number. */
+export type PerShard = Record<string, number>;
 
 /** Export runs: one project and UTC day of an export. The lease, its epoch and the cursor are the ledger of the work. */
 export const exportRuns = sqliteTable(
@@ -108,6 +113,8 @@ export const exportRuns = sqliteTable(
     projectId: text("project_id").notNull(),
     /** YYYY-MM-DD */
     day: text("day").notNull(),
+    /** Whether it holds the runs of earlier windows of its schedule that came or changed since they were exported. */
+    late: integer("late", { mode: "boolean" }).notNull().default(false),
     /** Half-open, microseconds. */
     startTime: integer("start_time").notNull(),
     endTime: integer("end_time").notNull(),
@@ -115,7 +122,13 @@ export const exportRuns = sqliteTable(
     retryNumber: integer("retry_number").notNull().default(0),
     /** `retry_0`, `retry_1`, …: what went wrong. */
     errors: text("errors", { mode: "json" }).$type<Record<string, string>>(),
-    /** Everything up to and including this position is in `files`. */
+    /** The shard that is read. Everything of the shards before it is in `files`. */
+    shard: integer("shard").notNull().default(0),
+    /** The number of the last change of each shard before it was read. Null: not read, or not noted. */
+    seen: text("seen", { mode: "json" }).$type<PerShard>(),
+    /** Of a late run: only what has changed after these changes is exported. */
+    since: text("since", { mode: "json" }).$type<PerShard>(),
+    /** Everything of the shard up to and including this position is in `files`. */
     cursor: text("cursor", { mode: "json" }).$type<{ start_time: number; id: string }>(),
     files: text("files", { mode: "json" }).$type<ExportedFile[]>().notNull().default([]),
     rows: integer("rows").notNull().default(0),
@@ -132,7 +145,7 @@ export const exportRuns = sqliteTable(
     finishedAt: integer("finished_at"),
   },
   (table) => [
-    primaryKey({ columns: [table.exportId, table.projectId, table.day] }),
+    primaryKey({ columns: [table.exportId, table.projectId, table.day, table.late] }),
     index("export_runs_export").on(table.exportId, table.status, table.sentAt),
     index("export_runs_status").on(table.status, table.sentAt),
   ],

@@ -29,7 +29,7 @@ export const projects = sqliteTable(
 
 export type TraceTier = "longlived" | "shortlived";
 
-/** Which days of a project hold runs: a projection of what each TracePartition counted last. */
+/** Which days and shards of a project hold runs: a projection of what each TracePartition counted last. */
 export const tracePartitions = sqliteTable(
   "trace_partitions",
   {
@@ -37,13 +37,17 @@ export const tracePartitions = sqliteTable(
     projectId: text("project_id").notNull(),
     /** UTC day of the runs' start_time, YYYY-MM-DD. */
     day: text("day").notNull(),
+    /** A day has one partition, shard 0, until it is too large for one (traces/shards.ts). */
+    shard: integer("shard").notNull().default(0),
     rows: integer("rows").notNull(),
     bytes: integer("bytes").notNull(),
     /** start_time of the newest run, milliseconds. */
     lastRunStartTime: integer("last_run_start_time").notNull(),
+    /** The number of the last change: a partition numbers the changes of its runs. */
+    changes: integer("changes").notNull().default(0),
   },
   (table) => [
-    primaryKey({ columns: [table.workspaceId, table.projectId, table.day] }),
+    primaryKey({ columns: [table.workspaceId, table.projectId, table.day, table.shard] }),
     index("trace_partitions_day").on(table.workspaceId, table.day),
   ],
 );
@@ -71,6 +75,7 @@ export const feedbackPlaces = sqliteTable(
     id: text("id").notNull(),
     projectId: text("project_id").notNull(),
     day: text("day").notNull(),
+    shard: integer("shard").notNull().default(0),
     runId: text("run_id"),
     key: text("key").notNull(),
     source: text("source").notNull(),

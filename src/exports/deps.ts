@@ -3,7 +3,7 @@ import type { SealKeys } from "../auth/seal.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { resolveColumn, type RunPage, type Texts } from "../traces/page.ts";
-import { type PayloadField, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
+import { type PayloadField, type Place, tracePartition, type TracePartitionRpc } from "../traces/rpc.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
 import { Slots } from "./slots.ts";
@@ -37,7 +37,7 @@ export interface Deps {
   /** Milliseconds since the epoch. */
   now: () => number;
   newId: () => string;
-  partition(workspaceId: string, projectId: string, day: string): TracePartitionRpc;
+  partition(workspaceId: string, place: Place): TracePartitionRpc;
   /** Returns a payload column, including the payloads in R2. */
   resolve: (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
   open(destination: OpenDestination): ObjectStore;
@@ -61,7 +61,7 @@ export function depsOf(env: Env): Deps {
     maxExperiments: maxExperiments(env),
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
-    partition: (workspaceId, projectId, day) => tracePartition(env, workspaceId, projectId, day),
+    partition: (workspaceId, place) => tracePartition(env, workspaceId, place),
     resolve: (page, field) => resolveColumn(env.BLOBS, page, field),
     open: (destination) => openStore(destination, world),
     send: async (wake, delaySeconds = 0) => {

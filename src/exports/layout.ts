@@ -1,4 +1,5 @@
 /** Where files lie below a destination's prefix (specification 4.2). */
+import type { ExportRunRow } from "./store.ts";
 
 /** The folder of one project and day. Month and day are plain numbers, as readers infer from Hive paths. */
 export function runFolder(run: { exportId: string; workspaceId: string; projectId: string; day: string }): string {
@@ -7,10 +8,16 @@ export function runFolder(run: { exportId: string; workspaceId: string; projectI
   return [...folders, `year=${year}`, `month=${month}`, `day=${day}`].join("/");
 }
 
-/** The n-th file of a folder, from 0. The name depends on nothing else, so that a retry overwrites its own file. */
-export function fileName(index: number): string {
-  return `part-${String(index).padStart(5, "0")}.parquet`;
+/**
+ * The next file of a run: its shard, from 1, and its number in that shard, from 0. The name depends on nothing else, so that
+ * a retry overwrites its own file.
+ */
+export function fileName({ shard, files }: Pick<ExportRunRow, "shard" | "files">): string {
+  const index = files.filter((file) => (file.shard ?? 0) === shard).length;
+  return `part-${shard === 0 ? "" : `s${padded(shard, 2)}-`}${padded(index, 5)}.parquet`;
 }
+
+const padded = (number: number, digits: number) => String(number).padStart(digits, "0");
 
 /** Written last: a reader that sees it has every file it names. The underscore hides it from Spark and Athena. */
 export function manifestKey(exportId: string): string {

@@ -2,13 +2,14 @@
  * A slice: the next rows of an export run become one file, and then one row update makes it count. Whatever dies in
  * between, the next owner starts from the cursor and writes the same key.
  */
-import type { PendingUpload } from "../db/exports.ts";
+import type { ExportedFile, PendingUpload } from "../db/exports.ts";
 import { byteLength } from "../http/bytes.ts";
 import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";
 import type { PageRequest, RunPage } from "../traces/page.ts";
 import type { RunPosition, TracePartitionRpc } from "../traces/rpc.ts";
+import { nextShard } from "../traces/store.ts";
 import { chosenFields, type ExportField } from "./columns.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";
@@ -50,7 +51,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
       true,
     );
   }
-  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run.files.length)}`);
+  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run)}`);
   await clearRemains(store, run);
   const pending: PendingUpload = {
     file_path: store.locate(key),
@@ -87,7 +88,15 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     await lease.keepWhenOld();
     await store.confirm(key, sink.offset);
     await deps.at("after complete");
-    const written = { location: store.locate(key), key, rows: file.rows, bytes: sink.offset, sha256: sink.sha256 };
+    const { shard } = run;
+    const written = {
+      location: store.locate(key),
+      key,
+      rows: file.rows,
+      bytes: sink.offset,
+      sha256: sink.sha256,
+      shard,
+    };
     return await commit(deps, lease, run, { cursor, done, file: written });
   } catch (error) {
     // The failed call may have used most of the lease, and the abort is another call.
@@ -141,7 +150,7 @@ function pagesOf(
   { run, job }: SliceWork,
   fields: readonly ExportField[],
 ): { first: RunPosition | null; read: ReadPage } {
-  const partition: TracePartitionRpc = deps.partition(run.workspaceId, run.projectId, run.day);
+  const partition: TracePartitionRpc = deps.partition(run.workspaceId, run);
   const request: Omit<PageRequest, "after"> = {
     startTime: run.startTime,
     endTime: run.endTime,
@@ -157,21 +166,18 @@ async function commit(
   deps: Deps,
   lease: Lease,
   run: ExportRunRow,
-  { cursor, done, file }: Reading & { file: ExportRunRow["files"][number] | null },
+  { cursor, done, file }: Reading & { file: ExportedFile | null },
 ): Promise<ExportRunRow> {
   await deps.at("before commit");
+  const shard = done ? await nextShard(deps.db, run.workspaceId, run) : run.shard;
+  const reached = shard === run.shard ? { shard, cursor } : { shard: shard ?? run.shard, cursor: null };
+  const status = shard === undefined ? "COMPLETED" : "RUNNING";
   const now = deps.now();
-  if (!(await commitSlice(deps.db, run, { cursor, file, done, now, until: now + deps.limits.lease }))) {
+  if (!(await commitSlice(deps.db, run, { ...reached, status, file, now, until: now + deps.limits.lease }))) {
     throw new LeaseLost();
   }
   await deps.at("after commit");
-  return {
-    ...run,
-    cursor,
-    pending: null,
-    files: file ? [...run.files, file] : run.files,
-    status: done ? "COMPLETED" : "RUNNING",
-  };
+  return { ...run, ...reached, status, pending: null, files: file ? [...run.files, file] : run.files };
 }
 
 /** The owner's side of a lease. */

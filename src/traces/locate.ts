@@ -1,15 +1,9 @@
 /** In which partition a run lies, when the caller knows only its id. */
 import type { Database } from "../db/client.ts";
 import { uuidTime } from "./dotted.ts";
-import { tracePartition } from "./rpc.ts";
+import { type Place, tracePartition } from "./rpc.ts";
 import { listWorkspacePartitions } from "./store.ts";
 import { DAY_MICROS, dayOf } from "./time.ts";
-
-/** Where a run lies: its partition. */
-export interface Place {
-  projectId: string;
-  day: string;
-}
 
 export interface LocateHint {
   projectId?: string;
@@ -42,10 +36,9 @@ export async function locateRuns(
     if (days?.length === 0) return;
     const partitions = await listWorkspacePartitions(db, workspaceId, { days, projectId: hint.projectId }, RECENT);
     for (let i = 0; i < partitions.length && wanted.some((id) => !found.has(id)); i += AT_ONCE) {
-      const asked = partitions.slice(i, i + AT_ONCE).map(async ({ projectId, day }) => {
-        for (const id of await tracePartition(env, workspaceId, projectId, day).which(wanted)) {
-          found.set(id, { projectId, day });
-        }
+      const asked = partitions.slice(i, i + AT_ONCE).map(async ({ projectId, day, shard }) => {
+        const place = { projectId, day, shard };
+        for (const id of await tracePartition(env, workspaceId, place).which(wanted)) found.set(id, place);
       });
       await Promise.all(asked);
     }

@@ -3,7 +3,7 @@
  * read, to send and to write again.
  */
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./rpc.ts";
-import { PAYLOAD_FIELDS, payloadKey } from "./rpc.ts";
+import { PAYLOAD_FIELDS } from "./rpc.ts";
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
 export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
@@ -108,12 +108,6 @@ function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
     yield bytes.subarray(at + 4, at + 4 + length);
     at += 4 + length;
   }
-}
-
-/** Where a payload of a page lies in R2. */
-export function pageKey(constants: Record<ConstantField, string>, startTime: number, payload: LargePayload): string {
-  const { tenant_id, session_id } = constants;
-  return payloadKey({ tenant_id, session_id, start_time: startTime }, payload.hash);
 }
 
 /**

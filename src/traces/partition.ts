@@ -1,4 +1,4 @@
-/** The TracePartition Durable Object: the runs of one project that started on one UTC day. */
+/** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
@@ -8,7 +8,8 @@ import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
 import { deleteTraces, doomedBlobs, forgetBlobs, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
-import { addToCounts, readMeta, writeMeta } from "./partition/meta.ts";
+import { heldIds, shardsNeeded } from "./partition/growth.ts";
+import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
@@ -39,20 +40,24 @@ import type {
   StoredFeedback,
   ThreadSummary,
   TracePartitionRpc,
+  Upserted,
 } from "./rpc.ts";
 import { deletePlacesById } from "./feedback/store.ts";
 import { blobPrefix } from "./rpc.ts";
+import { idsOf, isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
 
 const HOUR_MS = 3_600_000;
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
 const SEALED_AT_ONCE = 100;
 
-/** One project's day. Its name holds workspace, project and day, and the identity comes with every write. */
+/** A shard of one project's day. Its name holds workspace, project, day and shard; the identity comes with every write. */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
   private alarmIsSet = false;
+  /** How many shards the day has, as far as this one knows. */
+  private shards = 1;
   /** As the last write told it: only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
@@ -60,15 +65,35 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.held = hasTables(this.sql);
-    if (this.held) migrate(ctx.storage);
+    if (!this.held) return;
+    migrate(ctx.storage);
+    this.shards = readMeta(this.sql, "shards") ?? 1;
   }
 
-  async upsert(identity: PartitionIdentity, writes: RunWrite[], soon = false): Promise<void> {
+  async upsert(
+    identity: PartitionIdentity,
+    writes: RunWrite[],
+    { soon = false, shards = 1 }: { soon?: boolean; shards?: number } = {},
+  ): Promise<Upserted> {
     this.told = identity;
     if (!this.held) await announce(this.env, identity);
-    if (soon) await this.gather.add(writes);
-    else this.apply(writes);
+    this.learn(identity, shards);
+    const mine = this.ownOf(identity, writes);
+    if (soon) await this.gather.add(mine);
+    else this.apply(mine);
+    this.learn(identity, shardsNeeded(this.env, { ...identity, shards: this.shards, bytes: this.sql.databaseSize }));
     await this.tell();
+    const left = mine === writes ? [] : writes.filter((write) => !mine.includes(write)).map(({ id }) => id);
+    return { shards: this.shards, left };
+  }
+
+  async holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]> {
+    this.told = identity;
+    if (!this.held) await announce(this.env, identity);
+    this.gather.flush();
+    this.learn(identity, shards);
+    await this.tell();
+    return heldIds(this.sql, ids);
   }
 
   async which(ids: string[]): Promise<string[]> {
@@ -113,11 +138,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
     if (!this.held) await announce(this.env, identity);
-    const stored = this.commit(identity, () => {
-      // Feedback can arrive before its run. The day is registered without runs, so that it is found and expires.
-      if (!readMeta(this.sql, "counts")) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
-      return putFeedback(this.sql, feedback);
-    });
+    const stored = this.commit(identity, () => putFeedback(this.sql, feedback));
     await this.tell();
     return stored;
   }
@@ -137,7 +158,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async deleteTraces(traceIds: string[]): Promise<number> {
     const gone = this.known((identity) =>
       this.ctx.storage.transactionSync(() =>
-        deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity.projectId, identity.day), traceIds),
+        deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity), traceIds),
       ),
     );
     if (!gone) return 0;
@@ -164,12 +185,13 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     }
   }
 
-  async destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void> {
+  async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
     await deleteOutside(this.env, identity);
     await this.ctx.storage.deleteAlarm();
     const deleted = this.ctx.storage.deleteAll();
     this.alarmIsSet = false;
     this.held = false;
+    this.shards = 1;
     await deleted;
   }
 
@@ -224,8 +246,23 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
-    const identity = this.held ? readMeta(this.sql, "identity") : undefined;
+    const identity = this.held ? readIdentity(this.sql) : undefined;
     return identity === undefined ? undefined : read(identity);
+  }
+
+  /** Stores that the day has this many shards, when that is more than this shard knows. */
+  private learn(identity: PartitionIdentity, shards: number): void {
+    if (shards <= this.shards) return;
+    this.commit(identity, () => writeMeta(this.sql, "shards", shards));
+    this.shards = shards;
+  }
+
+  /** The writes that belong here: all, or those of the traces that a closed shard holds. */
+  private ownOf({ shard }: PartitionIdentity, writes: RunWrite[]): RunWrite[] {
+    if (!isClosed(shard, this.shards)) return writes;
+    this.gather.flush();
+    const held = new Set(heldIds(this.sql, [...new Set(writes.flatMap(idsOf))]));
+    return writes.filter((write) => idsOf(write).some((id) => held.has(id)));
   }
 
   private apply(writes: RunWrite[]): void {
@@ -250,6 +287,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       if (!this.held) migrate(this.ctx.storage);
       const known = readMeta(this.sql, "identity");
       if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
+      // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
+      if (!known) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
       return write();
     });
     this.held = true;

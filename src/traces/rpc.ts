@@ -6,6 +6,13 @@ import type { Usage } from "./ingest/usage.ts";
 import type { PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
+/** Where runs of a workspace lie: a shard of a project's UTC day (YYYY-MM-DD). */
+export interface Place {
+  projectId: string;
+  day: string;
+  shard: number;
+}
+
 /** The payloads of a run that exports and queries read. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
@@ -155,6 +162,7 @@ export interface StoredFeedback {
 
 /** A run with what only queries show. */
 export interface QueriedRun extends StoredRun {
+  shard: number;
   thread_id: string | null;
   execution_order: number;
   serialized: string | null;
@@ -293,20 +301,31 @@ export interface ThreadSummary {
 }
 
 /** Who a partition is. It is told with every write, for an object does not know its own name after a restart. */
-export interface PartitionIdentity {
+export interface PartitionIdentity extends Place {
   workspaceId: string;
-  projectId: string;
-  day: string;
   traceTier: TraceTier;
+}
+
+/** What a shard answers to a write. */
+export interface Upserted {
+  /** How many shards the day has, as far as this one knows. */
+  shards: number;
+  /** The ids of the runs that were not written, because their traces belong in another shard. */
+  left: string[];
 }
 
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
   /**
    * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
-   * (`weightOf`).
+   * (`weightOf`). `shards` is the number of shards that the caller knows of; 1 when it is left out.
    */
-  upsert(identity: PartitionIdentity, writes: RunWrite[], soon?: boolean): Promise<void>;
+  upsert(identity: PartitionIdentity, writes: RunWrite[], how?: { soon?: boolean; shards?: number }): Promise<Upserted>;
+  /**
+   * Which of these ids are of runs or traces that lie here. After this call the shard takes no run of another trace: it
+   * knows that the day has grown to `shards`.
+   */
+  holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]>;
   /** Which of these runs lie here. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
@@ -331,26 +350,36 @@ export interface TracePartitionRpc {
   /** Soon deletes everything if the project's retention is over. */
   checkExpiry(): Promise<void>;
   /** Deletes everything, in R2 and D1 too. */
-  destroy(identity: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">): Promise<void>;
+  destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */
   readPage(request: PageRequest): Promise<RunPage | undefined>;
 }
 
 /** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
-export function blobPrefix(workspaceId: string, projectId: string, day: string): string {
-  return `traces/${workspaceId}/${projectId}/${day}/`;
+export function blobPrefix(workspaceId: string, place: Place): string {
+  return `traces/${pathOf(workspaceId, place)}/`;
 }
 
-/** Where a large payload lies in R2. */
-export function payloadKey(run: { tenant_id: string; session_id: string; start_time: number }, hash: string): string {
-  return `${blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time))}payloads/${hash}`;
+/** The prefix of the partition that holds a run. */
+export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
+  return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
+}
+
+/** Where a large payload lies in R2, below its partition's prefix. */
+export function payloadKey(prefix: string, hash: string): string {
+  return `${prefix}payloads/${hash}`;
 }
 
 /**
- * The partition of a workspace's project and UTC day (YYYY-MM-DD). The ids are the isolation: they name the object. Calls
- * are repeated when the object restarts: each has the same effect when it is carried out twice.
+ * The partition at a place of a workspace. The ids are the isolation: they name the object. Calls are repeated when the
+ * object restarts: each has the same effect when it is carried out twice.
  */
-export function tracePartition(env: Env, workspaceId: string, projectId: string, day: string): TracePartitionRpc {
-  const name = `${workspaceId}/${projectId}/${day}`;
+export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
+  const name = pathOf(workspaceId, place);
   return repeating<TracePartitionRpc>(() => objectNamed(env, env.TRACE_PARTITION, name));
+}
+
+/** Shard 0 has the name of a day without shards. */
+function pathOf(workspaceId: string, { projectId, day, shard }: Place): string {
+  return `${workspaceId}/${projectId}/${day}${shard === 0 ? "" : `#${shard}`}`;
 }

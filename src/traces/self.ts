@@ -1,11 +1,13 @@
 /** Weir's own traces: the runs of its graphs go through the same ingest as everybody's, in process. */
 import { database } from "../db/client.ts";
+import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
 import { Intake } from "./ingest/take.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { type RunTimes, tracePartition } from "./rpc.ts";
-import { findProjectByName } from "./store.ts";
+import { noRunTimes, sumOfRunTimes } from "./partition/run-times.ts";
+import { findProjectByName, listPartitions } from "./store.ts";
 import { dayOf } from "./time.ts";
 
 /** Where a run's trace goes; undefined when the deployment wants none (TRACE_PROJECT set to nothing). */
@@ -26,8 +28,13 @@ export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[
 export async function ownRunTimes(env: Env, workspaceId: string, now: number): Promise<RunTimes | undefined> {
   const name = ownProject(env, undefined);
   if (name === undefined) return undefined;
-  const project = await findProjectByName(database(env.DB), workspaceId, name);
-  return project && tracePartition(env, workspaceId, project.id, dayOf(now * 1000)).runTimes();
+  const db = database(env.DB);
+  const project = await findProjectByName(db, workspaceId, name);
+  if (!project) return undefined;
+  const today = dayOf(now * 1000);
+  const shards = await listPartitions(db, workspaceId, project.id, today, today);
+  const times = await inParallel(shards, CONNECTIONS, (shard) => tracePartition(env, workspaceId, shard).runTimes());
+  return times.reduce(sumOfRunTimes, noRunTimes());
 }
 
 export interface OwnRun {

@@ -1,8 +1,9 @@
 /** D1: projects and the projection of which days hold runs. */
-import { and, asc, desc, eq, gte, isNotNull, isNull, lte, max, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lte, max, min, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { projects, traceDeletions, tracePartitions } from "../db/schema.ts";
+import type { Place } from "./rpc.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 export type PartitionRow = typeof tracePartitions.$inferSelect;
@@ -55,32 +56,33 @@ export async function listWorkspacePartitions(
 
 /** Writes what a partition counted last. */
 export async function savePartition(db: Database, row: PartitionRow): Promise<void> {
-  const { rows, bytes, lastRunStartTime } = row;
+  const { rows, bytes, lastRunStartTime, changes } = row;
   await db
     .insert(tracePartitions)
     .values(row)
     .onConflictDoUpdate({
-      target: [tracePartitions.workspaceId, tracePartitions.projectId, tracePartitions.day],
-      set: { rows, bytes, lastRunStartTime },
+      target: [tracePartitions.workspaceId, tracePartitions.projectId, tracePartitions.day, tracePartitions.shard],
+      set: { rows, bytes, lastRunStartTime, changes },
     });
 }
 
 /** Makes the row of a partition that has no runs yet. Changes nothing when it has one. */
 export async function announcePartition(
   db: Database,
-  partition: Pick<PartitionRow, "workspaceId" | "projectId" | "day">,
+  partition: Pick<PartitionRow, "workspaceId" | "projectId" | "day" | "shard">,
 ): Promise<void> {
-  const row = { ...partition, rows: 0, bytes: 0, lastRunStartTime: 0 };
+  const row = { ...partition, rows: 0, bytes: 0, lastRunStartTime: 0, changes: 0 };
   await db.insert(tracePartitions).values(row).onConflictDoNothing();
 }
 
 export async function deletePartition(
   db: Database,
   workspaceId: string,
-  projectId: string,
-  day: string,
+  { projectId, day, shard }: Place,
 ): Promise<void> {
-  await db.delete(tracePartitions).where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day)));
+  await db
+    .delete(tracePartitions)
+    .where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day), eq(tracePartitions.shard, shard)));
 }
 
 /** The ids of the projects with a reference dataset, as they are now, by start time. */
@@ -94,7 +96,6 @@ export async function listExperiments(db: Database, workspaceId: string): Promis
   return rows.map(({ id }) => id);
 }
 
-/** The days of a project that hold runs, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */
 /** The days of these projects, or of all when none is named, within a window, newest first. */
 export async function listDays(
   db: Database,
@@ -118,6 +119,7 @@ export async function listDays(
     .all();
 }
 
+/** The days of a project that hold runs, with their shards, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */
 export async function listPartitions(
   db: Database,
   workspaceId: string,
@@ -131,29 +133,42 @@ export async function listPartitions(
     .where(
       and(ofProject(workspaceId, projectId), gte(tracePartitions.day, firstDay), lte(tracePartitions.day, lastDay)),
     )
-    .orderBy(asc(tracePartitions.day))
+    .orderBy(asc(tracePartitions.day), asc(tracePartitions.shard))
     .all();
 }
 
-/** All days of a project that have a partition. */
-export async function allDays(db: Database, workspaceId: string, projectId: string): Promise<string[]> {
-  const rows = await db
-    .select({ day: tracePartitions.day })
+/** All partitions of a project. */
+export async function allPlaces(db: Database, workspaceId: string, projectId: string): Promise<Place[]> {
+  const { projectId: project, day, shard } = tracePartitions;
+  return db
+    .select({ projectId: project, day, shard })
     .from(tracePartitions)
     .where(ofProject(workspaceId, projectId))
     .all();
-  return rows.map(({ day }) => day);
 }
 
-/** Some days of a project that have a partition. */
-export async function someDays(db: Database, workspaceId: string, projectId: string, limit: number): Promise<string[]> {
-  const rows = await db
-    .select({ day: tracePartitions.day })
+/** The shard of a day after this one, or undefined when it is the last. */
+export async function nextShard(
+  db: Database,
+  workspaceId: string,
+  { projectId, day, shard }: Place,
+): Promise<number | undefined> {
+  const row = await db
+    .select({ next: min(tracePartitions.shard) })
     .from(tracePartitions)
-    .where(ofProject(workspaceId, projectId))
-    .limit(limit)
-    .all();
-  return rows.map(({ day }) => day);
+    .where(and(ofProject(workspaceId, projectId), eq(tracePartitions.day, day), gt(tracePartitions.shard, shard)))
+    .get();
+  return row?.next ?? undefined;
+}
+
+/** Some partitions of a project. */
+export async function somePartitions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  limit: number,
+): Promise<PartitionRow[]> {
+  return db.select().from(tracePartitions).where(ofProject(workspaceId, projectId)).limit(limit).all();
 }
 
 export interface ProjectsWanted {

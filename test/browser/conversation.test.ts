@@ -65,7 +65,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  it("stops a run, keeps what was said, and forgets it with the next", async () => {
+  it("stops a run, and keeps what was said, marked as stopped, also after the next answer and a reload", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 5000");
@@ -84,10 +84,17 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await say(page, "Hello");
     await expectAnswer(page, "You said");
     await settled(page);
-    await eventually(
-      () => answers(page).count(),
-      (count) => expect(count).toBe(1),
-    );
+    const expectBoth = async () => {
+      await eventually(
+        () => answers(page).allTextContents(),
+        (texts) => expect(texts).toEqual([expect.stringContaining(" 30 "), expect.stringContaining("You said")]),
+      );
+      expect(await answers(page).first().getByText("Stopped before").count()).toBe(1);
+      expect(await answers(page).last().getByText("Stopped before").count()).toBe(0);
+    };
+    await expectBoth();
+    await page.reload();
+    await expectBoth();
     await close();
   });
 
@@ -111,6 +118,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await threads.waitFor();
     await page.keyboard.press("Control+b");
     await threads.waitFor({ state: "detached" });
+    await focused(page, composer(page));
     await page.keyboard.press("Control+b");
     await threads.waitFor();
     await focused(page, composer(page));
@@ -124,7 +132,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await say(page, "count to 80");
     await expectAnswer(page, " 10 ");
     await say(page, "Hello");
-    await page.getByRole("list", { name: "Queued in this tab" }).getByText("Hello").waitFor();
+    await page.getByRole("list", { name: "Queued messages" }).getByText("Hello").waitFor();
     await expectAnswer(page, "message 2 of this conversation");
     await settled(page);
     expect(await answers(page).first().textContent()).toBe(numbersTo(80));

@@ -38,10 +38,16 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     expect(await composer(page).isDisabled()).toBe(false);
     await log(page).getByText("You approved send_email").waitFor();
 
+    await say(page, "Hello");
+    await expectAnswer(page, "You said");
+    await settled(page);
     await page.reload();
-    await answers(page).last().getByText("Sent to ada@example.com.").waitFor();
+    await answers(page).last().getByText("You said").waitFor();
     await settled(page);
     expect(await card.count()).toBe(0);
+    const first = log(page).getByRole("article").first();
+    await first.locator('[data-decided="yes"]').getByText("You approved send_email").waitFor();
+    expect(await log(page).getByText("You approved").count()).toBe(1);
     await close();
   });
 
@@ -66,6 +72,12 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await card.getByRole("textbox", { name: /Why not/ }).fill("too early");
     await card.getByRole("button", { name: "Reject send_email" }).click();
     await expectAnswer(page, "too early");
+    const line = log(page).locator('[data-decided="no"]');
+    await line.getByText("You rejected send_email: too early").waitFor();
+    await settled(page);
+    await page.reload();
+    await line.getByText("You rejected send_email: too early").waitFor();
+    expect(await line.locator(".lucide-x").count()).toBe(1);
     await close();
   });
 

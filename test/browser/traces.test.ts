@@ -19,7 +19,9 @@ import {
   visit,
 } from "./page.ts";
 
-const list = (page: Page) => page.getByRole("list", { name: "Traces" });
+const list = (page: Page) => page.getByRole("table", { name: "Traces" });
+/** The rows of the list, without its head. */
+const listed = (page: Page) => list(page).locator("tbody tr[data-key]");
 const tree = (page: Page) => page.getByRole("tree");
 const row = (page: Page, name: RegExp) => tree(page).getByRole("treeitem", { name }).first();
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name });
@@ -62,7 +64,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
 
     await row(page, /llm/).click();
     await page.getByRole("region", { name: "Output" }).getByText("Calls calculator").waitFor();
-    await page.getByRole("link", { name: "Its thread" }).click();
+    await page.getByRole("link", { name: "Open thread" }).click();
     await page.waitForURL(chat);
     await expectAnswer(page, "17 * 24 = 408.");
     expect(troubles).toEqual([]);
@@ -119,57 +121,131 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await close();
   });
 
-  it("lists a project's traces, the failed ones alone, and what a filter finds", async () => {
+  it("lists a project's traces, the failed ones alone, and what words and filters find", async () => {
     await send("listed", "went_well");
     await send("listed", "went_wrong", "Error: no such key\n    at somewhere", true);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("listed");
-    const links = list(page).getByRole("link");
+    const rows = listed(page);
     await eventually(
-      () => links.allTextContents(),
+      () => rows.allTextContents(),
       (texts) => expect(texts.map((text) => /went_\w{4,5}/.exec(text)?.[0])).toHaveLength(2),
     );
-    await links.filter({ hasText: "went_well" }).getByText("What now?").waitFor();
+    await rows.filter({ hasText: "went_well" }).getByText("What now?").waitFor();
     expect(await findings(page)).toEqual([]);
 
-    await page.getByRole("switch", { name: "Failed only" }).click();
-    await links.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
-    await links.getByText("Error: no such key", { exact: true }).waitFor();
-    expect(await links.count()).toBe(1);
+    const failed = page.getByRole("button", { name: "Failed only" });
+    await failed.click();
+    await rows.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
+    await rows.getByText("Error: no such key").waitFor();
     await page.reload();
-    await links.waitFor();
-    expect(await page.getByRole("switch", { name: "Failed only" }).isChecked()).toBe(true);
+    await rows.waitFor();
+    expect(await failed.getAttribute("aria-pressed")).toBe("true");
+    await failed.click();
+    await rows.filter({ hasText: "went_well" }).waitFor();
 
-    await page.getByRole("switch", { name: "Failed only" }).click();
-    const filter = page.getByLabel("Filter");
-    await filter.fill("eq(name, ");
-    await filter.press("Enter");
-    await page.getByRole("alert").getByText("position").waitFor();
-    await focused(page, filter);
+    const search = page.getByLabel("Words or a filter");
+    await search.fill("eq(name, ");
+    await search.press("Enter");
+    const fault = page.getByRole("alert");
+    await fault.getByText("position").waitFor();
+    expect(await fault.locator("mark").count()).toBe(1);
+    await focused(page, search);
+    // A fault keeps the list.
+    expect(await rows.count()).toBe(2);
     expect(await findings(page)).toEqual([]);
-    await filter.fill('eq(name, "nobody")');
-    await filter.press("Enter");
-    await page.getByText("No trace matches.").waitFor();
-    await filter.fill('eq(name, "went_wrong")');
-    await filter.press("Enter");
-    await links.click();
+
+    await search.fill("no such key");
+    await search.press("Enter");
+    await rows.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
+    expect(await rows.count()).toBe(1);
+    await page.getByRole("button", { name: "Remove “no such key”" }).click();
+    await search.fill('eq(name, "nobody")');
+    await search.press("Enter");
+    await page.getByText("No traces match this filter.").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await search.fill('eq(name, "went_wrong")');
+    await search.press("Enter");
+    await rows.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
+    await rows.getByRole("link").click();
     await row(page, /^failed look_up tool/).click();
     await page.getByRole("region", { name: "Error" }).getByText("at somewhere").first().waitFor();
-    expect(await page.getByRole("link", { name: "Its thread" }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Open thread" }).count()).toBe(0);
     await page.goBack();
-    expect(await filter.inputValue()).toBe('eq(name, "went_wrong")');
+    await page.getByRole("button", { name: 'eq(name, "went_wrong")', exact: true }).waitFor();
+    await close();
+  });
+
+  it("shows the fault of a filter in the address, and a way out", async () => {
+    await send("faulty", "one");
+    const { page, close } = await visit(stage, { path: "/traces?filter=eq(name" });
+    await page.getByText("The filter of this address has a fault.").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await listed(page).first().waitFor();
+    expect(page.url()).not.toContain("filter");
+    await close();
+  });
+
+  it("opens a trace beside the list, and goes through the list by J and K", async () => {
+    for (const name of ["third", "second", "first"]) await send("peeked", name);
+    const { page, troubles, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("peeked");
+    await listed(page).filter({ hasText: "first" }).getByText("What now?").click();
+    const peek = (name: string) => page.getByRole("complementary", { name: `Trace ${name}` });
+    await peek("first")
+      .getByRole("treeitem", { name: /^look_up/ })
+      .waitFor();
+    expect(page.url()).toContain("peek=");
+    expect(await findings(page)).toEqual([]);
+    await page.keyboard.press("j");
+    await peek("second").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await peek("second").waitFor();
+    await page.reload();
+    await peek("second")
+      .getByRole("treeitem", { name: /^look_up/ })
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await peek("second").waitFor({ state: "detached" });
+    expect(await listed(page).count()).toBe(3);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows the columns that are chosen, and no two in one place", async () => {
+    await send("columns", "a_rather_long_name_of_a_graph_that_somebody_gave_it", "Error: no", true);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.getByLabel("Project").selectOption("columns");
+    await listed(page).waitFor();
+    const heads = () => list(page).getByRole("columnheader").allTextContents();
+    expect(await heads()).toContain("Latency");
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Latency" }).click();
+    await page.keyboard.press("Escape");
+    await page.reload();
+    await listed(page).waitFor();
+    expect(await heads()).not.toContain("Latency");
+    for (const width of [1280, 1000, 700]) {
+      await page.setViewportSize({ width, height: 800 });
+      let right = 0;
+      for (const cell of await listed(page).first().locator("td").all()) {
+        const box = await cell.boundingBox();
+        expect(box?.x).toBeGreaterThanOrEqual(right - 1);
+        right = (box?.x ?? 0) + (box?.width ?? 0);
+      }
+    }
     await close();
   });
 
   it("goes on to older traces", async () => {
-    for (let i = 0; i < 31; i++) await send("many", `trace_${i}`);
+    for (let i = 0; i < 51; i++) await send("many", `trace_${i}`);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("many");
-    const links = list(page).getByRole("link");
     await page.getByRole("button", { name: "Show more" }).click();
     await eventually(
-      () => links.count(),
-      (count) => expect(count).toBe(31),
+      () => listed(page).count(),
+      (count) => expect(count).toBe(51),
     );
     expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);
     await close();
@@ -192,7 +268,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
     await page.getByRole("main").getByRole("link", { name: "Traces" }).click();
-    await list(page).getByRole("link").first().waitFor();
+    await listed(page).first().waitFor();
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
     await close();

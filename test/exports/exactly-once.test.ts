@@ -7,6 +7,7 @@
 import { describe, expect, it } from "vitest";
 import type { Point, Wake } from "../../src/exports/deps.ts";
 import { handle } from "../../src/exports/advance.ts";
+import type { StoredRun } from "../../src/traces/rpc.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";
 import { generator } from "../support/random.ts";
@@ -21,8 +22,11 @@ import {
   newProject,
   newWorld,
   readBack,
+  registerDay,
   type World,
 } from "./support.ts";
+
+const DAY_2 = DAY_1 + MICROS_PER_DAY;
 
 const POINTS: Point[] = [
   "claimed",
@@ -81,13 +85,18 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   });
   const projectId = await newProject(world, workspaceId);
   const common = { tenantId: workspaceId, projectId, from: DAY_1, spread: 2 * MICROS_PER_DAY };
-  world.runs = makeRuns({ ...common, count: 160, seed, size: 300 });
+  // The second day has three shards, and the number of the last one leaves a gap.
+  const shardOf = shardsFor(seed);
+  world.shardOf = shardOf;
+  for (const shard of [1, 3]) await registerDay(world, workspaceId, projectId, DAY_2, shard);
+  const runs = makeRuns({ ...common, count: 160, seed, size: 300 });
   const job = await newExport(world, workspaceId, {
     bulk_export_destination_id: await newDestination(world, workspaceId),
     session_id: projectId,
     end_time: DAY_1 + 2 * MICROS_PER_DAY,
     compression: "none",
   });
+  world.runs = runs;
   await world.settle({
     minutes: 40,
     deliver: (wakes) => disturb(wakes, messages, random),
@@ -101,11 +110,25 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   expect(status === "COMPLETED" ? status : error).toBe("COMPLETED");
   expect(point === undefined || left < kills).toBe(true);
   const { manifest, rows, keys } = await readBack(world.s3, job.id);
-  expect(rows).toEqual(expectedRows(world.runs));
+  // Files are read in the order of their names: the first shard of a day, then the others.
+  const inOrder = [...runs].sort((a, b) => dayOrShard(a) - dayOrShard(b));
+  expect(rows).toEqual(expectedRows(inOrder));
+  expect(keys.filter((key) => /\/part-s0[13]-\d{5}\.parquet$/.test(key)).length).toBeGreaterThan(1);
   const listed = manifest?.partitions.flatMap(({ files }) => files) ?? [];
+  expect(manifest?.partitions).toHaveLength(2);
   expect(listed.map(({ key }) => key).sort()).toEqual(keys);
   for (const { key, bytes } of listed) expect(world.s3.objects.get(key)).toHaveLength(bytes);
   return true;
+
+  function dayOrShard(run: StoredRun): number {
+    return run.start_time < DAY_2 ? -1 : shardOf(run);
+  }
+}
+
+/** Shards 0, 1 and 3 of the second day; the first day has one. */
+function shardsFor(seed: number): (run: StoredRun) => number {
+  const shards = [0, 1, 3];
+  return ({ start_time, id }) => (start_time < DAY_2 ? 0 : (shards[(id.charCodeAt(0) + seed) % 3] as number));
 }
 
 function disturb(wakes: Wake[], how: Fire["messages"], random: () => number): Wake[] {

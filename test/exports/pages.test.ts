@@ -57,7 +57,7 @@ async function filled(): Promise<Caller> {
 }
 
 async function pagesOf(caller: Caller, more: Partial<PageRequest>): Promise<RunPage[]> {
-  const partition = tracePartition(env, caller.workspaceId, await projectId(caller), DAY);
+  const partition = tracePartition(env, caller.workspaceId, { projectId: await projectId(caller), day: DAY, shard: 0 });
   const pages: RunPage[] = [];
   let after: RunPosition | null = null;
   for (;;) {
@@ -129,7 +129,7 @@ describe("pages of a partition", () => {
 
   it("give nothing of a partition that nobody wrote to, and an end where nothing is left", async () => {
     const caller = await filled();
-    const nobody = tracePartition(env, caller.workspaceId, crypto.randomUUID(), DAY);
+    const nobody = tracePartition(env, caller.workspaceId, { projectId: crypto.randomUUID(), day: DAY, shard: 0 });
     const request = { after: null, startTime: start, endTime: end, limit: 10, maxBytes: 1e6, fields: EXPORT_FIELDS };
     expect(await nobody.readPage(request)).toBeUndefined();
     expect(await pagesOf(caller, { startTime: NOON + 1e9 })).toMatchObject([{ rows: 0, next: null, done: true }]);

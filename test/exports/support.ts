@@ -41,8 +41,8 @@ export async function newProject(world: World, workspaceId: string, referenceDat
 }
 
 /** What a partition does before its first write. `start` in microseconds. */
-export async function registerDay(world: World, workspaceId: string, projectId: string, start: number) {
-  await announcePartition(world.deps.db, { workspaceId, projectId, day: dayOf(start) });
+export async function registerDay(world: World, workspaceId: string, projectId: string, start: number, shard = 0) {
+  await announcePartition(world.deps.db, { workspaceId, projectId, day: dayOf(start), shard });
 }
 
 /** A destination on the world's store. */
@@ -150,6 +150,7 @@ export interface World {
   /** Messages that have been sent and not taken; `due` in milliseconds. */
   queue: { wake: Wake; due: number }[];
   runs: StoredRun[];
+  shardOf: (run: StoredRun) => number;
   clock: { now: number };
   /** Lets minutes pass: messages are handled when due, and the sweep runs, until nothing is left to do. */
   settle(options?: SettleOptions): Promise<void>;
@@ -182,10 +183,14 @@ export function newWorld(options: WorldOptions = {}): World {
     limits: { ...LIMITS, ...limits },
     slots: new Slots(LIMITS.runsPerIsolate),
     now: () => clock.now,
-    partition: (workspaceId, projectId, day) =>
+    partition: (workspaceId, { projectId, day, shard }) =>
       new MemoryPartition(
         world.runs.filter(
-          (run) => run.tenant_id === workspaceId && run.session_id === projectId && dayOf(run.start_time) === day,
+          (run) =>
+            run.tenant_id === workspaceId &&
+            run.session_id === projectId &&
+            dayOf(run.start_time) === day &&
+            world.shardOf(run) === shard,
         ),
       ) as unknown as TracePartitionRpc,
     resolve: async ({ payloads }, field) => payloads[field],
@@ -208,6 +213,7 @@ export function newWorld(options: WorldOptions = {}): World {
     s3,
     queue,
     runs,
+    shardOf: () => 0,
     clock,
     async settle(options: SettleOptions = {}) {
       const {

@@ -135,8 +135,9 @@ function asWrite(run: PlainRun): RunWrite {
 
 /** A partition of `count` random runs, feedback included, and the runs. Uniform ones are of few names, types and hours. */
 export async function filled(count = 300, isUniform = false) {
-  const identity = { workspaceId: crypto.randomUUID(), projectId: session, day: DAY, traceTier: "longlived" as const };
-  const partition = tracePartition(env, identity.workspaceId, session, DAY);
+  const place = { projectId: session, day: DAY, shard: 0 };
+  const identity = { workspaceId: crypto.randomUUID(), ...place, traceTier: "longlived" as const };
+  const partition = tracePartition(env, identity.workspaceId, identity);
   const runs: PlainRun[] = [];
   for (let n = 0; n < count; n++) {
     const elsewhere = { id: uuid7(MIDNIGHT), trace_id: "", dotted_order: "" } as PlainRun;

@@ -1,7 +1,14 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
-import { LARGE_FIELDS, PAYLOAD_FIELDS, payloadKey, type StoredRun, tracePartition } from "../../src/traces/rpc.ts";
+import {
+  blobPrefixOf,
+  LARGE_FIELDS,
+  PAYLOAD_FIELDS,
+  payloadKey,
+  type QueriedRun,
+  tracePartition,
+} from "../../src/traces/rpc.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
 
@@ -105,20 +112,23 @@ export async function projectId(caller: Caller, name = "tests"): Promise<string>
   return row.id;
 }
 
-/** Every run of a project's day, in the order (start_time, id). */
-export async function storedRuns(caller: Caller, name = "tests", day = DAY): Promise<StoredRun[]> {
-  const partition = tracePartition(env, caller.workspaceId, await projectId(caller, name), day);
+/** Every run of a project's day, in the order (start_time, id), unless the day has several shards. */
+export async function storedRuns(caller: Caller, name = "tests", day = DAY): Promise<QueriedRun[]> {
+  const place = { projectId: await projectId(caller, name), day, shard: 0 };
+  const partition = tracePartition(env, caller.workspaceId, place);
   const request = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 32_000_000 };
   return (await partition.query({ ...request, payloads: [...PAYLOAD_FIELDS] })).runs;
 }
 
 /** The runs with the payloads that lie in R2. */
-export async function resolvePayloads(runs: (StoredRun & { serialized?: string | null })[]): Promise<StoredRun[]> {
+export async function resolvePayloads(runs: QueriedRun[]): Promise<QueriedRun[]> {
   return Promise.all(
     runs.map(async ({ large, ...run }) => {
       for (const field of LARGE_FIELDS) {
         const payload = large?.[field];
-        if (payload) run[field] = (await (await env.BLOBS.get(payloadKey(run, payload.hash)))?.text()) ?? null;
+        if (!payload) continue;
+        const object = await env.BLOBS.get(payloadKey(blobPrefixOf(run), payload.hash));
+        run[field] = (await object?.text()) ?? null;
       }
       return run;
     }),

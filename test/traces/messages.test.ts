@@ -75,7 +75,8 @@ it("feedback that is large is listed and exported in pages", async () => {
   const listed = await caller.fetch(`/feedback?limit=100&session=${await projectId(caller)}`);
   expect(await listed.json<unknown[]>()).toHaveLength(80);
 
-  const partition = tracePartition(env, caller.workspaceId, await projectId(caller), DAY);
+  const place = { projectId: await projectId(caller), day: DAY, shard: 0 };
+  const partition = tracePartition(env, caller.workspaceId, place);
   const { start: startTime, end: endTime } = dayBounds(DAY);
   const counts: number[] = [];
   for (let after: RunPosition | null = null, done = false; !done;) {
@@ -103,7 +104,8 @@ it("patches to large runs are applied a few rows at a time", async () => {
     sentRun(NOON + i, { inputs: payload, outputs: payload, serialized: payload, error: payload.text }),
   );
   await send(caller, runs, 20);
-  const stub = tracePartition(env, caller.workspaceId, await projectId(caller), DAY);
+  const place = { projectId: await projectId(caller), day: DAY, shard: 0 };
+  const stub = tracePartition(env, caller.workspaceId, place);
   const writes = [
     ...runs.map(({ id }): RunWrite => ({ kind: "patch", id, name: "patched" })),
     { kind: "post" as const, id: uuid7(NOON) },
@@ -113,10 +115,7 @@ it("patches to large runs are applied a few rows at a time", async () => {
     [...inGroups(storage.sql, writes)].map((group) => group.length),
   );
   expect(groups).toEqual([16, 16, 9]);
-  await stub.upsert(
-    { workspaceId: caller.workspaceId, projectId: await projectId(caller), day: DAY, traceTier: "longlived" },
-    writes,
-  );
+  await stub.upsert({ workspaceId: caller.workspaceId, ...place, traceTier: "longlived" }, writes);
   const { runs: found } = await stub.query({ order: "asc", after: null, limit: 100, maxBytes: 1e9, payloads: [] });
   expect(found.filter(({ name }) => name === "patched")).toHaveLength(40);
 });

@@ -20,13 +20,14 @@ function newPartition(day = DAY) {
     workspaceId: crypto.randomUUID(),
     projectId: crypto.randomUUID(),
     day,
+    shard: 0,
     traceTier: "longlived",
   };
   return { identity, ...opened(identity) };
 }
 
 function opened({ workspaceId, projectId, day }: Omit<PartitionIdentity, "traceTier">) {
-  const stub = tracePartition(env, workspaceId, projectId, day);
+  const stub = tracePartition(env, workspaceId, { projectId, day, shard: 0 });
   const object = env.TRACE_PARTITION.getByName(`${workspaceId}/${projectId}/${day}`);
   const tables = () =>
     runInDurableObject(object, (_, { storage }) =>
@@ -153,7 +154,7 @@ describe("what a deleted project leaves", () => {
     const lone = { run_id: crypto.randomUUID(), session_id, start_time: "2026-10-01T00:00:00Z", key: "mood", score: 1 };
     expect((await caller.fetch("/feedback", { body: lone })).status).toBe(200);
     const { workspaceId } = caller;
-    const days = [DAY, "2026-10-01"].map((day) => opened({ workspaceId, projectId: session_id, day }));
+    const days = [DAY, "2026-10-01"].map((day) => opened({ workspaceId, projectId: session_id, day, shard: 0 }));
     for (const { tables, alarm } of days) {
       expect(await tables()).toContain("feedback");
       expect(await alarm()).not.toBeNull();

@@ -1,6 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { messagesIn } from "../../src/web/trace/messages.ts";
-import { barOf, rowsOf, timeOf } from "../../src/web/trace/tree.ts";
+import { fitting } from "../../src/web/console/fitting.ts";
+import { rangeOf } from "../../src/web/console/range.ts";
+import { courseOf } from "../../src/web/trace/graph.ts";
+import {
+  barOf,
+  failedBelow,
+  failuresOf,
+  matchesOf,
+  neighbour,
+  rowsOf,
+  ticksOf,
+  timeOf,
+} from "../../src/web/trace/tree.ts";
 import type { Span } from "../../src/web/trace/types.ts";
 
 const BEGAN = Date.parse("2026-11-20T10:00:00Z");
@@ -86,4 +98,90 @@ describe("messages", () => {
     [null],
     [{ output: { a: 1 } }],
   ])("are none in %j", (value) => expect(messagesIn(value)).toBeUndefined());
+});
+
+describe("the way through a trace", () => {
+  const failed = (run: Span): Span => ({ ...run, status: "ERROR" });
+  const runs = [
+    failed(run("root", [])),
+    failed(run("node", ["root"])),
+    failed(run("model", ["root", "node"])),
+    run("tool", ["root", "node"]),
+    failed(run("last", ["root"])),
+  ];
+  const rows = rowsOf(runs, new Set());
+  const order = new Map(rows.map((row, i) => [row.run.id, i]));
+
+  it("names the runs that failed by themselves, and counts what a closed run hides", () => {
+    expect(failuresOf(rows)).toEqual(["model", "last"]);
+    expect(Object.fromEntries(failedBelow(runs))).toEqual({ root: 3, node: 1 });
+  });
+
+  it("finds by name, type and id, and goes around the end", () => {
+    expect(matchesOf(rows, " L ")).toEqual(["model", "tool", "last"].filter((id) => id.includes("l")));
+    expect(matchesOf(rows, "  ")).toEqual([]);
+    const ids = ["model", "last"];
+    expect(neighbour(ids, order, "root", 1)).toBe("model");
+    expect(neighbour(ids, order, "last", 1)).toBe("model");
+    expect(neighbour(ids, order, "model", -1)).toBe("last");
+    expect(neighbour([], order, "model", 1)).toBeUndefined();
+  });
+
+  it.each([
+    [0, 40_000, [0, 10_000, 20_000, 30_000, 40_000]],
+    [0, 199, [0, 50, 100, 150]],
+    [20_000, 21_000, [20_000, 20_200, 20_400, 20_600, 20_800, 21_000]],
+  ])("has round times on the axis from %d to %d", (from, to, ticks) => {
+    expect(ticksOf(from, to)).toEqual(ticks);
+  });
+
+  it("draws a step for each name, after the steps that ended right before it", () => {
+    const course = courseOf(
+      [
+        run("root", [], 0, 9),
+        run("plan", ["root"], 0, 1),
+        { ...run("a", ["root"], 1, 2), name: "work" },
+        { ...run("b", ["root"], 1, 3), name: "check" },
+        failed(run("end", ["root"], 5, 1)),
+      ],
+      "root",
+    );
+    expect(course.steps.map(({ name, failed }) => [name, failed])).toEqual([
+      ["plan", 0],
+      ["work", 0],
+      ["check", 0],
+      ["end", 1],
+    ]);
+    expect(course.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+      "plan work",
+      "plan check",
+      "work end",
+      "check end",
+    ]);
+  });
+});
+
+describe("the console", () => {
+  it("leaves out the last columns that do not fit, never one that is kept", () => {
+    const columns = [
+      { id: "a", width: 100, kept: true },
+      { id: "b", width: 100 },
+      { id: "c", width: 300 },
+      { id: "d", width: 50 },
+    ];
+    const shown = (width: number) => fitting(columns, width).map(({ id }) => id);
+    expect(shown(600)).toEqual(["a", "b", "c", "d"]);
+    expect(shown(300)).toEqual(["a", "b"]);
+    expect(shown(50)).toEqual(["a"]);
+  });
+
+  it("reads a time range of an address, and takes the last day where there is none", () => {
+    const now = Date.parse("2026-11-22T12:00:00Z");
+    const of = (text: string) => rangeOf(new URLSearchParams(text), now);
+    expect(of("range=7d").from).toBe(now - 7 * 86_400_000);
+    expect([of("").key, of("range=nonsense").key]).toEqual(["24h", "24h"]);
+    const custom = of("from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z");
+    expect([custom.from, custom.to]).toEqual([Date.parse("2026-11-20"), Date.parse("2026-11-21")]);
+    expect(of("from=2026-11-20T00:00:00Z&to=2026-11-19T00:00:00Z").to).toBeUndefined();
+  });
 });

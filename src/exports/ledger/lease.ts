@@ -103,27 +103,31 @@ export async function renewLease(
 }
 
 export interface Commit {
+  /** Where the next slice begins. */
+  shard: number;
   cursor: RunPosition | null;
   /** Null when the slice held no run. */
   file: ExportedFile | null;
-  /** Nothing is left in the run's window. */
-  done: boolean;
+  /** COMPLETED when nothing is left in the run's window. */
+  status: "RUNNING" | "COMPLETED";
   now: number;
   until: number;
 }
 
 /** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is gone. */
-export async function commitSlice(db: Database, claim: Claim, { cursor, file, done, now, until }: Commit) {
+export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
+  const { shard, cursor, file, status, now, until } = commit;
   const kept = await db
     .update(exportRuns)
     .set({
+      shard,
       cursor,
       ...(file && {
         files: sql`json_insert(${exportRuns.files}, '$[#]', json(${JSON.stringify(file)}))`,
         rows: sql`${exportRuns.rows} + ${file.rows}`,
         bytes: sql`${exportRuns.bytes} + ${file.bytes}`,
       }),
-      ...(done ? { status: "COMPLETED" as const, finishedAt: now, leaseUntil: null } : { leaseUntil: until }),
+      ...(status === "COMPLETED" ? { status, finishedAt: now, leaseUntil: null } : { leaseUntil: until }),
       pending: null,
       updatedAt: now,
     })

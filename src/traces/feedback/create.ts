@@ -6,9 +6,9 @@ import { withinBytes } from "../../http/bytes.ts";
 import { Problem } from "../../http/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
-import { locateRuns, type Place } from "../locate.ts";
+import { locateRuns } from "../locate.ts";
 import { projectById } from "../projects/resolve.ts";
-import { type PartitionIdentity, type StoredFeedback, tracePartition } from "../rpc.ts";
+import { type PartitionIdentity, type Place, type StoredFeedback, tracePartition } from "../rpc.ts";
 import { dayOf, timeOf } from "../time.ts";
 import { CreateFeedback } from "./schema.ts";
 import { findPlace, savePlace } from "./store.ts";
@@ -36,8 +36,8 @@ export async function createFeedback(
   const place = known ?? (await placeOf(env, db, workspaceId, given, places));
   const project = await projectById(db, workspaceId, place.projectId);
   if (!project) throw new Problem(404, "session_id: project not found.");
-  const { projectId, day } = place;
-  const identity = { workspaceId, projectId, day, traceTier: project.traceTier };
+  const { projectId, day, shard } = place;
+  const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
   return storeFeedback(env, identity, storedFeedback(id, given, projectId));
 }
 
@@ -48,9 +48,9 @@ export async function storeFeedback(
   feedback: StoredFeedback,
 ): Promise<StoredFeedback> {
   withinBytes(feedback, FEEDBACK_BYTES, "the feedback as a whole");
-  const { workspaceId, projectId, day } = identity;
-  const stored = await tracePartition(env, workspaceId, projectId, day).putFeedback(identity, feedback);
-  await savePlace(database(env.DB), { workspaceId, projectId, day, ...listed(stored) });
+  const { workspaceId, projectId, day, shard } = identity;
+  const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, feedback);
+  await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...listed(stored) });
   return stored;
 }
 
@@ -79,7 +79,7 @@ async function placeOf(
   const projectId = given.session_id ?? undefined;
   if (runId === undefined) {
     if (projectId === undefined) throw new Problem(422, "Give run_id, or session_id for feedback on a whole project.");
-    return { projectId, day: dayOf(Date.now() * 1000) };
+    return { projectId, day: dayOf(Date.now() * 1000), shard: 0 };
   }
   const start = timeOf(given.start_time);
   const known = places?.get(runId);
@@ -88,9 +88,9 @@ async function placeOf(
     const found = (await locateRuns(env, db, workspaceId, [runId], { projectId, start })).get(runId);
     if (found) return found;
   }
-  // Feedback can come before its run when it says where the run will be.
+  // Feedback can come before its run when it says where the run will be. Shard 0 then takes the run's trace.
   const time = start ?? uuidTime(runId);
-  if (projectId !== undefined && time !== undefined) return { projectId, day: dayOf(time) };
+  if (projectId !== undefined && time !== undefined) return { projectId, day: dayOf(time), shard: 0 };
   throw new Problem(404, "Run not found. Send its trace first, or give session_id and start_time.");
 }
 

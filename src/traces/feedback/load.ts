@@ -6,11 +6,10 @@ const AT_ONCE = 50;
 
 /** The feedback of these places, in their order. */
 export async function loadFeedback(env: Env, workspaceId: string, places: FeedbackPlace[]): Promise<StoredFeedback[]> {
-  const groups = Map.groupBy(places, ({ projectId, day }) => `${projectId}/${day}`);
+  const groups = Map.groupBy(places, ({ projectId, day, shard }) => `${projectId}/${day}/${shard}`);
   const loaded = await Promise.all(
     [...groups.values()].map(async (group) => {
-      const [{ projectId, day }] = group as [FeedbackPlace];
-      const partition = tracePartition(env, workspaceId, projectId, day);
+      const partition = tracePartition(env, workspaceId, group[0] as FeedbackPlace);
       const loaded: StoredFeedback[] = [];
       for (let i = 0; i < group.length; i += AT_ONCE) {
         loaded.push(...(await partition.getFeedback(group.slice(i, i + AT_ONCE).map(({ id }) => id))));

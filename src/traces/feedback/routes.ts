@@ -36,13 +36,14 @@ export const feedback = new Hono<App>()
     const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
     const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
     const changed: StoredFeedback = { ...feedback, ...given, modified_at: new Date().toISOString() };
-    const identity = { workspaceId, projectId: place.projectId, day: place.day, traceTier: project.traceTier };
+    const { projectId, day, shard } = place;
+    const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
     return c.json(await storeFeedback(c.env, identity, changed));
   })
   .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     const { place } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-    await tracePartition(c.env, workspaceId, place.projectId, place.day).deleteFeedback(place.id);
+    await tracePartition(c.env, workspaceId, place).deleteFeedback(place.id);
     await deletePlace(database(c.env.DB), workspaceId, place.id);
     return c.json({ message: "Feedback deleted" });
   });

@@ -4,6 +4,7 @@ import { among } from "../../db/among.ts";
 import { deleteAll } from "../../db/delete.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
+import type { Place } from "../rpc.ts";
 
 export type FeedbackPlace = typeof feedbackPlaces.$inferSelect;
 
@@ -54,10 +55,15 @@ export async function deletePlace(db: Database, workspaceId: string, id: string)
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
 }
 
-/** Deletes the places of the feedback of a project's day. */
-export async function deletePlacesOf(db: Database, workspaceId: string, projectId: string, day: string): Promise<void> {
-  const { workspaceId: workspace, projectId: project, day: ofDay } = feedbackPlaces;
-  await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), eq(project, projectId), eq(ofDay, day)));
+/** Deletes the places of the feedback of a partition. */
+export async function deletePlacesOf(
+  db: Database,
+  workspaceId: string,
+  { projectId, day, shard }: Place,
+): Promise<void> {
+  const ofProject = and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.projectId, projectId));
+  const ofShard = and(ofProject, eq(feedbackPlaces.day, day), eq(feedbackPlaces.shard, shard));
+  await deleteAll(db, feedbackPlaces, ofShard);
 }
 
 /** Newest first. */

@@ -1,8 +1,9 @@
 /** Large payloads and attachments go to R2; what stays in the write is small. */
 import { createHash } from "node:crypto";
 import { logError } from "../../http/log.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
-import { blobPrefix, LARGE_FIELDS, type PartitionIdentity, type RunWrite } from "../rpc.ts";
+import { LARGE_FIELDS, payloadKey } from "../rpc.ts";
 import { giveBack } from "./body.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
@@ -16,15 +17,10 @@ export interface Blob {
 }
 
 /**
- * Adds the payloads to a draft's write. Returns it with the R2 objects that it refers to, which must be stored before
- * it.
+ * Adds the payloads to a draft's write. Returns the R2 objects that it refers to, which must be stored before it below the
+ * partition's prefix.
  */
-export function placePayloads(
-  partition: PartitionIdentity,
-  { write, fields }: Draft,
-  { attachments }: Operation,
-): { write: RunWrite; blobs: Blob[] } {
-  const prefix = blobPrefix(partition.workspaceId, partition.projectId, partition.day);
+export function placePayloads(prefix: string, { write, fields }: Draft, { attachments }: Operation): Blob[] {
   const blobs: Blob[] = [];
   for (const name of LARGE_FIELDS) {
     const content = fields[name]?.content;
@@ -35,7 +31,7 @@ export function placePayloads(
     }
     const { bytes, preview } = content;
     const hash = createHash("sha256").update(bytes).digest("hex");
-    blobs.push({ key: `${prefix}payloads/${hash}`, data: bytes });
+    blobs.push({ key: payloadKey(prefix, hash), data: bytes });
     write[name] = { hash, bytes: bytes.byteLength, preview };
   }
   for (const { name, type, data } of attachments)
@@ -43,7 +39,7 @@ export function placePayloads(
   if (attachments.length > 0) {
     write.attachments = attachments.map(({ name, type, data }) => ({ name, type, bytes: data.byteLength }));
   }
-  return { write, blobs };
+  return blobs;
 }
 
 /** Where an attachment lies: the name is encoded, so that it cannot leave its run's folder. */
@@ -51,14 +47,26 @@ export function attachmentKey(prefix: string, runId: string, name: string): stri
   return `${prefix}attachments/${runId}/${encodeURIComponent(name)}`;
 }
 
-/** Writes one object to R2. 503 when R2 fails; the SDKs then send the batch again. */
-export async function putBlob(blobs: R2Bucket, { key, data, type }: Blob): Promise<void> {
+/** Writes one object to R2 and frees its bytes. 503 when R2 fails; the SDKs then send the batch again. */
+export async function putBlob(bucket: R2Bucket, { key, data, type }: Blob): Promise<void> {
+  await put(bucket, key, data, type);
+  giveBack(data);
+}
+
+/** Copies objects, for runs that another shard takes. The originals go with the partition in which they lie. */
+export async function copyBlobs(bucket: R2Bucket, copies: { from: string; to: string }[]): Promise<void> {
+  await inParallel(copies, CONNECTIONS, async ({ from, to }) => {
+    const object = await bucket.get(from);
+    if (object) await put(bucket, to, object.body, object.httpMetadata?.contentType);
+  });
+}
+
+async function put(bucket: R2Bucket, key: string, data: Uint8Array | ReadableStream, type?: string): Promise<void> {
   try {
-    await blobs.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
-    giveBack(data);
+    await bucket.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
   } catch (error) {
     // R2 accepts one write per second and key. The key of a payload is its hash, so an existing object has the same content.
-    if (type === undefined && (await blobs.head(key).catch(() => null))) return;
+    if (type === undefined && (await bucket.head(key).catch(() => null))) return;
     logError(error, { while: "writing a large payload" });
     throw new Problem(503, "The store of large payloads is busy. Send the batch again.", {
       headers: { "retry-after": "1" },

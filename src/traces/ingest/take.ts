@@ -1,17 +1,17 @@
 /** Stores the operations of one request in their partitions. */
 import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../auth/principal.ts";
-import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
-import { locateRuns, type Place } from "../locate.ts";
+import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, projectById, projectByName } from "../projects/resolve.ts";
-import { type PartitionIdentity, type RunWrite, tracePartition, weightOf } from "../rpc.ts";
+import type { Place } from "../rpc.ts";
 import type { ProjectRow } from "../store.ts";
 import { dayOf } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
-import { type Blob, placePayloads, putBlob } from "./payloads.ts";
+import type { Day } from "./placed.ts";
+import { type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
 export interface IngestAnswer {
@@ -22,27 +22,15 @@ export interface IngestAnswer {
   errors: IngestFault[];
 }
 
-/** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
-const RPC_BYTES = 8 * 1024 * 1024;
 /** The most project-days and projects of one request. A project-day takes an RPC, a project up to three queries to D1. */
-const MAX_PARTITIONS = 1_000;
+const MAX_DAYS = 1_000;
 const MAX_PROJECTS = 100;
-
-interface Work {
-  operation: Operation;
-  draft: Draft;
-}
-
-interface Group {
-  partition: PartitionIdentity;
-  work: Work[];
-}
 
 /** Stores the operations of one request, in one or more pieces. */
 export class Intake {
   readonly #taken = new Set<string>();
   readonly #projects = new Set<string>();
-  readonly #partitions = new Set<string>();
+  readonly #days = new Set<string>();
 
   /** `soon`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */
   constructor(
@@ -60,14 +48,14 @@ export class Intake {
     const places = await locateVague(this.env, db, workspaceId, work);
     const groups = new Map<string, Group>();
     for (const item of work) {
-      const partition = this.#refusal(item) ?? (await partitionOf(db, workspaceId, item, places));
-      const group = typeof partition === "string" ? partition : this.#groupOf(groups, partition);
+      const day = this.#refusal(item) ?? (await dayFor(db, workspaceId, item, places));
+      const group = typeof day === "string" ? day : this.#groupOf(groups, day);
       if (typeof group === "string") {
         this.gathering.fault(item.operation.id, group);
         continue;
       }
       for (const message of item.draft.warnings) this.gathering.note(item.operation.id, message);
-      group.work.push(item);
+      group.work.push({ ...item, shard: places.get(item.draft.write.id)?.shard });
       this.#taken.add(`${item.operation.kind}.${item.operation.id}`);
     }
     await storeGroups(this.env, [...groups.values()], this.soon);
@@ -89,31 +77,14 @@ export class Intake {
     return undefined;
   }
 
-  #groupOf(groups: Map<string, Group>, partition: PartitionIdentity): Group | string {
-    const key = `${partition.projectId}/${partition.day}`;
-    this.#partitions.add(key);
-    if (this.#partitions.size > MAX_PARTITIONS) {
-      return `start_time: a request has runs of at most ${MAX_PARTITIONS} projects and days`;
-    }
-    const group = groups.get(key) ?? { partition, work: [] };
+  #groupOf(groups: Map<string, Group>, day: Day): Group | string {
+    const key = `${day.projectId}/${day.day}`;
+    this.#days.add(key);
+    if (this.#days.size > MAX_DAYS) return `start_time: a request has runs of at most ${MAX_DAYS} projects and days`;
+    const group = groups.get(key) ?? { day, work: [] };
     groups.set(key, group);
     return group;
   }
-}
-
-/** Writes the objects to R2, then the runs that refer to them. */
-async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
-  const blobs = new Map<string, Blob>();
-  const batches = groups.flatMap(({ partition, work }) => {
-    const writes = work.map(({ operation, draft }) => {
-      const placed = placePayloads(partition, draft, operation);
-      for (const blob of placed.blobs) blobs.set(blob.key, blob);
-      return placed.write;
-    });
-    return { partition, writes };
-  });
-  await inParallel(blobs.values(), CONNECTIONS, (blob) => putBlob(env.BLOBS, blob));
-  await inParallel(batches, CONNECTIONS, ({ partition, writes }) => upsert(env, partition, writes, soon));
 }
 
 function draftSafely(operation: Operation, gathering: Gathering): Work[] {
@@ -140,17 +111,18 @@ function isVague({ project, startIsCertain }: Draft, { kind }: Operation): boole
   return kind === "patch" && (!startIsCertain || (project.id === undefined && project.name === undefined));
 }
 
-/** The run's partition, or why it has none. */
-async function partitionOf(
+/** The day that the run belongs to, or why it has none. */
+async function dayFor(
   db: Database,
   workspaceId: string,
   { operation, draft }: Work,
   places: Map<string, Place>,
-): Promise<PartitionIdentity | string> {
+): Promise<Day | string> {
   const known = places.get(draft.write.id);
   if (known) {
-    const { traceTier } = (await projectById(db, workspaceId, known.projectId)) ?? { traceTier: "longlived" as const };
-    return { workspaceId, ...known, traceTier };
+    const { projectId, day } = known;
+    const { traceTier } = (await projectById(db, workspaceId, projectId)) ?? { traceTier: "longlived" as const };
+    return { workspaceId, projectId, day, traceTier };
   }
   const trace = draft.write.trace_id === undefined ? undefined : places.get(draft.write.trace_id);
   const project = await projectOf(db, workspaceId, draft, trace);
@@ -178,27 +150,6 @@ async function projectOf(
   if (project.name !== undefined) return projectByName(db, workspaceId, project.name);
   if (trace) return projectById(db, workspaceId, trace.projectId);
   return projectByName(db, workspaceId, DEFAULT_PROJECT);
-}
-
-async function upsert(env: Env, partition: PartitionIdentity, writes: RunWrite[], soon: boolean): Promise<void> {
-  const stub = tracePartition(env, partition.workspaceId, partition.projectId, partition.day);
-  for (const batch of inBatches(writes)) await stub.upsert(partition, batch, soon);
-}
-
-/** Groups writes so that each group fits in one RPC. */
-function* inBatches(writes: RunWrite[]): Generator<RunWrite[]> {
-  let batch: RunWrite[] = [];
-  let weight = 0;
-  for (const write of writes) {
-    const own = weightOf(write);
-    if (batch.length > 0 && weight + own > RPC_BYTES) {
-      yield batch;
-      [batch, weight] = [[], 0];
-    }
-    batch.push(write);
-    weight += own;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Stores feedback in order, so that the last one with an id is kept. The runs are located once for all feedback. */

@@ -27,15 +27,17 @@ export class Gather {
     const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
     this.#runs += writes.length;
     for (const write of writes) this.#weight += weightOf(write);
-    if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+    if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
     return applied;
   }
 
-  #flush(): void {
+  /** Applies what waits. */
+  flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const waiting = this.#waiting;
+    if (waiting.length === 0) return;
     this.#waiting = [];
     this.#runs = this.#weight = 0;
     try {

@@ -6,10 +6,15 @@ export interface Counts {
   bytes: number;
   /** start_time of the newest run, microseconds. */
   lastStart: number;
+  /** The number of the last change. Absent in a partition that has not changed since an earlier version. */
+  changes?: number;
 }
 
 type Meta = {
-  identity: PartitionIdentity;
+  /** A partition of an earlier version has no shard in it: it is shard 0. */
+  identity: Omit<PartitionIdentity, "shard"> & { shard?: number };
+  /** How many shards the day has, as far as this one knows. Absent: one. */
+  shards: number;
   counts: Counts;
   /** Milliseconds: when the last write came, from which retention counts. */
   written: number;
@@ -24,17 +29,23 @@ export function readMeta<K extends keyof Meta>(sql: SqlStorage, name: K): Meta[K
   return row === undefined ? undefined : (JSON.parse(row.value) as Meta[K]);
 }
 
+export function readIdentity(sql: SqlStorage): PartitionIdentity | undefined {
+  const identity = readMeta(sql, "identity");
+  return identity && { shard: 0, ...identity };
+}
+
 export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
 }
 
-/** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
-export function addToCounts(sql: SqlStorage, added: Counts): void {
-  const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
+/** Counts new runs and numbers the change in the transaction that writes them. The alarm writes the counts to D1 later. */
+export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): void {
+  const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
   writeMeta(sql, "counts", {
     rows: counts.rows + added.rows,
     bytes: counts.bytes + added.bytes,
     lastStart: Math.max(counts.lastStart, added.lastStart),
+    changes: (counts.changes ?? 0) + 1,
   });
   writeMeta(sql, "written", Date.now());
 }

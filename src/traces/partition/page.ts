@@ -4,12 +4,11 @@ import {
   isConstant,
   isPayload,
   type LightField,
-  pageKey,
   type PageRequest,
   type RunPage,
   TextsBuilder,
 } from "../page.ts";
-import type { LargePayload, PartitionIdentity, PayloadField } from "../rpc.ts";
+import { blobPrefix, type LargePayload, type PartitionIdentity, type PayloadField, payloadKey } from "../rpc.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
@@ -29,6 +28,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
     session_id: identity.projectId,
     trace_tier: identity.traceTier,
   };
+  const prefix = blobPrefix(identity.workspaceId, identity);
   const page: RunPage = { rows: 0, constants, light: {}, payloads: {}, large: [], bytes: 0, next: null, done: true };
   const lightColumns = light.map((): (string | number | null)[] => []);
   const feedbacks: (string | null)[] = [];
@@ -54,7 +54,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
       // The row has only a preview of what lies in R2.
       builder.add(payload || text === null ? null : new Uint8Array(text), true);
       if (payload) {
-        page.large.push({ ...payload, row: page.rows, field, key: pageKey(constants, startTime as number, payload) });
+        page.large.push({ ...payload, row: page.rows, field, key: payloadKey(prefix, payload.hash) });
       }
     });
     if (withFeedback) {

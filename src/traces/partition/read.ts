@@ -131,6 +131,7 @@ function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[])
     id: row.id,
     tenant_id: identity.workspaceId,
     session_id: identity.projectId,
+    shard: identity.shard,
     trace_id: row.trace_id,
     parent_run_id: row.parent_run_id,
     parent_run_ids: JSON.parse(row.parent_run_ids) as string[],

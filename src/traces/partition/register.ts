@@ -5,7 +5,7 @@ import { blobPrefix, type PartitionIdentity } from "../rpc.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
 import { announcePartition, deletePartition, findProject, type ProjectRow, savePartition } from "../store.ts";
 import { dayBounds } from "../time.ts";
-import { readMeta, writeMeta } from "./meta.ts";
+import { readIdentity, readMeta, writeMeta } from "./meta.ts";
 
 const DAY_MS = 86_400_000;
 /** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */
@@ -32,8 +32,8 @@ export const REGISTER_DELAY_MS = 2_000;
  * Makes the partition's row in D1 before its first write, so that no write is acknowledged in a partition that exports and
  * queries do not know.
  */
-export async function announce(env: Env, { workspaceId, projectId, day }: PartitionIdentity): Promise<void> {
-  await announcePartition(database(env.DB), { workspaceId, projectId, day });
+export async function announce(env: Env, { workspaceId, projectId, day, shard }: PartitionIdentity): Promise<void> {
+  await announcePartition(database(env.DB), { workspaceId, projectId, day, shard });
 }
 
 /**
@@ -41,16 +41,16 @@ export async function announce(env: Env, { workspaceId, projectId, day }: Partit
  * meanwhile.
  */
 export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
-  const identity = readMeta(sql, "identity");
+  const identity = readIdentity(sql);
   const counts = readMeta(sql, "counts");
   if (!identity || !counts || JSON.stringify(counts) === JSON.stringify(readMeta(sql, "registered"))) return;
-  const { workspaceId, projectId, day } = identity;
-  const { rows, bytes, lastStart } = counts;
+  const { workspaceId, projectId, day, shard } = identity;
+  const { rows, bytes, lastStart, changes = 0 } = counts;
   const lastRunStartTime = Math.floor(lastStart / 1000);
   const db = database(env.DB);
-  await savePartition(db, { workspaceId, projectId, day, rows, bytes, lastRunStartTime });
+  await savePartition(db, { workspaceId, projectId, day, shard, rows, bytes, lastRunStartTime, changes });
   if (isHeld()) writeMeta(sql, "registered", counts);
-  else await deletePartition(db, workspaceId, projectId, day);
+  else await deletePartition(db, workspaceId, identity);
 }
 
 /**
@@ -58,7 +58,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
 export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
-  const identity = readMeta(sql, "identity");
+  const identity = readIdentity(sql);
   if (!identity) return undefined;
   const tier = kept?.traceTier ?? identity.traceTier;
   const set =
@@ -68,19 +68,17 @@ export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | 
 }
 
 /** Deletes the partition's objects in R2, then its rows in D1. */
-export async function deleteOutside(
-  env: Env,
-  { workspaceId, projectId, day }: Pick<PartitionIdentity, "workspaceId" | "projectId" | "day">,
-): Promise<void> {
-  const prefix = blobPrefix(workspaceId, projectId, day);
+export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
+  const { workspaceId } = identity;
+  const prefix = blobPrefix(workspaceId, identity);
   for (;;) {
     const { objects } = await env.BLOBS.list({ prefix, limit: 1000 });
     if (objects.length === 0) break;
     await env.BLOBS.delete(objects.map(({ key }) => key));
   }
   const db = database(env.DB);
-  await deletePlacesOf(db, workspaceId, projectId, day);
-  await deletePartition(db, workspaceId, projectId, day);
+  await deletePlacesOf(db, workspaceId, identity);
+  await deletePartition(db, workspaceId, identity);
 }
 
 const LEAST_WAIT_MS = 10_000;

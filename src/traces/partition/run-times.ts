@@ -41,6 +41,23 @@ export function noRunTimes(): RunTimes {
   return { statuses: {}, duration: empty(), firstEvent: empty(), wait: empty() };
 }
 
+/** The histograms of two shards as one. */
+export function sumOfRunTimes(a: RunTimes, b: RunTimes): RunTimes {
+  const statuses = { ...a.statuses };
+  for (const [status, count] of Object.entries(b.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
+  const sum = (x: Histogram, y: Histogram): Histogram => ({
+    buckets: x.buckets.map((n, i) => n + (y.buckets[i] ?? 0)),
+    count: x.count + y.count,
+    sum: x.sum + y.sum,
+  });
+  return {
+    statuses,
+    duration: sum(a.duration, b.duration),
+    firstEvent: sum(a.firstEvent, b.firstEvent),
+    wait: sum(a.wait, b.wait),
+  };
+}
+
 function count(times: RunTimes, { status, queued_ms, first_event_ms, took_ms }: Facts): void {
   if (typeof status !== "string" || !/^\w{1,20}$/.test(status)) return;
   times.statuses[status] = (times.statuses[status] ?? 0) + 1;

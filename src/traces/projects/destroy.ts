@@ -4,23 +4,23 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../rpc.ts";
 import { deleteSharesOfProject } from "../share/store.ts";
-import { deleteProject, someDays } from "../store.ts";
+import { deleteProject, somePartitions } from "../store.ts";
 import { forgetProjects } from "./resolve.ts";
 
 const PAGE = 100;
 
 /**
- * Deletes the traces of these projects, then the projects. `most` is the number of project-days of one request; each takes an
+ * Deletes the traces of these projects, then the projects. `most` is the number of partitions of one request; each takes an
  * RPC, and a request may make 10,000 calls.
- * @throws Problem 503 when days are left. The client sends the same request again.
+ * @throws Problem 503 when partitions are left. The client sends the same request again.
  */
 export async function destroyProjects(env: Env, workspaceId: string, ids: string[], most = 1_000): Promise<void> {
   const db = database(env.DB);
   let left = most;
   for (const projectId of ids) {
     for (;;) {
-      const days = await someDays(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
-      if (days.length === 0) break;
+      const places = await somePartitions(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
+      if (places.length === 0) break;
       if (left <= 0) {
         throw new Problem(
           503,
@@ -30,10 +30,11 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
           },
         );
       }
-      await inParallel(days, CONNECTIONS, (day) =>
-        tracePartition(env, workspaceId, projectId, day).destroy({ workspaceId, projectId, day }),
-      );
-      left -= days.length;
+      await inParallel(places, CONNECTIONS, ({ day, shard }) => {
+        const place = { projectId, day, shard };
+        return tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place });
+      });
+      left -= places.length;
     }
     await deleteSharesOfProject(db, workspaceId, projectId);
     await deleteProject(db, workspaceId, projectId);

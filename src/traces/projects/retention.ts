@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../rpc.ts";
-import { allDays } from "../store.ts";
+import { allPlaces } from "../store.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
 export function refuseHeld(legalHold: boolean): void {
@@ -19,6 +19,6 @@ export function refuseHeld(legalHold: boolean): void {
  * its days when it is written, and would not learn of a shorter retention before.
  */
 export async function checkExpiry(env: Env, workspaceId: string, projectId: string): Promise<void> {
-  const days = await allDays(database(env.DB), workspaceId, projectId);
-  await inParallel(days, CONNECTIONS, (day) => tracePartition(env, workspaceId, projectId, day).checkExpiry());
+  const places = await allPlaces(database(env.DB), workspaceId, projectId);
+  await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry());
 }

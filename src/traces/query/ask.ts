@@ -1,4 +1,4 @@
-/** Figures over projects and days: what each partition counts, gathered. */
+/** Figures over projects, days and shards: what each partition counts, gathered. */
 import { database } from "../../db/client.ts";
 import { type RunSelection, tracePartition, type TracePartitionRpc } from "../rpc.ts";
 import { acrossMidnight } from "./midnight.ts";
@@ -21,7 +21,7 @@ export async function askPartitions<T>(
   for (let i = 0; i < Math.min(scope.length, MAX_PARTITIONS); i += AT_ONCE) {
     const asked = scope.slice(i, i + AT_ONCE).map(async (place) => {
       const own = await acrossMidnight(env, workspaceId, place, selection);
-      return ask(tracePartition(env, workspaceId, place.projectId, place.day), own);
+      return ask(tracePartition(env, workspaceId, place), own);
     });
     answers.push(...(await Promise.all(asked)));
   }

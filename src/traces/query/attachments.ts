@@ -5,8 +5,7 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
-import { blobPrefix, type QueriedRun } from "../rpc.ts";
-import { dayOf } from "../time.ts";
+import { blobPrefixOf, type QueriedRun } from "../rpc.ts";
 
 const PURPOSE = "trace attachment";
 const VALID_MS = 3_600_000;
@@ -24,8 +23,8 @@ export async function attachmentUrls(env: Env, origin: string, runs: QueriedRun[
   const urls = new Map<string, string>();
   for (const run of runs) {
     for (const { name } of run.attachments) {
-      const prefix = blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time));
-      urls.set(`${run.id}/${name}`, await attachmentLink(env, origin, attachmentKey(prefix, run.id, name)));
+      const key = attachmentKey(blobPrefixOf(run), run.id, name);
+      urls.set(`${run.id}/${name}`, await attachmentLink(env, origin, key));
     }
   }
   return (run: QueriedRun, name: string) => urls.get(`${run.id}/${name}`) ?? "";

@@ -9,9 +9,9 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { refuseHeld } from "../projects/retention.ts";
-import { tracePartition } from "../rpc.ts";
+import { type Place, tracePartition } from "../rpc.ts";
 import { deleteSharesOfTraces } from "../share/store.ts";
-import { allDays, findProject, noteDeletions } from "../store.ts";
+import { allPlaces, findProject, noteDeletions } from "../store.ts";
 import { ThreadId, Uuid } from "./schema.ts";
 
 const doc = documented("Traces");
@@ -64,18 +64,18 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   const project = await findProject(db, workspaceId, projectId);
   if (!project) throw new Problem(404, "Project not found.");
   refuseHeld(project.legalHold);
-  const days = await allDays(db, workspaceId, projectId);
+  const places = await allPlaces(db, workspaceId, projectId);
   const traces = new Set(traceIds);
-  const partition = (day: string) => tracePartition(c.env, workspaceId, projectId, day);
+  const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
   if (threadIds.length > 0) {
-    await inParallel(days, CONNECTIONS, async (day) => {
-      for (const trace of await partition(day).tracesOf(threadIds)) traces.add(trace);
+    await inParallel(places, CONNECTIONS, async (place) => {
+      for (const trace of await partition(place).tracesOf(threadIds)) traces.add(trace);
     });
   }
   const all = [...traces];
   if (all.length > 0) await noteDeletions(db, workspaceId, projectId, all);
-  const counts = await inParallel(all.length > 0 ? days : [], CONNECTIONS, async (day) =>
-    partition(day).deleteTraces(all),
+  const counts = await inParallel(all.length > 0 ? places : [], CONNECTIONS, async (place) =>
+    partition(place).deleteTraces(all),
   );
   if (all.length > 0) await deleteSharesOfTraces(db, workspaceId, all);
   return { message: "Traces deleted", traces: all.length, runs: counts.reduce((sum, count) => sum + count, 0) };

@@ -1,10 +1,11 @@
-/** Finding runs over projects and days, page by page. */
+/** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
 import { checkFilters } from "../filter/check.ts";
-import type { Place } from "../locate.ts";
 import {
+  blobPrefixOf,
   LARGE_FIELDS,
   type LargeField,
+  type Place,
   type QueriedRun,
   type RunPosition,
   type RunSelection,
@@ -88,9 +89,8 @@ async function askAll(
   const request = { order, after, limit, payloads, maxBytes: PAGE_BYTES / partitions.length };
   const pages = await Promise.all(
     partitions.map(async (partition) => {
-      const { projectId, day } = partition;
       const own = await acrossMidnight(env, workspaceId, partition, selection);
-      return tracePartition(env, workspaceId, projectId, day).query({ ...own, ...request });
+      return tracePartition(env, workspaceId, partition).query({ ...own, ...request });
     }),
   );
   const sign = order === "asc" ? 1 : -1;
@@ -113,7 +113,7 @@ async function whole(env: Env, runs: QueriedRun[], values: LargeField[] = []): P
     for (const field of LARGE_FIELDS) {
       const payload = large?.[field];
       if (!payload) continue;
-      const key = payloadKey(run, payload.hash);
+      const key = payloadKey(blobPrefixOf(run), payload.hash);
       run[field] = values.includes(field)
         ? ((await (await env.BLOBS.get(key))?.text()) ?? null)
         : placeholder(field, key);

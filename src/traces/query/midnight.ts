@@ -1,7 +1,7 @@
 /** `trace_filter` and `tree_filter` for traces that span midnight. */
 import { database } from "../../db/client.ts";
-import type { Place } from "../locate.ts";
-import { type RunSelection, tracePartition } from "../rpc.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { type Place, type RunSelection, tracePartition, type TracePartitionRpc } from "../rpc.ts";
 import { listPartitions } from "../store.ts";
 import { dayBounds, dayOf } from "../time.ts";
 
@@ -12,31 +12,42 @@ import { dayBounds, dayOf } from "../time.ts";
 export async function acrossMidnight(
   env: Env,
   workspaceId: string,
-  { projectId, day }: Place,
+  place: Place,
   selection: RunSelection,
 ): Promise<RunSelection> {
   const { traceFilter, treeFilter } = selection;
   if (!traceFilter && !treeFilter) return selection;
-  const { start, end } = dayBounds(day);
+  const { start, end } = dayBounds(place.day);
   const [before, after] = [dayOf(start - 1), dayOf(end)];
-  const held = await listPartitions(database(env.DB), workspaceId, projectId, before, after);
-  const at = (wanted: string) =>
-    held.some((partition) => partition.day === wanted)
-      ? tracePartition(env, workspaceId, projectId, wanted)
-      : undefined;
-  const [earlier, later] = [at(before), at(after)];
-  const shared = {
-    earlier: earlier ? await tracePartition(env, workspaceId, projectId, day).crossing() : [],
-    later: (treeFilter && (await later?.crossing())) || [],
-  };
-  const passing = async (partition: typeof earlier, traces: string[], filter: string | undefined, root: boolean) =>
-    partition && filter && traces.length > 0 ? partition.tracesPassing(traces, { filter, root }) : [];
+  const held = await listPartitions(database(env.DB), workspaceId, place.projectId, before, after);
+  const on = (day: string) =>
+    held.filter((partition) => partition.day === day).map((partition) => tracePartition(env, workspaceId, partition));
+  const [earlier, later] = [on(before), on(after)];
+  const began = earlier.length > 0 ? await tracePartition(env, workspaceId, place).crossing() : [];
+  const goOn = treeFilter ? await gathered(later, (partition) => partition.crossing()) : [];
+  const passing = async (
+    partitions: TracePartitionRpc[],
+    traces: string[],
+    filter: string | undefined,
+    root: boolean,
+  ) =>
+    filter && traces.length > 0
+      ? gathered(partitions, (partition) => partition.tracesPassing(traces, { filter, root }))
+      : [];
   return {
     ...selection,
-    traceElsewhere: await passing(earlier, shared.earlier, traceFilter, true),
+    traceElsewhere: await passing(earlier, began, traceFilter, true),
     treeElsewhere: [
-      ...(await passing(earlier, shared.earlier, treeFilter, false)),
-      ...(await passing(later, shared.later, treeFilter, false)),
+      ...(await passing(earlier, began, treeFilter, false)),
+      ...(await passing(later, goOn, treeFilter, false)),
     ],
   };
+}
+
+/** What the shards of a day answer, as one list. */
+async function gathered(
+  partitions: TracePartitionRpc[],
+  ask: (partition: TracePartitionRpc) => Promise<string[]>,
+): Promise<string[]> {
+  return (await inParallel(partitions, CONNECTIONS, ask)).flat();
 }

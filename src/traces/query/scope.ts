@@ -2,8 +2,8 @@
 import type { Database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import { uuidTime } from "../dotted.ts";
-import { locateRuns, type Place } from "../locate.ts";
-import type { RunSelection } from "../rpc.ts";
+import { locateRuns } from "../locate.ts";
+import type { Place, RunSelection } from "../rpc.ts";
 import { listPartitions, listWorkspacePartitions } from "../store.ts";
 import { DAY_MICROS, dayOf } from "../time.ts";
 
@@ -62,7 +62,7 @@ async function withoutProject(
 }
 
 function distinct(places: Place[]): Place[] {
-  return [...new Map(places.map((place) => [`${place.projectId}/${place.day}`, place])).values()];
+  return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
 }
 
 /** The first and last day that the selection allows. */

@@ -30,7 +30,7 @@ export async function runSeries(
   const places = found.slice(0, MOST_PARTITIONS);
   const parts = await inParallel(places, CONNECTIONS, async (place) => {
     const own = await acrossMidnight(env, workspaceId, place, selection);
-    return tracePartition(env, workspaceId, place.projectId, place.day).series(own, request);
+    return tracePartition(env, workspaceId, place).series(own, request);
   });
   const times = merged(parts.flatMap((part) => part.times));
   const keys = merged(parts.flatMap((part) => part.keys));

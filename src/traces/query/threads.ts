@@ -6,17 +6,17 @@ import { percentile } from "./stats.ts";
 
 /** The threads with a turn in the selection, newest turn first. */
 export async function threadsOf(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
-  const days = await askPartitions(env, workspaceId, [projectId], selection, (partition, own) =>
+  const summaries = await askPartitions(env, workspaceId, [projectId], selection, (partition, own) =>
     partition.threads(own),
   );
-  // Oldest day first: the first summary of a thread has its first turn, the last one its last.
-  const threads = Map.groupBy(days.toReversed().flat(), ({ thread_id }) => thread_id);
+  const threads = Map.groupBy(summaries.flat(), ({ thread_id }) => thread_id);
   return [...threads.values()].map(shown).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
 }
 
+/** The first turn of a thread can be in another part than its last: a day has several shards. */
 function shown(parts: ThreadSummary[]) {
-  const [first] = parts as [ThreadSummary];
-  const last = parts.at(-1) ?? first;
+  const first = parts.reduce((a, b) => (b.min_start_time < a.min_start_time ? b : a));
+  const last = parts.reduce((a, b) => (b.max_start_time > a.max_start_time ? b : a));
   const latencies = parts.flatMap((part) => part.latencies).sort((a, b) => a - b);
   const sum = (pick: (part: ThreadSummary) => number) => parts.reduce((total, part) => total + pick(part), 0);
   return {

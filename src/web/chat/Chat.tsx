@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, call } from "../api/http.ts";
-import { useAssistants, useThreads } from "../api/queries.ts";
+import { useAssistants, useRuns, useThreads } from "../api/queries.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import { loadMarkdown } from "./Answer.tsx";
 import { forgetConnection } from "./connection.ts";
@@ -13,10 +13,14 @@ import { Bare, Header } from "./Header.tsx";
 
 const CHOSEN = "weir.assistant";
 
+const NO_RUNS = { open: false, newest: undefined };
+
 interface Mount {
   /** A new number is a new stream. */
   key: number;
   threadId: string | undefined;
+  /** The message that it begins with. */
+  first?: string;
 }
 
 export default function Chat({ threadId }: { threadId: string | undefined }) {
@@ -24,16 +28,17 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   const [mount, setMount] = useState<Mount>({ key: 0, threadId });
   // The thread that this mount began itself: the address follows it, the stream stays.
   const began = useRef<string>(undefined);
-  const remount = useCallback((to: string | undefined) => {
+  const remount = useCallback((to: string | undefined, first?: string) => {
     forgetConnection();
     began.current = undefined;
-    setMount((now) => ({ key: now.key + 1, threadId: to }));
+    setMount((now) => ({ key: now.key + 1, threadId: to, first }));
   }, []);
   if (threadId !== (began.current ?? mount.threadId)) remount(threadId);
   useEffect(() => void loadMarkdown(), []);
 
   const assistants = useAssistants();
-  const thread = useThread(mount.threadId);
+  const thread = useThreadRow(mount.threadId);
+  const runs = useRuns(mount.threadId, -1 - mount.key);
   const [chosen, setChosen] = useState(() => localStorage.getItem(CHOSEN) ?? undefined);
   const [context, setContext] = useState<Record<string, unknown>>({});
   const assistant = pick(assistants.data, mount.threadId === undefined ? chosen : assistantOf(thread.data));
@@ -51,11 +56,11 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     running.current = now;
   }, []);
 
-  const onAssistant = (next: Assistant) => {
+  const onAssistant = (next: Assistant, text?: string) => {
     localStorage.setItem(CHOSEN, next.assistant_id);
     setChosen(next.assistant_id);
     setContext({});
-    if (threadId === undefined) remount(undefined);
+    if (threadId === undefined) remount(undefined, text);
     else navigate("/chat");
   };
 
@@ -83,7 +88,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
         <LoadFailed error={thread.error.message} onRetry={() => void thread.refetch()} />
       </Bare>
     );
-  if (!assistant || (mount.threadId !== undefined && !thread.data))
+  if (!assistant || (mount.threadId !== undefined && (!thread.data || runs.isPending)))
     return (
       <Bare>
         <LoadingTurns />
@@ -106,15 +111,17 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       assistants={assistants.data ?? []}
       context={context}
       threadId={mount.threadId}
+      runs={runs.data ?? NO_RUNS}
       onThreadId={begin}
       onReconnect={() => remount(threadId)}
       onRunning={onRunning}
       onAssistant={onAssistant}
+      first={mount.first}
     />
   );
 }
 
-function useThread(threadId: string | undefined) {
+function useThreadRow(threadId: string | undefined) {
   return useQuery({
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,

@@ -2,9 +2,9 @@
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Stream } from "./agent.ts";
-import type { Checkpoint, Fork } from "./branches.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
+import type { Checkpoint, Fork } from "./steps.ts";
 import type { Subagent } from "./Subagents.tsx";
 import { Turn, type TurnActions } from "./Turn.tsx";
 import type { Turn as TurnShape } from "./turns.ts";

@@ -1,6 +1,6 @@
 /** One turn: what was asked, what came of it, and what can be done with it. */
 import { useMessageMetadata } from "@langchain/react";
-import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
+import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
 import { CopyButton } from "../ui/CopyButton.tsx";
@@ -9,19 +9,21 @@ import { LinkButton } from "../ui/LinkButton.tsx";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
-import type { Checkpoint, Fork } from "./branches.ts";
 import { EditMessage } from "./EditMessage.tsx";
+import { MediaList } from "./MediaList.tsx";
 import css from "./Log.module.css";
+import type { Decided } from "./past.ts";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
+import type { Checkpoint, Fork } from "./steps.ts";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
 
 export interface TurnActions {
   edit: (messageId: string | undefined) => void;
   resend: (messageId: string, text: string) => void;
-  retry: (messageId: string, text: string) => void;
-  unsent: (messageId: string, text: string) => void;
+  retry: (messageId: string) => void;
+  unsent: (messageId: string) => void;
   goTo: (tip: string) => void;
   rerun: (checkpoint: string) => void;
   open: (callId: string) => void;
@@ -75,19 +77,22 @@ export const Turn = memo(function Turn({
               onSend={(text) => actions.resend(asked.id, text)}
             />
           ) : (
-            <div className={css.asked}>{asked.text}</div>
+            <div className={css.asked}>
+              <MediaList media={asked.media} own />
+              {asked.text}
+            </div>
           )}
           {!editing && (
             <div className={css.actions}>
               {fork && <Switcher fork={fork} onGo={actions.goTo} />}
-              {!busy && (
+              {!busy && checkpoints.has(asked.id) && (
                 <IconButton label="Edit message" onClick={() => actions.edit(asked.id)}>
                   <Pencil size={14} aria-hidden />
                 </IconButton>
               )}
               <CopyButton text={asked.text} label="Copy message" />
               {!checkpoints.has(asked.id) && (
-                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id, asked.text)} />
+                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id)} />
               )}
               {at && (
                 <time className={css.time} dateTime={at}>
@@ -119,8 +124,8 @@ export const Turn = memo(function Turn({
         <div className={css.actions}>
           {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
           {answer !== "" && <CopyButton text={answer} label="Copy answer" />}
-          {answer !== "" && asked && !busy && (
-            <IconButton label="Retry: ask again" onClick={() => actions.retry(asked.id, asked.text)}>
+          {asked && !busy && checkpoints.has(asked.id) && (
+            <IconButton label="Regenerate answer" onClick={() => actions.retry(asked.id)}>
               <RotateCcw size={14} aria-hidden />
             </IconButton>
           )}
@@ -154,7 +159,15 @@ function PartView({
 }) {
   switch (part.kind) {
     case "text":
-      return <Answer text={part.text} reasoning={part.reasoning} growing={growing} />;
+      return (
+        <>
+          <Answer text={part.text} reasoning={part.reasoning} growing={growing} />
+          <MediaList media={part.media} />
+          {part.stopped && <p className={css.stopped}>Stopped before the answer was complete.</p>}
+        </>
+      );
+    case "decided":
+      return <DecidedLine decided={part.decided} />;
     case "tools":
       return <Tools id={part.id} calls={part.calls} />;
     case "failed":
@@ -162,6 +175,15 @@ function PartView({
     case "subagents":
       return <Subagents calls={part.calls} known={subagents} opened={opened} onOpen={onOpen} />;
   }
+}
+
+function DecidedLine({ decided }: { decided: Decided }) {
+  return (
+    <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
+      {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />} You {decided.words}
+      {decided.at && <time dateTime={decided.at}> · {clockTime(decided.at)}</time>}
+    </p>
+  );
 }
 
 function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {

@@ -1,6 +1,7 @@
 /** A table of rows that open. Columns that do not fit its box are left out, the last of them first. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { fitting } from "./fitting.ts";
 import css from "./table.module.css";
 
 export interface Column<T> {
@@ -43,6 +44,8 @@ export function Table<T>({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const shown = fitting(columns, useWidth(box));
+  // Without a column that takes the room that is left, the last that is kept does.
+  const grower = shown.find(({ grows }) => grows) ?? shown.findLast(({ kept }) => kept);
   const virtual = rows.length > VIRTUAL;
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -61,8 +64,8 @@ export function Table<T>({
     <div ref={box} className={css.box}>
       <table className={css.table} aria-label={label} aria-rowcount={virtual ? rows.length + 1 : undefined}>
         <colgroup>
-          {shown.map(({ id, width, grows }) => (
-            <col key={id} style={grows ? undefined : { width }} />
+          {shown.map((column) => (
+            <col key={column.id} style={column === grower ? undefined : { width: column.width }} />
           ))}
         </colgroup>
         <thead>
@@ -113,18 +116,6 @@ export function Table<T>({
       </table>
     </div>
   );
-}
-
-/** The columns that fit a box of this width. Exported for its tests. */
-export function fitting<C extends Pick<Column<unknown>, "width" | "kept">>(columns: C[], width: number): C[] {
-  let left = width - columns.reduce((sum, column) => sum + (column.kept ? column.width : 0), 0);
-  let full = false;
-  return columns.filter((column) => {
-    if (column.kept) return true;
-    full ||= left < column.width;
-    left -= column.width;
-    return !full;
-  });
 }
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {

@@ -1,12 +1,14 @@
 /** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import { LoadFailed } from "../chat/Empty.tsx";
+import { Failed, Loading } from "../console/states.tsx";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";
+import { Feedback } from "./Feedback.tsx";
 import { costText, durationText, tokensText } from "./format.ts";
 import { useRun, useThreadHere } from "./queries.ts";
+import { State } from "./State.tsx";
 import { Status } from "./Status.tsx";
 import css from "./details.module.css";
 import type { RunDetails, Span } from "./types.ts";
@@ -14,10 +16,22 @@ import { Value } from "./Value.tsx";
 
 const ERROR_LINES = 8;
 
+type Tab = "All" | "Error" | "Input" | "Output" | "State" | "Feedback" | "Raw";
+
 export function Details({ run }: { run: Span }) {
   const details = useRun(run);
   const { data } = details;
   const thread = useThreadHere(data?.thread_id);
+  const [tab, setTab] = useState<Tab>("All");
+  const tabs: Tab[] = [
+    "All",
+    ...(data?.error ? (["Error"] as const) : []),
+    "Input",
+    "Output",
+    "State",
+    "Feedback",
+    "Raw",
+  ];
   return (
     // What scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -34,37 +48,45 @@ export function Details({ run }: { run: Span }) {
         <span>{run.latency_seconds === null ? "running" : durationText(run.latency_seconds)}</span>
         <time dateTime={run.start_time}>{exactTime(run.start_time)}</time>
         {data && <Figures data={data} />}
-        {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Its thread</Link>}
+        {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Open thread</Link>}
       </p>
-      {details.isPending && (
-        <p className={css.note} role="status">
-          Loading…
-        </p>
-      )}
+      <div className={css.tabs} role="group" aria-label="Show of the run">
+        {tabs.map((one) => (
+          <button key={one} type="button" aria-pressed={one === tab} onClick={() => setTab(one)}>
+            {one}
+          </button>
+        ))}
+      </div>
+      {details.isPending && <Loading />}
       {details.error && !data && (
-        <LoadFailed
-          title="The run did not load."
-          error={details.error.message}
-          onRetry={() => void details.refetch()}
-        />
+        <Failed title="The run did not load." error={details.error} onRetry={() => void details.refetch()} />
       )}
-      {data && (
-        <>
-          {data.error && (
-            <div className={css.error}>
-              <Payload label="Error" text={data.error} lines={ERROR_LINES} />
-            </div>
-          )}
-          <Value label="Input" value={data.inputs} />
-          {data.outputs === null ? (
-            <p className={css.note}>{run.latency_seconds === null ? "No output yet." : "No output."}</p>
-          ) : (
-            <Value label="Output" value={data.outputs} />
-          )}
-          <Noted data={data} />
-        </>
-      )}
+      {data && <Shown tab={tab} data={data} run={run} />}
     </section>
+  );
+}
+
+function Shown({ tab, data, run }: { tab: Tab; data: RunDetails; run: Span }) {
+  const is = (...tabs: Tab[]) => tabs.includes(tab);
+  return (
+    <>
+      {data.error && is("All", "Error") && (
+        <div className={css.error}>
+          <Payload label="Error" text={data.error} lines={is("Error") ? 200 : ERROR_LINES} />
+        </div>
+      )}
+      {is("All", "Input") && <Value label="Input" value={data.inputs} />}
+      {is("All", "Output") &&
+        (data.outputs === null ? (
+          <p className={css.note}>{run.latency_seconds === null ? "No output yet." : "No output."}</p>
+        ) : (
+          <Value label="Output" value={data.outputs} />
+        ))}
+      {is("All") && <Noted data={data} />}
+      {is("State") && <State data={data} />}
+      {is("Feedback") && <Feedback run={run} />}
+      {is("Raw") && <Payload label="Run as JSON" text={JSON.stringify(data, null, 2)} lines={200} />}
+    </>
   );
 }
 

@@ -1,35 +1,63 @@
 /** A list with nothing in it says what to do about it. */
+import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
-import { Notice } from "../chat/Empty.tsx";
+import { Empty } from "../console/states.tsx";
 import { Button } from "../ui/Button.tsx";
+import { Fault } from "./Search.tsx";
 
 export function HowToSend() {
   const lines = [
     "LANGSMITH_TRACING=true",
-    `LANGSMITH_ENDPOINT=${location.origin}`,
+    `LANGSMITH_ENDPOINT=${SERVER}`,
     "LANGSMITH_API_KEY=<an API key of this workspace>",
     "LANGSMITH_PROJECT=<a name>",
   ];
   return (
-    <Notice title="No traces here yet." text="A program that uses a LangSmith SDK sends its traces here with these:">
-      <pre>{lines.join("\n")}</pre>
+    <Empty
+      title="No traces here yet."
+      text="A program that uses a LangSmith SDK sends its traces here with these variables:"
+      command={lines.join("\n")}
+    >
       <p>
-        An OpenTelemetry exporter sends them to <code>{location.origin}/otel/v1/traces</code>, with the key in the
-        header <code>x-api-key</code>. The agents of this server need nothing: <Link href="/">talk to one</Link>.
+        An OpenTelemetry exporter sends them to <code>{SERVER}/otel/v1/traces</code>, with the key in the header{" "}
+        <code>x-api-key</code>. The agents of this server need nothing: <Link href="/chat">talk to one</Link>.
       </p>
-    </Notice>
+    </Empty>
   );
 }
 
-export function NoMatch({ failed, onClear }: { failed: boolean; onClear: () => void }) {
+export function NoMatch({
+  kind,
+  range,
+  onClear,
+  onLonger,
+}: {
+  /** Whether conditions leave nothing, or there is nothing in this time. */
+  kind: "no match" | "none";
+  range: string;
+  onClear: () => void;
+  /** Undefined: the range is the longest. */
+  onLonger: (() => void) | undefined;
+}) {
   return (
-    <Notice
-      title={failed ? "No failed traces." : "No trace matches."}
-      text={failed ? "Every trace of this project went well, or is still under way." : "The project has none like it."}
+    <Empty
+      title={kind === "none" ? "No traces in this time." : "No traces match this filter."}
+      text={`${range}. The project may have traces before.`}
     >
       <div>
-        <Button onClick={onClear}>Show all traces</Button>
+        {kind === "no match" && <Button onClick={onClear}>Clear filters</Button>}{" "}
+        {onLonger && <Button onClick={onLonger}>Show the last 30 days</Button>}
       </div>
-    </Notice>
+    </Empty>
+  );
+}
+
+/** An address with a filter that the server does not understand. */
+export function BadFilter({ filter, message, onClear }: { filter: string; message: string; onClear: () => void }) {
+  return (
+    <Empty title="The filter of this address has a fault." text="Correct it above, or clear it.">
+      <Fault filter={filter} message={message} />
+      <Button onClick={onClear}>Clear filters</Button>
+    </Empty>
   );
 }

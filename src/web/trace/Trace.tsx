@@ -1,81 +1,63 @@
-/** One trace: its runs as a tree in time, and the one that is chosen. The address says which. */
+/** The page of one trace. The address says which run is chosen, and how the runs are drawn. */
 import { ChevronLeft, RotateCw } from "lucide-react";
+import { useCallback } from "react";
 import { Link, useSearchParams } from "wouter";
-import { LoadFailed, Notice } from "../chat/Empty.tsx";
-import { Bare } from "../chat/Header.tsx";
-import header from "../chat/Header.module.css";
-import { Button } from "../ui/Button.tsx";
+import { Page } from "../console/Page.tsx";
+import { keepRange } from "../console/range.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { Details } from "./Details.tsx";
 import { useTrace } from "./queries.ts";
-import { useTitle } from "../ui/title.ts";
+import { RunAgain } from "./RunAgain.tsx";
 import css from "./trace.module.css";
-import { Tree } from "./Tree.tsx";
+import { TraceView, viewOf } from "./TraceView.tsx";
 
 export function Trace({ traceId }: { traceId: string }) {
   const [params, setParams] = useSearchParams();
   const project = params.get("project");
   const trace = useTrace(traceId, project);
-  const runs = trace.data ?? [];
-  const chosen = runs.find((run) => run.id === params.get("run")) ?? runs[0];
-  const name = runs[0]?.name ?? "Trace";
-  useTitle(name);
-  const choose = (run: string) =>
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        next.set("run", run);
-        return next;
-      },
-      { replace: true },
-    );
-  const from = project ?? runs[0]?.project_id;
+  const root = trace.data?.[0];
+  const set = useCallback(
+    (name: string, value: string) =>
+      setParams(
+        (now) => {
+          const next = new URLSearchParams(now);
+          next.set(name, value);
+          return next;
+        },
+        { replace: true },
+      ),
+    [setParams],
+  );
+  const choose = useCallback((run: string) => set("run", run), [set]);
+  const list = new URLSearchParams(keepRange(params.toString()));
+  const from = project ?? root?.project_id;
+  if (from !== undefined) list.set("project", from);
   return (
-    <Bare
-      head={
+    <Page
+      whole
+      title={root?.name ?? "Trace"}
+      back={
+        <Link href={`/traces?${list}`} className={`${controls.button} ${controls.quiet} ${css.back}`}>
+          <ChevronLeft size={14} aria-hidden /> Traces
+        </Link>
+      }
+      actions={
         <>
-          <Link
-            href={from === undefined ? "/traces" : `/traces?project=${from}`}
-            className={`${controls.button} ${controls.quiet} ${css.back}`}
-          >
-            <ChevronLeft size={14} aria-hidden /> Traces
-          </Link>
-          <h1 className={header.title} title={name}>
-            {name}
-          </h1>
-          <IconButton label="Read the trace again" onClick={() => void trace.refetch()}>
+          {root && <RunAgain root={root} />}
+          <IconButton label="Refresh" onClick={() => void trace.refetch()}>
             <RotateCw size={16} aria-hidden />
           </IconButton>
         </>
       }
     >
-      {trace.isPending && (
-        <p className={css.note} role="status">
-          Loading…
-        </p>
-      )}
-      {trace.error && !trace.data && (
-        <LoadFailed title="The trace did not load." error={trace.error.message} onRetry={() => void trace.refetch()} />
-      )}
-      {trace.data && !chosen && (
-        <Notice
-          title="No trace with this id in this workspace."
-          text="The trace of a run is written after the run’s end, so it may be on its way. A server with TRACE_PROJECT set to nothing writes none of its own runs."
-        >
-          <div>
-            <Button disabled={trace.isFetching} onClick={() => void trace.refetch()}>
-              Look again
-            </Button>
-          </div>
-        </Notice>
-      )}
-      {chosen && (
-        <div className={css.split} id="traces" tabIndex={-1}>
-          <Tree runs={runs} now={trace.dataUpdatedAt} chosen={chosen.id} onChoose={choose} />
-          <Details key={chosen.id} run={chosen} />
-        </div>
-      )}
-    </Bare>
+      <TraceView
+        traceId={traceId}
+        project={project}
+        run={params.get("run")}
+        view={viewOf(params.get("view"))}
+        onRun={choose}
+        onView={(view) => set("view", view)}
+      />
+    </Page>
   );
 }

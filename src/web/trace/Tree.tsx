@@ -1,58 +1,119 @@
-/** The runs of a trace: a tree, and beside each run its bar in the time of the trace. */
-import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from "react";
-import { Button } from "../ui/Button.tsx";
-import { durationText } from "./format.ts";
+/** The runs of a trace as a tree, and beside each run its bar in the time of the trace. Only the rows in view are drawn. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  startTransition,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { coarse } from "../frame/device.ts";
+import { Axis } from "./Axis.tsx";
+import { Toolbar } from "./Toolbar.tsx";
 import css from "./trace.module.css";
-import type { Span } from "./types.ts";
-import { type Row, rowsOf, timeOf } from "./tree.ts";
+import { barOf, failedBelow, failuresOf, matchesOf, neighbour, type Row, rowsOf, timeOf } from "./tree.ts";
 import { TreeRow } from "./TreeRow.tsx";
+import type { Span } from "./types.ts";
 
-/** Rows mounted at first, and more at each press. */
-const WINDOW = 400;
+const ROW = coarse ? 44 : 28;
+const NONE: ReadonlySet<string> = new Set();
 
 export function Tree({
   runs,
   now,
   chosen,
+  wide,
   onChoose,
 }: {
   runs: Span[];
   /** When they were read: what runs has a bar until then. */
   now: number;
   chosen: string;
+  /** The bars get most of the room, with an axis. */
+  wide: boolean;
   onChoose: (id: string) => void;
 }) {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const [most, setMost] = useState(WINDOW);
-  const tree = useRef<HTMLDivElement>(null);
-  const all = useMemo(() => rowsOf(runs, closed), [runs, closed]);
-  const rows = all.slice(0, most);
-  const time = useMemo(() => timeOf(runs, now), [runs, now]);
-  // The stop for the tab key.
-  const stop = rows.some((row) => row.run.id === chosen) ? chosen : rows[0]?.run.id;
+  const [closed, setClosed] = useState(NONE);
+  const [find, setFind] = useState("");
+  /** The run that the keyboard is on. The details follow it. */
+  const [here, setHere] = useState(chosen);
+  const [told, setTold] = useState(chosen);
+  const [zoom, setZoom] = useState<{ from: number; to: number }>();
+  // The address changed: back, forward, or a link.
+  if (told !== chosen) {
+    setTold(chosen);
+    setHere(chosen);
+  }
+  const scroller = useRef<HTMLDivElement>(null);
+  const all = useMemo(() => rowsOf(runs, NONE), [runs]);
+  const rows = useMemo(() => (closed.size === 0 ? all : rowsOf(runs, closed)), [all, runs, closed]);
+  const order = useMemo(() => new Map(all.map(({ run }, i) => [run.id, i])), [all]);
+  const failures = useMemo(() => failuresOf(all), [all]);
+  const below = useMemo(() => failedBelow(runs), [runs]);
+  const matches = useMemo(() => matchesOf(all, find), [all, find]);
+  const found = useMemo(() => new Set(matches), [matches]);
+  const whole = useMemo(() => timeOf(runs, now), [runs, now]);
+  const time = useMemo(() => (zoom && wide ? { ...whole, ...zoom } : whole), [whole, zoom, wide]);
+  const at = rows.findIndex(({ run }) => run.id === here);
+  const stop = rows[Math.max(at, 0)]?.run.id;
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    getItemKey: (index) => rows[index]?.run.id ?? index,
+    overscan: 12,
+  });
 
+  // A row that is to be focused may not be drawn yet.
+  const focus = useRef<string>(undefined);
+  useEffect(() => {
+    if (focus.current === undefined) return;
+    const row = scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(focus.current)}"]`);
+    if (!row) return;
+    focus.current = undefined;
+    row.focus({ preventScroll: true });
+  });
+  // A run that a link or a search leads to is brought into view.
+  const shown = useRef<string>(undefined);
+  useEffect(() => {
+    if (shown.current === here || at < 0) return;
+    shown.current = here;
+    virtualizer.scrollToIndex(at, { align: "auto" });
+  }, [here, at, virtualizer]);
+
+  const go = useCallback(
+    (id: string | undefined, keyboard = true) => {
+      if (id === undefined) return;
+      const run = runs.find((one) => one.id === id);
+      setClosed((was) => (run?.parent_run_ids.some((parent) => was.has(parent)) ? without(was, run) : was));
+      if (keyboard) focus.current = id;
+      setHere(id);
+      startTransition(() => onChoose(id));
+    },
+    [runs, onChoose],
+  );
   const toggle = (id: string) =>
     setClosed((was) => {
       const next = new Set(was);
       if (!next.delete(id)) next.add(id);
       return next;
     });
-  const go = (id: string | undefined) => {
-    if (id === undefined) return;
-    onChoose(id);
-    tree.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(id)}"]`)?.focus();
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const at = rows.findIndex((row) => row.run.id === stop);
     const row = rows[at];
     if (!row) return;
+    if (event.key === "E") {
+      event.preventDefault();
+      return go(neighbour(failures, order, here, 1));
+    }
     const act = moves(rows, at, row, { go, toggle })[event.key];
     if (!act) return;
     event.preventDefault();
     act();
   };
-
   // One listener for all the rows, so that a row that did not change is not drawn again.
   const onClick = ({ target }: MouseEvent) => {
     if (!(target instanceof Element)) return;
@@ -60,25 +121,68 @@ export function Tree({
     if (id !== undefined && target.closest("[data-twist]")) toggle(id);
     else go(id);
   };
+  const onDoubleClick = ({ target }: MouseEvent) => {
+    const id = target instanceof Element ? target.closest<HTMLElement>("[data-run]")?.dataset.run : undefined;
+    const run = runs.find((one) => one.id === id);
+    if (!run || !wide) return;
+    const { left, width } = barOf(run, whole);
+    const length = whole.to - whole.from;
+    const from = whole.from + (left / 100) * length;
+    setZoom({ from, to: from + Math.max(1, (width / 100) * length) });
+  };
 
   return (
-    <section className={css.side} aria-labelledby="runs">
-      <h2 id="runs" className={css.head}>
-        <span>{runs.length === 1 ? "1 run" : `${runs.length.toLocaleString()} runs`}</span>
-        <span className={css.whole}>{durationText((time.to - time.from) / 1000)}</span>
-      </h2>
-      <div ref={tree} role="tree" aria-label="Runs of the trace" onClick={onClick} onKeyDown={onKeyDown}>
-        {rows.map((row) => (
-          <TreeRow key={row.run.id} row={row} time={time} chosen={row.run.id === chosen} stop={row.run.id === stop} />
-        ))}
+    <section className={css.side} aria-label="Runs" data-wide={wide || undefined}>
+      <Toolbar
+        count={runs.length}
+        seconds={(whole.to - whole.from) / 1000}
+        find={find}
+        onFind={setFind}
+        matches={matches.length}
+        place={matches.indexOf(here)}
+        onMatch={(by) => go(neighbour(matches, order, here, by), false)}
+        failures={failures.length}
+        onFailure={() => go(neighbour(failures, order, here, 1))}
+        onOpen={(open) =>
+          setClosed(open ? NONE : new Set(all.flatMap(({ run, parents }) => (parents ? [run.id] : []))))
+        }
+        zoom={wide ? { whole, time, onZoom: setZoom } : undefined}
+      />
+      {wide && <Axis time={time} from={whole.from} />}
+      <div ref={scroller} className={css.rows}>
+        <div
+          role="tree"
+          aria-label="Runs of the trace"
+          style={{ height: virtualizer.getTotalSize(), position: "relative" }}
+          onClick={onClick}
+          onDoubleClick={onDoubleClick}
+          onKeyDown={onKeyDown}
+        >
+          {virtualizer.getVirtualItems().map(({ index, start, key }) => {
+            const row = rows[index];
+            if (!row) return null;
+            return (
+              <TreeRow
+                key={key}
+                row={row}
+                top={start}
+                time={time}
+                chosen={row.run.id === here}
+                stop={row.run.id === stop}
+                match={found.has(row.run.id)}
+                failed={row.open ? 0 : (below.get(row.run.id) ?? 0)}
+              />
+            );
+          })}
+        </div>
       </div>
-      {all.length > most && (
-        <Button look="quiet" onClick={() => setMost(most + WINDOW)}>
-          Show {Math.min(WINDOW, all.length - most)} more of {(all.length - most).toLocaleString()}
-        </Button>
-      )}
     </section>
   );
+}
+
+function without(closed: ReadonlySet<string>, run: Span): ReadonlySet<string> {
+  const parents = new Set(run.parent_run_ids);
+  return new Set([...closed].filter((id) => !parents.has(id)));
 }
 
 /** What each key does on a row, as a tree's keys do everywhere. */

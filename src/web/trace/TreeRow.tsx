@@ -11,24 +11,35 @@ const DEEPEST = 12;
 /** One run: what it is, when in the time of the trace, and how long it took. What can be done with it is the tree's. */
 export const TreeRow = memo(function TreeRow({
   row: { run, level, place, of, parents, open },
+  top,
   time,
   chosen,
   stop,
+  match,
+  failed,
 }: {
   row: Row;
+  /** Pixels. */
+  top: number;
   time: Time;
   chosen: boolean;
   /** The stop for the tab key. */
   stop: boolean;
+  /** It is found by the search. */
+  match: boolean;
+  /** How many runs failed among those that it hides. */
+  failed: number;
 }) {
   const { left, width } = barOf(run, time);
   return (
     <div
       role="treeitem"
       className={css.row}
+      style={{ transform: `translateY(${top}px)` }}
       data-run={run.id}
       data-status={run.status.toLowerCase()}
       data-type={run.run_type.toLowerCase()}
+      data-match={match || undefined}
       aria-level={level}
       aria-posinset={place}
       aria-setsize={of}
@@ -41,10 +52,14 @@ export const TreeRow = memo(function TreeRow({
           {parents && <ChevronRight size={14} aria-hidden />}
         </span>
         <Status status={run.status} />
-        <span className={css.name}>{run.name}</span> <span className={css.type}>{run.run_type.toLowerCase()}</span>
+        <span className={css.name} title={run.name}>
+          {run.name}
+        </span>{" "}
+        <span className={css.type}>{run.run_type.toLowerCase()}</span>
+        {failed > 0 && <span className={css.inside}>{failed} failed inside</span>}
       </span>{" "}
       <span className={css.track} aria-hidden>
-        <i style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} />
+        <i style={{ left: `${left}%`, width: `max(3px, ${width}%)` }} />
       </span>
       <span className={css.took}>{run.latency_seconds === null ? "running" : durationText(run.latency_seconds)}</span>
     </div>

@@ -4,7 +4,7 @@ const cost = new Intl.NumberFormat(undefined, { style: "currency", currency: "US
 
 /** "12 ms", "1.24 s", "2 min 5 s". */
 export function durationText(seconds: number): string {
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
   const whole = Math.round(seconds);
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;

@@ -1,6 +1,7 @@
 /** What the trace views ask the server for, over the same API that LangSmith's clients use. */
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, call } from "../api/http.ts";
+import type { Range } from "../console/range.ts";
 import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 /** The workspace's projects, the one with the newest run first. */
@@ -12,13 +13,25 @@ export function useProjects() {
   });
 }
 
-const PAGE = 30;
-const LIGHT = ["trace_id", "name", "status", "start_time", "end_time", "total_tokens", "total_cost", "inputs_preview"];
+const PAGE = 50;
+const LIGHT = [
+  "trace_id",
+  "name",
+  "status",
+  "start_time",
+  "end_time",
+  "first_token_time",
+  "total_tokens",
+  "total_cost",
+  "inputs_preview",
+  "feedback_stats",
+  "error",
+];
 
-/** The traces of a project, newest first. */
-export function useTraces({ project, failed, filter }: Wanted) {
+/** The traces of a project in a time range, newest first. What was found stays in view while more is asked for. */
+export function useTraces({ project, failed, all, filter, words }: Wanted, range: Range) {
   return useInfiniteQuery({
-    queryKey: ["traces", project, failed, filter],
+    queryKey: ["traces", project, failed, all, filter, words, range.key],
     enabled: project !== undefined,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
@@ -27,16 +40,21 @@ export function useTraces({ project, failed, filter }: Wanted) {
         "/api/v1/runs/query",
         {
           session: [project],
-          is_root: true,
           limit: PAGE,
-          select: [...LIGHT, "error"],
+          select: LIGHT,
           cursor: pageParam,
+          start_time: new Date(range.from).toISOString(),
+          ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
+          ...(all ? {} : { is_root: true }),
           ...(failed ? { error: true } : {}),
           ...(filter === "" ? {} : { filter }),
+          ...(words === "" ? {} : { query: words }),
         },
         signal,
       ),
     getNextPageParam: (last) => last.cursors.next ?? undefined,
+    select: ({ pages }) => ({ rows: pages.flatMap(({ runs }) => runs) }),
+    placeholderData: keepPreviousData,
   });
 }
 

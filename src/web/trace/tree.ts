@@ -74,3 +74,52 @@ export function barOf(run: Span, { from, to, now }: Time): { left: number; width
   const left = ((beginning(run) - from) / whole) * 100;
   return { left, width: ((end(run, now) - beginning(run)) / whole) * 100 };
 }
+
+/** The runs that failed by themselves: those of which no run below failed. In the order of the tree. */
+export function failuresOf(rows: Row[]): string[] {
+  const failed = rows.filter(({ run }) => run.status.toUpperCase() === "ERROR");
+  const above = new Set(failed.flatMap(({ run }) => run.parent_run_ids));
+  return failed.flatMap(({ run }) => (above.has(run.id) ? [] : [run.id]));
+}
+
+/** How many runs failed below each run. */
+export function failedBelow(runs: Span[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const run of runs) {
+    if (run.status.toUpperCase() !== "ERROR") continue;
+    for (const parent of run.parent_run_ids) counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The ids of the runs that a text is found in: their name, type or id. In the order of the tree. */
+export function matchesOf(rows: Row[], text: string): string[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return [];
+  return rows.flatMap(({ run }) =>
+    `${run.name} ${run.run_type} ${run.id}`.toLowerCase().includes(wanted) ? [run.id] : [],
+  );
+}
+
+/** The one after (or before) the run in this order, around the end. */
+export function neighbour(
+  ids: string[],
+  order: ReadonlyMap<string, number>,
+  from: string,
+  by: 1 | -1,
+): string | undefined {
+  const at = order.get(from) ?? -1;
+  const after = (id: string) => (order.get(id) ?? 0) - at;
+  if (by === 1) return ids.find((id) => after(id) > 0) ?? ids[0];
+  return ids.findLast((id) => after(id) < 0) ?? ids.at(-1);
+}
+
+/** At most six round times, in milliseconds since the begin of the trace, within a window of it. */
+export function ticksOf(from: number, to: number): number[] {
+  const width = Math.max(1, to - from);
+  const power = 10 ** Math.floor(Math.log10(width / 5));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => width / one <= 6) ?? width;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) ticks.push(at);
+  return ticks;
+}

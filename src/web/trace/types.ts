@@ -6,6 +6,7 @@ export interface Project {
 }
 
 export interface TraceRow {
+  id: string;
   trace_id: string;
   name: string;
   status: string;
@@ -14,7 +15,9 @@ export interface TraceRow {
   total_tokens: number;
   total_cost: string | null;
   inputs_preview: string | null;
+  first_token_time?: string | null;
   error: string | null;
+  feedback_stats?: Record<string, { n: number; avg?: number | null }> | null;
 }
 
 /** A run of a trace, without what it was given and gave. */
@@ -51,5 +54,10 @@ export interface RunDetails {
 export interface Wanted {
   project: string | undefined;
   failed: boolean;
+  /** Also the runs below the roots. */
+  all: boolean;
+  /** In the query language. */
   filter: string;
+  /** Plain words. */
+  words: string;
 }

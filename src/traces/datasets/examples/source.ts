@@ -3,8 +3,7 @@ import { Problem } from "../../../http/problem.ts";
 import { isObject, parseJson } from "../../../http/json.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
-import { blobPrefix, type QueriedRun } from "../../rpc.ts";
-import { dayOf } from "../../time.ts";
+import { blobPrefixOf, type QueriedRun } from "../../rpc.ts";
 import type { NewAttachment } from "./bodies.ts";
 import type { GivenExample } from "./given.ts";
 
@@ -61,8 +60,7 @@ async function taken(env: Env, run: QueriedRun, io: boolean, names: string[]): P
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);
-    const prefix = blobPrefix(run.tenant_id, run.session_id, dayOf(run.start_time));
-    const object = known && (await env.BLOBS.get(attachmentKey(prefix, run.id, name)));
+    const object = known && (await env.BLOBS.get(attachmentKey(blobPrefixOf(run), run.id, name)));
     if (!known || !object) throw new Problem(404, "The run has no attachment of one of these names.");
     attachments.push({ name, type: known.type, data: new Uint8Array(await object.arrayBuffer()) });
   }

@@ -1,6 +1,7 @@
 /** The threads of all users, the newest first. */
 import { Link } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
+import { SERVER } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import { titleOf, waits } from "../../sidebar/groups.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -13,7 +14,7 @@ import { Command, Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { useAllThreads } from "./queries.ts";
 
-const START = `curl ${location.origin}/threads -X POST \\
+const START = `curl ${SERVER}/threads -X POST \\
   -H 'content-type: application/json' -d '{"metadata": {"title": "First"}}'`;
 
 export default function Threads() {
@@ -30,7 +31,7 @@ export default function Threads() {
           <h2>Read threads by the API</h2>
           <Command
             label="Copy the request"
-            text={`curl ${location.origin}/threads/search -X POST \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
+            text={`curl ${SERVER}/threads/search -X POST \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
           />
         </>
       }

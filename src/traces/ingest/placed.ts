@@ -1,0 +1,70 @@
+/** Which shard of a day takes each run (shards.ts). */
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { type PartitionIdentity, type RunWrite, tracePartition } from "../rpc.ts";
+import { idsOf, isClosed, shardsOf } from "../shards.ts";
+
+/** A project's day. */
+export type Day = Omit<PartitionIdentity, "shard">;
+
+/**
+ * The number of shards of the days that have more than one, as far as this isolate knows. A partition tells a caller that
+ * knows less, so ingest needs no query to D1 for it.
+ */
+const grown = new Map<string, number>();
+const MOST_KNOWN = 10_000;
+
+const keyOf = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
+
+export function shardsKnown(day: Day): number {
+  return grown.get(keyOf(day)) ?? 1;
+}
+
+export function noteShards(day: Day, shards: number): void {
+  if (shards <= shardsKnown(day)) return;
+  if (grown.size >= MOST_KNOWN) grown.clear();
+  grown.set(keyOf(day), shards);
+}
+
+interface Item {
+  draft: { write: RunWrite };
+  shard?: number;
+}
+
+/** The items by the shard that takes them. Shards of older generations are asked what they hold, and are closed by that. */
+export async function placed<T extends Item>(
+  env: Env,
+  day: Day,
+  items: T[],
+  shards: number,
+): Promise<Map<number, T[]>> {
+  const candidates = new Map(items.map((item) => [item, candidatesOf(item, shards)]));
+  const asked = new Map<number, Set<string>>();
+  for (const [{ draft }, own] of candidates) {
+    for (const shard of own.length > 1 ? own : []) {
+      if (!isClosed(shard, shards) && draft.write.trace_id !== undefined) continue;
+      const ids = asked.get(shard) ?? new Set();
+      asked.set(shard, ids);
+      for (const id of idsOf(draft.write)) ids.add(id);
+    }
+  }
+  const answers = await inParallel(asked, CONNECTIONS, async ([shard, ids]) => {
+    const place = { ...day, shard };
+    const held = await tracePartition(env, day.workspaceId, place).holds(place, shards, [...ids]);
+    return [shard, new Set(held)] as const;
+  });
+  const held = new Map(answers);
+  return Map.groupBy(items, (item) => {
+    const own = candidates.get(item) ?? [0];
+    const ids = idsOf(item.draft.write);
+    return own.find((shard) => ids.some((id) => held.get(shard)?.has(id))) ?? (own.at(-1) as number);
+  });
+}
+
+/** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */
+function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
+  if (shard !== undefined) return [shard];
+  if (write.trace_id !== undefined) return shardsOf(write.trace_id, shards);
+  // A run that does not tell its trace is with its parent, which can be in any shard.
+  const newest = shardsOf(write.id, shards).at(-1) as number;
+  return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
+}

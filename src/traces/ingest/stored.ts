@@ -1,0 +1,108 @@
+/** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
+import { outageOf } from "../../http/outage.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { blobPrefix, type PartitionIdentity, tracePartition, weightOf } from "../rpc.ts";
+import { isClosed, MOST_SHARDS } from "../shards.ts";
+import type { Draft } from "./normalise.ts";
+import type { Operation } from "./operations.ts";
+import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
+import { type Day, noteShards, placed, shardsKnown } from "./placed.ts";
+
+/** The most weight of one RPC (`weightOf`). The platform's limit is 32 MiB. */
+const RPC_BYTES = 8 * 1024 * 1024;
+
+/** One operation, as far as it has come. */
+export interface Work {
+  operation: Operation;
+  draft: Draft;
+  /** The shard in which its run was found. */
+  shard?: number;
+  /** Where its objects lie in R2: names below the prefix. */
+  blobs?: { prefix: string; names: string[] };
+}
+
+export interface Group {
+  day: Day;
+  work: Work[];
+}
+
+/** Stores the operations of each day. A shard that does not take a run says so, and the run goes to another. */
+export async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
+  for (let left = groups; left.length > 0;) {
+    const batches = (await inParallel(left, CONNECTIONS, (group) => batchesOf(env, group))).flat();
+    await storeBlobs(env.BLOBS, batches);
+    left = (await inParallel(batches, CONNECTIONS, (batch) => upsert(env, batch, soon))).flat();
+  }
+}
+
+interface Batch {
+  partition: PartitionIdentity;
+  /** The number of the day's shards by which the partition was chosen. */
+  shards: number;
+  work: Work[];
+}
+
+async function batchesOf(env: Env, { day, work }: Group): Promise<Batch[]> {
+  const shards = shardsKnown(day);
+  const byShard = await placed(env, day, work, shards);
+  return [...byShard].map(([shard, own]) => ({ partition: { ...day, shard }, shards, work: own }));
+}
+
+async function storeBlobs(bucket: R2Bucket, batches: Batch[]): Promise<void> {
+  const blobs = new Map<string, Blob>();
+  const copies: { from: string; to: string }[] = [];
+  for (const { partition, work } of batches) {
+    const prefix = blobPrefix(partition.workspaceId, partition);
+    for (const item of work) {
+      const before = item.blobs;
+      if (!before) {
+        const own = placePayloads(prefix, item.draft, item.operation);
+        for (const blob of own) blobs.set(blob.key, blob);
+        item.blobs = { prefix, names: own.map(({ key }) => key.slice(prefix.length)) };
+      } else if (before.prefix !== prefix) {
+        copies.push(...before.names.map((name) => ({ from: before.prefix + name, to: prefix + name })));
+        item.blobs = { ...before, prefix };
+      }
+    }
+  }
+  await inParallel(blobs.values(), CONNECTIONS, (blob) => putBlob(bucket, blob));
+  await copyBlobs(bucket, copies);
+}
+
+/** Writes a batch. Gives what has to go to another shard. */
+async function upsert(env: Env, { partition, shards, work }: Batch, soon: boolean): Promise<Group[]> {
+  const stub = tracePartition(env, partition.workspaceId, partition);
+  const left = new Set<string>();
+  try {
+    for (const part of inParts(work)) {
+      const writes = part.map(({ draft }) => draft.write);
+      const answer = await stub.upsert(partition, writes, { soon, shards });
+      noteShards(partition, answer.shards);
+      for (const id of answer.left) left.add(id);
+    }
+  } catch (error) {
+    const canGrow = !isClosed(partition.shard, shards) && shards < MOST_SHARDS;
+    if (outageOf(error) !== "overloaded" || !canGrow) throw error;
+    noteShards(partition, shards * 2);
+    return [{ day: partition, work }];
+  }
+  if (left.size === 0) return [];
+  const again = work.filter(({ draft }) => left.has(draft.write.id)).map((item) => ({ ...item, shard: undefined }));
+  return [{ day: partition, work: again }];
+}
+
+/** Cuts work into parts that each fit in one RPC. */
+function* inParts(work: Work[]): Generator<Work[]> {
+  let part: Work[] = [];
+  let weight = 0;
+  for (const item of work) {
+    const own = weightOf(item.draft.write);
+    if (part.length > 0 && weight + own > RPC_BYTES) {
+      yield part;
+      [part, weight] = [[], 0];
+    }
+    part.push(item);
+    weight += own;
+  }
+  if (part.length > 0) yield part;
+}

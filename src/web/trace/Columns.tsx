@@ -1,0 +1,155 @@
+/** The columns of the list, and which of them a person has chosen. */
+import { Check, Columns3 } from "lucide-react";
+import { DropdownMenu } from "radix-ui";
+import { useState } from "react";
+import { Link } from "wouter";
+import { State } from "../console/State.tsx";
+import type { Column } from "../console/Table.tsx";
+import controls from "../ui/controls.module.css";
+import menu from "../ui/menu.module.css";
+import { exactTime, shortTime } from "../ui/time.ts";
+import { costText, durationText, firstLine } from "./format.ts";
+import css from "./list.module.css";
+import type { TraceRow } from "./types.ts";
+
+const KEY = "weir.traces.hidden";
+
+/** The columns that are not shown, kept over visits. */
+export function useHidden(): [ReadonlySet<string>, (hidden: ReadonlySet<string>) => void] {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(
+    () => new Set((localStorage.getItem(KEY) ?? "").split(",").filter((id) => id !== "")),
+  );
+  const keep = (next: ReadonlySet<string>) => {
+    localStorage.setItem(KEY, [...next].join(","));
+    setHidden(next);
+  };
+  return [hidden, keep];
+}
+
+export function columnsOf(addressOf: (row: TraceRow) => string, hidden: ReadonlySet<string>): Column<TraceRow>[] {
+  const name: Column<TraceRow> = {
+    id: "name",
+    name: "Name",
+    width: 140,
+    kept: true,
+    cell: (row) => (
+      <Link href={addressOf(row)} title={row.name}>
+        {row.name}
+      </Link>
+    ),
+  };
+  const [status, ...others] = COLUMNS;
+  const all = [status as Column<TraceRow>, name, ...others].filter(({ id }) => !hidden.has(id));
+  // Without a column that takes the room that is left, the name does.
+  return all.map((column) => (column === name && hidden.has("input") ? { ...column, grows: true } : column));
+}
+
+const seconds = (from: string, to: string | null) => (to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000);
+
+const COLUMNS: Column<TraceRow>[] = [
+  { id: "status", name: "Status", width: 100, kept: true, cell: ({ status }) => <State state={status} /> },
+  {
+    id: "input",
+    name: "Input",
+    width: 96,
+    grows: true,
+    cell: ({ inputs_preview, error }) => (
+      <>
+        {error && <span className={css.error}>{firstLine(error)}</span>} {firstLine(inputs_preview ?? "")}
+      </>
+    ),
+  },
+  {
+    id: "start",
+    name: "Start",
+    width: 72,
+    end: true,
+    cell: ({ start_time }) => (
+      <time dateTime={start_time} title={exactTime(start_time)}>
+        {shortTime(start_time)}
+      </time>
+    ),
+  },
+  {
+    id: "latency",
+    name: "Latency",
+    width: 84,
+    end: true,
+    cell: ({ start_time, end_time }) => {
+      const took = seconds(start_time, end_time);
+      return took === null ? "running" : durationText(took);
+    },
+  },
+  {
+    id: "tokens",
+    name: "Tokens",
+    width: 80,
+    end: true,
+    cell: (row) => row.total_tokens > 0 && row.total_tokens.toLocaleString(),
+  },
+  {
+    id: "cost",
+    name: "Cost",
+    width: 80,
+    end: true,
+    cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),
+  },
+  {
+    id: "first",
+    name: "First token",
+    width: 96,
+    end: true,
+    cell: ({ start_time, first_token_time }) => {
+      const first = seconds(start_time, first_token_time ?? null);
+      return first === null ? "" : durationText(first);
+    },
+  },
+  { id: "feedback", name: "Feedback", width: 120, cell: ({ feedback_stats }) => feedbackText(feedback_stats) },
+];
+
+/** "correct 0.8, mood 3×": the mean of each key, or how often it was given. */
+function feedbackText(stats: TraceRow["feedback_stats"]): string {
+  return Object.entries(stats ?? {})
+    .map(([key, { avg, n }]) =>
+      avg === null || avg === undefined ? `${key} ${n}×` : `${key} ${Number(avg.toFixed(2))}`,
+    )
+    .join(", ");
+}
+
+/** The menu of columns. Status and name always stay. */
+export function Columns({
+  hidden,
+  onHidden,
+}: {
+  hidden: ReadonlySet<string>;
+  onHidden: (hidden: ReadonlySet<string>) => void;
+}) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger className={`${controls.button} ${controls.plain}`}>
+        <Columns3 size={14} aria-hidden /> Columns
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>
+          {COLUMNS.slice(1).map(({ id, name }) => (
+            <DropdownMenu.CheckboxItem
+              key={id}
+              className={menu.item}
+              checked={!hidden.has(id)}
+              onSelect={(event) => event.preventDefault()}
+              onCheckedChange={(shown) => {
+                const next = new Set(hidden);
+                if (shown) next.delete(id);
+                else next.add(id);
+                onHidden(next);
+              }}
+            >
+              <span className={menu.check}>{!hidden.has(id) && <Check size={14} aria-hidden />}</span>
+              {name}
+            </DropdownMenu.CheckboxItem>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}

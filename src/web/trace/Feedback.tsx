@@ -1,0 +1,54 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../api/http.ts";
+import { SERVER } from "../api/server.ts";
+import { Command, Empty, Loaded } from "../console/states.tsx";
+import { exactTime } from "../ui/time.ts";
+import css from "./details.module.css";
+import type { Span } from "./types.ts";
+
+interface Given {
+  id: string;
+  key: string;
+  score: number | boolean | null;
+  value: unknown;
+  comment: string | null;
+  created_at: string;
+}
+
+/** What was said about a run. */
+export function Feedback({ run }: { run: Span }) {
+  const feedback = useQuery({
+    queryKey: ["feedback", run.id],
+    queryFn: ({ signal }) => call<Given[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
+  });
+  const command = `curl ${SERVER}/api/v1/feedback -H "x-api-key: $KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{"run_id": "${run.id}", "key": "correct", "score": 1}'`;
+  return (
+    <Loaded query={feedback} what="feedback" rows={3}>
+      {(given) =>
+        given.length === 0 ? (
+          <Empty
+            title="No feedback on this run."
+            text="Give it by the API, or by a link that needs no key:"
+            command={command}
+          />
+        ) : (
+          <>
+            <dl className={css.noted}>
+              {given.map(({ id, key, score, value, comment, created_at }) => (
+                <div key={id}>
+                  <dt>{key}</dt>
+                  <dd>
+                    {score === null ? "" : String(score)}{" "}
+                    {typeof value === "string" ? value : value ? JSON.stringify(value) : ""} {comment}{" "}
+                    <time dateTime={created_at}>{exactTime(created_at)}</time>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+            <Command text={command} label="Copy the request" />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}

@@ -1,0 +1,95 @@
+/** The course of a run as a graph: a box for each step, in the order in which they came. */
+import { graphlib, layout } from "@dagrejs/dagre";
+import { useMemo } from "react";
+import { Empty } from "../console/states.tsx";
+import { durationText } from "./format.ts";
+import { courseOf } from "./graph.ts";
+import css from "./graph.module.css";
+import type { Span } from "./types.ts";
+
+const WIDTH = 168;
+const HEIGHT = 44;
+
+export default function Graph({
+  runs,
+  chosen,
+  onChoose,
+}: {
+  runs: Span[];
+  chosen: string;
+  onChoose: (id: string) => void;
+}) {
+  const root = runs[0];
+  const drawn = useMemo(() => {
+    if (!root) return undefined;
+    const course = courseOf(runs, root.id);
+    const graph = new graphlib.Graph();
+    graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 36, marginx: 16, marginy: 16 });
+    graph.setDefaultEdgeLabel(() => ({}));
+    for (const { name } of course.steps) graph.setNode(name, { width: WIDTH, height: HEIGHT });
+    for (const { from, to } of course.edges) graph.setEdge(from, to);
+    layout(graph);
+    return { course, graph, ...(graph.graph() as { width: number; height: number }) };
+  }, [runs, root]);
+  if (!drawn || drawn.course.steps.length === 0)
+    return (
+      <div className={css.box}>
+        <Empty
+          title="This run has no steps."
+          text="A graph is drawn of the runs below the root. The tree has what there is."
+        />
+      </div>
+    );
+  const { course, graph, width, height } = drawn;
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section className={css.box} aria-label="Graph of the run" tabIndex={0}>
+      <div className={css.canvas} style={{ width, height }}>
+        <svg width={width} height={height} aria-hidden>
+          <defs>
+            <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+              <path d="M0 0 8 4 0 8z" />
+            </marker>
+          </defs>
+          {course.edges.map(({ from, to, count }) => {
+            const { points } = graph.edge(from, to) as { points: { x: number; y: number }[] };
+            const middle = points[Math.floor(points.length / 2)];
+            return (
+              <g key={`${from}→${to}`}>
+                <path d={`M${points.map(({ x, y }) => `${x} ${y}`).join("L")}`} markerEnd="url(#arrow)" />
+                {count > 1 && middle && (
+                  <text x={middle.x + 6} y={middle.y + 4}>
+                    {count}×
+                  </text>
+                )}
+              </g>
+            );
+          })}
+        </svg>
+        {course.steps.map((step) => {
+          const { x, y } = graph.node(step.name) as { x: number; y: number };
+          return (
+            <button
+              key={step.name}
+              type="button"
+              className={css.step}
+              style={{ left: x - WIDTH / 2, top: y - HEIGHT / 2, width: WIDTH, height: HEIGHT }}
+              data-failed={step.failed > 0 || undefined}
+              aria-pressed={step.run === chosen}
+              title={step.name}
+              onClick={() => onChoose(step.run)}
+            >
+              <strong>{step.name}</strong>
+              <small>
+                {step.count > 1 && `${step.count} runs · `}
+                {durationText(step.seconds)}
+                {step.failed > 0 && ` · ${step.failed} failed`}
+              </small>
+            </button>
+          );
+        })}
+      </div>
+    </section>
+  );
+}

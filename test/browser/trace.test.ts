@@ -1,0 +1,141 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
+import {
+  browserHere,
+  choose,
+  eventually,
+  expectAnswer,
+  findings,
+  focused,
+  log,
+  onStage,
+  say,
+  settled,
+  visit,
+} from "./page.ts";
+
+const tree = (page: Page) => page.getByRole("tree");
+const row = (page: Page, name: RegExp) => tree(page).getByRole("treeitem", { name }).first();
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name });
+
+describe.runIf(browserHere)("a trace in the browser", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }));
+
+  /** A trace of 40 steps with 50 tools each; the last tool of step 30 failed. */
+  async function largeTrace(): Promise<string> {
+    const uuid = () => crypto.randomUUID();
+    const from = Date.now() - 60_000;
+    const dot = (at: number, id: string) =>
+      `${new Date(at).toISOString().replaceAll(/[-:.]/g, "").replace("Z", "000Z")}${id}`;
+    const trace_id = uuid();
+    const run = (id: string, name: string, at: number, took: number, above: string[], more: object = {}) => ({
+      id,
+      trace_id,
+      name,
+      run_type: "chain",
+      session_name: "large",
+      start_time: new Date(at).toISOString(),
+      end_time: new Date(at + took).toISOString(),
+      inputs: { name },
+      outputs: {},
+      ...(above.length > 0 ? { parent_run_id: above.at(-1)?.slice(-36) } : {}),
+      dotted_order: [...above, dot(at, id)].join("."),
+      ...more,
+    });
+    const root = dot(from, trace_id);
+    const post: object[] = [run(trace_id, "nightly", from, 40_000, [])];
+    for (let step = 0; step < 40; step++) {
+      const id = uuid();
+      const at = from + step * 1_000;
+      const failed = step === 30 ? { error: "Error: it broke here" } : {};
+      post.push(run(id, `step_${step}`, at, 900, [root]));
+      for (let tool = 0; tool < 50; tool++)
+        post.push(
+          run(uuid(), `tool_${step}_${tool}`, at + tool * 10, 8, [root, dot(at, id)], {
+            run_type: "tool",
+            ...(tool === 49 ? failed : {}),
+          }),
+        );
+    }
+    for (let i = 0; i < post.length; i += 500) {
+      const answer = await fetch(`${stage.server.url}/runs/batch`, {
+        method: "POST",
+        headers: { ...stage.server.headers, "content-type": "application/json" },
+        body: JSON.stringify({ post: post.slice(i, i + 500), patch: [] }),
+      });
+      expect(answer.status).toBeLessThan(300);
+    }
+    return trace_id;
+  }
+
+  it("finds its way in a trace of 2,041 runs: next error, find, collapse, timeline, graph", async () => {
+    const id = await largeTrace();
+    const { page, troubles, close } = await visit(stage, { path: `/traces/${id}` });
+    await page.getByText("2,041 runs").waitFor();
+    // Only what is in view is drawn, and no failure is behind a button.
+    expect(await tree(page).getByRole("treeitem").count()).toBeLessThan(100);
+    await page.getByRole("button", { name: "Next error (1)" }).click();
+    await focused(page, row(page, /^failed tool_30_49/));
+    await heading(page, "tool_30_49").waitFor();
+    await page.getByRole("region", { name: "Error" }).getByText("it broke here").waitFor();
+
+    const find = page.getByLabel("Find a run");
+    await find.fill("tool_12_");
+    await find.press("Enter");
+    await page.getByText("1 of 50").waitFor();
+    await find.press("Shift+Enter");
+    await page.getByText("50 of 50").waitFor();
+    await heading(page, "tool_12_49").waitFor();
+
+    await page.getByRole("button", { name: "Collapse all" }).click();
+    await eventually(
+      () => tree(page).getByRole("treeitem").count(),
+      (count) => expect(count).toBe(1),
+    );
+    await row(page, /^nightly.*1 failed inside/).waitFor();
+    await page.getByRole("button", { name: "Next error (1)" }).click();
+    await focused(page, row(page, /^failed tool_30_49/));
+    expect(await findings(page)).toEqual([]);
+    await page.keyboard.press("ArrowUp");
+    await focused(page, row(page, /^tool_30_48/));
+
+    await page.getByRole("button", { name: "Timeline" }).click();
+    await page.getByText("20.0 s").waitFor();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.getByText("20.0 s").waitFor();
+    await page.getByText("40.0 s", { exact: true }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Graph" }).click();
+    await page.getByRole("button", { name: /^step_39/ }).click();
+    await heading(page, "step_39").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.reload();
+    await heading(page, "step_39").waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("has the state after a run, feedback on it, and the run as JSON; and runs it again", async () => {
+    const { page, troubles, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "What is 6 * 7?");
+    await expectAnswer(page, "6 * 7 = 42.");
+    await settled(page);
+    await log(page).getByRole("link", { name: "Trace" }).click();
+    await heading(page, "agent").waitFor();
+    await page.getByRole("button", { name: "State" }).click();
+    await page.getByRole("region", { name: "State after the run" }).getByText("6 * 7 = 42.").first().waitFor();
+    await page.getByRole("button", { name: "Feedback" }).click();
+    await page.getByText("No feedback on this run.").waitFor();
+    await page.getByRole("button", { name: "Raw" }).click();
+    await page.getByRole("region", { name: "Run as JSON" }).first().getByText('"run_type"').first().waitFor();
+    expect(await findings(page)).toEqual([]);
+    const old = page.url();
+    await page.getByRole("button", { name: "Run again" }).click();
+    await page.waitForURL("**/chat/*");
+    expect(page.url()).not.toBe(old);
+    await expectAnswer(page, "6 * 7 = 42.");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+});
