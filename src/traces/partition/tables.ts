@@ -87,15 +87,6 @@ const MIGRATIONS: { id: string; sql: string }[] = [
   },
   { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
   {
-    id: "0003_deleted",
-    sql: `
-      -- The ids of deleted traces and of their runs.
-      CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
-      -- The keys in R2 of what is still to be deleted there.
-      CREATE TABLE doomed (key TEXT PRIMARY KEY) WITHOUT ROWID;
-    `,
-  },
-  {
     id: "0002_blocks",
     sql: `
       -- The sealed blocks (blocks/blocks.ts). What the other two tables have of other blocks is not valid.
@@ -124,6 +115,15 @@ const MIGRATIONS: { id: string; sql: string }[] = [
         first_tokens TEXT NOT NULL,
         PRIMARY KEY (block, n)
       ) WITHOUT ROWID;
+    `,
+  },
+  {
+    id: "0003_deleted",
+    sql: `
+      -- The ids of deleted traces and of their runs.
+      CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
+      -- The keys in R2 of what is still to be deleted there.
+      CREATE TABLE doomed (key TEXT PRIMARY KEY) WITHOUT ROWID;
     `,
   },
 ];
