@@ -26,6 +26,7 @@ export const ABOUT: Record<string, string> = {
   "http.configurable_headers.excludes": "The same as `exclude`",
   "http.mount_prefix": "The path under which every route is, such as `/agents`",
   ui: "Components of [generative UI](own-code.md#ui-components-of-the-interface) by graph: a file whose default export has them by name",
+  a2a: "What the [agent cards](a2a.md) of graphs say, by graph id",
   "ui_config.shared": "Packages that the page provides to the components, beside React",
   "http.disable_ui": "Leaves out `/ui`",
   "store.index.embed":

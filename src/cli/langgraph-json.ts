@@ -1,6 +1,7 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
+import { CardSettings } from "../a2a/settings.ts";
 import {
   faultOf,
   GraphText,
@@ -52,6 +53,7 @@ export const LanggraphConfig = v.looseObject({
     ),
   ),
   ui_config: v.optional(UiConfig),
+  a2a: v.optional(v.record(v.string(), CardSettings)),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
