@@ -1,6 +1,7 @@
 /** What each key of langgraph.json does, a sentence or two. scripts/configuration.ts checks that none is missing. */
 export const ABOUT: Record<string, string> = {
-  graphs: 'The graphs by id: `<file>:<export>`, or `{"path": …, "description": …}`. At least one',
+  graphs:
+    'The graphs by id: `<file>:<export>`, or `{"path": …, "description": …, "metadata": …}`, where the last two are those of [its default assistant](page.md#the-first-view). At least one',
   env: "Variables: a file such as `.env`, an object, or names of variables of the shell. A deploy sets them as [secrets](environments.md#secrets)",
   "auth.path": "An `Auth` object: [your own users](own-code.md#auth-your-own-users)",
   "http.app": "A Hono application: [your own routes](own-code.md#app-your-own-routes)",
@@ -25,6 +26,7 @@ export const ABOUT: Record<string, string> = {
   "http.configurable_headers.excludes": "The same as `exclude`",
   "http.mount_prefix": "The path under which every route is, such as `/agents`",
   ui: "Components of [generative UI](own-code.md#ui-components-of-the-interface) by graph: a file whose default export has them by name",
+  a2a: "What the [agent cards](a2a.md) of graphs say, by graph id",
   "ui_config.shared": "Packages that the page provides to the components, beside React",
   "http.disable_ui": "Leaves out `/ui`",
   "store.index.embed":

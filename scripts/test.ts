@@ -27,6 +27,12 @@ const PARTS = [
     isThere: () => spawnSync(process.env.PYTHON ?? "python3", ["-c", "import langgraph_sdk"]).status === 0,
     mandatory: false,
   },
+  {
+    tests: "test/docs/python-samples.test.ts",
+    needs: "python3",
+    isThere: () => spawnSync("python3", ["--version"]).status === 0,
+    mandatory: false,
+  },
 ];
 
 interface Report {

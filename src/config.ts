@@ -69,7 +69,14 @@ export const ThreadTtl = v.strictObject({
 /** `fields`: the paths of an item's value that are indexed where the item does not name its own. */
 const Index = v.strictObject({ fields: v.optional(v.array(v.string())) });
 
+/** What a graph's default assistant is created with. */
+export const GraphText = v.strictObject({
+  description: v.optional(v.pipe(v.string(), v.maxLength(10_000))),
+  metadata: v.optional(v.record(v.string(), v.unknown())),
+});
+
 const Config = v.strictObject({
+  graphs: v.optional(v.record(v.string(), GraphText), {}),
   http: v.optional(Http, {}),
   store: v.optional(v.strictObject({ ttl: v.optional(StoreTtl), index: v.optional(Index) })),
   checkpointer: v.optional(v.strictObject({ ttl: v.optional(ThreadTtl) })),

@@ -100,6 +100,12 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
 function unmounted(request: Request, prefix: string | undefined): Request {
   if (!prefix) return request;
   const url = new URL(request.url);
+  // Metadata of an address with a path is found at the root, with that path behind its name (RFC 8414 and 9728, section 3.1).
+  const [, name, rest] = /^(\/\.well-known\/[^/]+)(\/.*)$/.exec(url.pathname) ?? [];
+  if (name && rest && (rest === prefix || rest.startsWith(`${prefix}/`))) {
+    url.pathname = name + rest.slice(prefix.length);
+    return new Request(url, request);
+  }
   if (url.pathname !== prefix && !url.pathname.startsWith(`${prefix}/`))
     throw new Problem(404, `The routes of this deployment are under ${prefix}.`);
   url.pathname = url.pathname.slice(prefix.length) || "/";

@@ -21,6 +21,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     environments: "Environments and domains",
     upgrade: "Upgrade and back up",
     uninstall: "Uninstall",
+    operations: "Operations",
     limits: "Limits of the platform",
     costs: "Costs",
     scale: "Scale",
@@ -45,6 +46,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     "exports-minio-ceph": "Export to MinIO and Ceph",
     "exports-reading": "Read an export",
   },
+  Inside: { architecture: "Architecture", "event-log": "The event log", storage: "Storage", promises: "Promises" },
   Measurements: { benchmarks: "Benchmarks", scoreboard: "Scoreboard" },
 };
 

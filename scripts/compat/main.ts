@@ -28,13 +28,17 @@ for (const project of chosen) {
   const row: Row = { project };
   const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
   try {
-    const root = prepared(project, WORK);
+    const { root, absent } = prepared(project, WORK);
     row.outcome = await check(project, root, provider.url).catch((error: unknown) => {
       row.failure = messageOf(error);
       return undefined;
     });
+    const missing = absent.filter((name) => row.failure?.includes(`Could not resolve "${name}`));
+    if (missing.length > 0) throw new Error(`The registry does not have ${missing.join(", ")}.`);
   } catch (error) {
     // That says nothing about Weir, so the project stays out of the table.
+    delete known[nameOf(project)];
+    writeFileSync(RESULTS, JSON.stringify(known));
     console.log(`${nameOf(project)} could not be installed. ${messageOf(error)}`);
     continue;
   }
@@ -43,4 +47,5 @@ for (const project of chosen) {
   console.log(`${nameOf(project)}\n  ${JSON.stringify(row.outcome ?? row.failure)}`);
 }
 provider.stop();
-writeReport(PROJECTS.flatMap((project) => known[nameOf(project)] ?? []));
+const rows = PROJECTS.map((project) => ({ ...known[nameOf(project)], project }));
+writeReport(rows.filter(({ outcome, failure }) => outcome ?? failure));

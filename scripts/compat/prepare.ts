@@ -20,12 +20,16 @@ function run(command: string, args: string[], cwd: string): void {
   throw new Error(`${command} ${args.slice(0, 3).join(" ")} failed. ${error ?? ""}${(stderr || stdout).slice(-800)}`);
 }
 
-/** The folder of the project's langgraph.json, with its packages installed. Throws when it cannot be had. */
-export function prepared(project: Project, work: string): string {
+/**
+ * The folder of the project's langgraph.json, with its packages installed, without those that are `absent` from the
+ * registry. Throws when it cannot be had.
+ */
+export function prepared(project: Project, work: string): { root: string; absent: string[] } {
   const { repository, ref, dir = "" } = project;
   const checkout = join(work, repository.replace("/", "+"), dir.replaceAll("/", "+") || "root");
   const root = join(checkout, dir);
-  if (existsSync(join(checkout, ".installed"))) return root;
+  const note = join(checkout, ".installed");
+  if (existsSync(note)) return { root, absent: readFileSync(note, "utf8").split("\n").filter(Boolean) };
   rmSync(checkout, { recursive: true, force: true });
   mkdirSync(checkout, { recursive: true });
   run("git", ["clone", "--quiet", "--no-checkout", sourceOf(repository), checkout], work);
@@ -33,12 +37,13 @@ export function prepared(project: Project, work: string): string {
   if (dir) run("git", ["sparse-checkout", "set", dir], checkout);
   run("git", ["checkout", "--quiet", ref], checkout);
   published(root);
-  installed(root, checkout);
+  const absent: string[] = [];
+  installed(root, checkout, absent);
   if (isOld(root)) run("npm", RAISED, root);
-  writeFileSync(join(checkout, ".installed"), "");
+  writeFileSync(note, absent.join("\n"));
   const example = join(root, ".env.example");
   if (existsSync(example) && !existsSync(join(root, ".env"))) copyFileSync(example, join(root, ".env"));
-  return root;
+  return { root, absent };
 }
 
 type Manifest = Record<"dependencies" | "devDependencies", Record<string, string> | undefined>;
@@ -77,7 +82,7 @@ const NPM = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--replac
  * Installs the workspace around the project, if there is one, else the project's own folder: what the lock file says, or
  * where that cannot be had, the versions of the commit's day, or else the newest.
  */
-function installed(root: string, checkout: string): void {
+function installed(root: string, checkout: string, absent: string[]): void {
   const folders = [root];
   for (let at = root; at !== checkout;) folders.push((at = dirname(at)));
   const locked = folders.find((folder) => LOCKS.some((name) => existsSync(join(folder, name))));
@@ -86,7 +91,7 @@ function installed(root: string, checkout: string): void {
   const ways: [install: () => void, folder: string][] = [
     ...(locked ? [lockedWay(locked, folder)] : []),
     [() => run("npm", before, folder), folder],
-    [() => withoutTools(root, before), root],
+    [() => withoutTools(root, before, absent), root],
     [() => run("npm", [...NPM, "--no-package-lock", "--force"], folder), folder],
   ];
   let failure: unknown;
@@ -103,22 +108,23 @@ function installed(root: string, checkout: string): void {
 
 /**
  * Only what the project runs with, without its development tools and without packages that the registry does not have as
- * of that day, such as those of its front end. A graph that imports one of them fails.
+ * of that day, such as those of its front end. Adds these to `absent`.
  */
-function withoutTools(root: string, args: string[]): void {
+function withoutTools(root: string, args: string[], absent: string[]): void {
   edit(root, (manifest) => delete manifest.devDependencies);
   for (;;) {
     try {
       return run("npm", [...args, "--workspaces=false", "--force"], root);
     } catch (error) {
-      const [, absent = ""] =
+      const [, name = ""] =
         /(?:No matching version found for |requested resource ')(@?[^@\s]+)@/.exec(String(error)) ?? [];
       let isOwn = false;
       edit(root, ({ dependencies = {} }) => {
-        isOwn = absent in dependencies;
-        delete dependencies[absent];
+        isOwn = name in dependencies;
+        delete dependencies[name];
       });
       if (!isOwn) throw error;
+      absent.push(name);
     }
   }
 }

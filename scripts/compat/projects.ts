@@ -11,8 +11,10 @@ export interface Project {
   runs?: Record<string, unknown>;
   /** Set for the run, beside the keys of the fake provider: what the project's README asks to fill in. */
   env?: Record<string, string>;
-  /** Why a run cannot complete here, if it does not. */
+  /** The service without which a run cannot complete. */
   needs?: string;
+  /** What the project does that no Worker can. */
+  impossible?: string;
 }
 
 const EMAIL = {
@@ -69,7 +71,7 @@ export const PROJECTS: Project[] = [
   { ...COOKBOOK, dir: "typescript/a2ui" },
   { ...COOKBOOK, dir: "typescript/multimodal" },
   { ...COOKBOOK, dir: "typescript/openui" },
-  { ...COOKBOOK, dir: "typescript/shadcn" },
+  { ...COOKBOOK, dir: "typescript/shadcn", impossible: "its agent runs shell commands (`LocalShellBackend`)" },
   { ...COOKBOOK, dir: "typescript/streaming" },
   { ...COOKBOOK, dir: "typescript/ui-react" },
   { ...COOKBOOK, dir: "typescript/ui-svelte" },
@@ -84,9 +86,19 @@ export const PROJECTS: Project[] = [
   { repository: "langchain-ai/deepagentsjs", ref: "c0bc7692", dir: "examples/async-subagents/parallel-research" },
   { repository: "assistant-ui/assistant-ui", ref: "1263c1fb8", dir: "templates/langchain" },
   { repository: "1329576606/langgraphjs-demo", ref: "ab6d05d" },
+  { repository: "langchain-ai/agent-inbox-langgraphjs-example", ref: "98916ef" },
+  { repository: "warden-protocol/community-agents", ref: "c73edd0", dir: "agents/langgraph-quick-start" },
+  { repository: "michaelgreenl/langgraph-ts-template", ref: "8155f1f" },
+  { repository: "ddewaele/langgraph-platform-simple-agent", ref: "f8a17ba" },
+  {
+    repository: "nickwinder/oap-langgraphjs-tools-agent",
+    ref: "dc6e01b",
+    needs: "its `auth` asks Supabase for each user",
+  },
   {
     repository: "Abby263/flowpost",
     ref: "4b7e08b",
     runs: { reflection: { originalPost: "Hello", newPost: "Hi", userResponse: "Shorter" } },
+    needs: "a LangMem server, which its reflection graph asks",
   },
 ];

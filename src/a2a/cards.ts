@@ -6,7 +6,7 @@ import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
-import { originOf } from "../http/origin.ts";
+import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
@@ -41,7 +41,7 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
 
 async function cardResponse(c: Context<App>, id: string): Promise<Response> {
   const { card, changed } = await describe(c, id);
-  const origin = originOf(c);
+  const origin = addressOf(c);
   const body = JSON.stringify(await signed(speaks1(c) ? card1(card, origin) : hybridCard(card, origin), c.env, origin));
   const tag = `"${sha256(JSON.stringify([card, origin, speaks1(c)]))}"`;
   const headers = {
@@ -60,7 +60,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 
 /** The card for callers with a credential: the assistant as their own workspace has it. */
 export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
-  const origin = originOf(c);
+  const origin = addressOf(c);
   const card = { ...assistant, modes: await modesOf(assistant, c.env) };
   return signed(generation === "0.3" ? hybridCard(card, origin) : card1(card, origin), c.env, origin);
 }

@@ -6,34 +6,19 @@ import { isObject } from "../http/json.ts";
 import { custom } from "../users/registry.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
+import { CardSettings } from "./settings.ts";
 import type { Part } from "./types.ts";
 
-const Types = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1));
-const Skill = v.object({
-  id: v.string(),
-  name: v.string(),
-  description: v.string(),
-  tags: v.pipe(v.array(v.string()), v.minLength(1)),
-  examples: v.optional(v.array(v.string())),
-});
-
-const Extension = v.object({
-  uri: v.pipe(v.string(), v.minLength(1)),
-  description: v.optional(v.string()),
-  required: v.optional(v.boolean()),
-  params: v.optional(v.record(v.string(), v.unknown())),
-});
-const Address = v.pipe(v.string(), v.url());
-
-/** `metadata.a2a` of an assistant, or what the registry exports for its graph. A member that does not fit is left out. */
+/** `metadata.a2a` of an assistant, or `a2a` of its graph. A member that does not fit is left out. */
+const { entries } = CardSettings;
 const Settings = v.object({
-  provider: v.fallback(v.optional(v.object({ organization: v.string(), url: Address })), undefined),
-  documentation_url: v.fallback(v.optional(Address), undefined),
-  icon_url: v.fallback(v.optional(Address), undefined),
-  extensions: v.fallback(v.optional(v.pipe(v.array(Extension), v.minLength(1))), undefined),
-  input_modes: v.fallback(v.optional(Types), undefined),
-  output_modes: v.fallback(v.optional(Types), undefined),
-  skills: v.fallback(v.optional(v.pipe(v.array(Skill), v.minLength(1))), undefined),
+  provider: v.fallback(entries.provider, undefined),
+  documentation_url: v.fallback(entries.documentation_url, undefined),
+  icon_url: v.fallback(entries.icon_url, undefined),
+  extensions: v.fallback(entries.extensions, undefined),
+  input_modes: v.fallback(entries.input_modes, undefined),
+  output_modes: v.fallback(entries.output_modes, undefined),
+  skills: v.fallback(entries.skills, undefined),
 });
 type Settings = v.InferOutput<typeof Settings>;
 

@@ -26,8 +26,8 @@ export async function findRow(db: Database, workspaceId: string, idOrGraphId: st
 export async function ensureDefaults(db: Database, workspaceId: string): Promise<void> {
   const stamp = defaultsStamp();
   if (ensured.get(workspaceId) === stamp) return;
-  const rows = defaultAssistants().map(({ id, graphId, config, context }) =>
-    firstVersion(workspaceId, id, { graphId, name: graphId, config, context, metadata: { created_by: "system" } }),
+  const rows = defaultAssistants().map(({ id, metadata, ...rest }) =>
+    firstVersion(workspaceId, id, { name: rest.graphId, ...rest, metadata: { ...metadata, created_by: "system" } }),
   );
   const [first, ...rest] = rows.flatMap((row) => defaultStatements(db, row));
   if (first) await db.batch([first, ...rest]);
@@ -40,10 +40,10 @@ export function forgetDefaults(workspaceId: string): void {
 }
 
 function defaultStatements(db: Database, row: Row) {
-  const { config, context } = row;
+  const { config, context, description, metadata } = row;
   const unchanged = sql`(SELECT max(v.version) FROM assistant_versions v
     WHERE v.workspace_id = ${row.workspaceId} AND v.assistant_id = ${row.id}) = 1`;
-  const set = { config, context };
+  const set = { config, context, description, metadata };
   const ofVersion = [assistantVersions.workspaceId, assistantVersions.assistantId, assistantVersions.version];
   return [
     db

@@ -1,6 +1,7 @@
 /** The default assistant of each deployed graph: what a graph id stands for wherever an assistant id is expected. */
 import { env } from "cloudflare:workers";
 import * as v from "valibot";
+import { settings as configured } from "../config.ts";
 import { graphs } from "../graphs/index.ts";
 import { uuidv5 } from "../http/uuid.ts";
 
@@ -20,6 +21,8 @@ export interface DefaultAssistant {
   graphId: string;
   config: Record<string, unknown>;
   context: Record<string, unknown>;
+  description: string | undefined;
+  metadata: Record<string, unknown>;
 }
 
 /** The deployed graphs. Read anew each time: tests deploy graphs of their own. */
@@ -46,7 +49,7 @@ export function assistantIdOf(idOrGraphId: string): string {
 
 /** What the default assistants are made of, to tell whether a workspace has them as they are now. */
 export function defaultsStamp(): string {
-  return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""}`;
+  return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""} ${JSON.stringify(configured.graphs)}`;
 }
 
 /** Whether the id is that of a deployed graph's default assistant, in whatever workspace. */
@@ -54,11 +57,15 @@ export function isDefaultAssistant(id: string): boolean {
   return [...idOfGraph().values()].includes(id);
 }
 
-/** One default assistant a graph, with what LANGGRAPH_CONFIG sets: `{"<graph id>":{"configurable":{…},"context":{…}}}`. */
+/**
+ * One default assistant a graph, with what LANGGRAPH_CONFIG sets (`{"<graph id>":{"configurable":{…},"context":{…}}}`), and
+ * with the graph's `description` and `metadata` of langgraph.json.
+ */
 export function defaultAssistants(): DefaultAssistant[] {
   const settings = v.parse(Settings, JSON.parse((env as Env).LANGGRAPH_CONFIG ?? "{}"));
   return [...idOfGraph()].map(([graphId, id]) => {
     const { configurable, context = {} } = settings[graphId] ?? {};
-    return { id, graphId, config: configurable ? { configurable } : {}, context };
+    const { description, metadata = {} } = configured.graphs[graphId] ?? {};
+    return { id, graphId, config: configurable ? { configurable } : {}, context, description, metadata };
   });
 }

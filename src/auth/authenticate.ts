@@ -54,21 +54,22 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
     const stream = reserveStream(c.req.raw, principal);
     await next();
     // Such an answer lasts longer than the check above.
-    if (isLong(c.req.raw, c.res)) c.res = watched(c, principal, stream ?? countStream(principal));
+    if (isLong(c.req.raw, c.res)) watch(c, principal, stream ?? countStream(principal));
     else stream?.end();
   } finally {
     endTurn();
   }
 };
 
-/** The answer, which ends when the credential does. */
-function watched(c: Context<App>, principal: Principal, stream: OpenStream): Response {
+/** Makes the answer end when the credential does. */
+function watch(c: Context<App>, principal: Principal, stream: OpenStream): void {
   const presented = presentedBy(c.req.raw, principal);
   const holds = async () => {
     stream.seen();
     return stillHolds(c.env, principal, presented);
   };
-  return endedUnless(c.res, holds, stream.end);
+  const answer = endedUnless(c.res, holds, stream.end);
+  if (answer !== c.res) c.res = answer;
 }
 
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */

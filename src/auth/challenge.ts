@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { isKnownOrigin, originOf } from "../http/origin.ts";
+import { isKnownOrigin, addressOf } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 
 /** Resources with metadata of their own (RFC 9728), below the whole server. */
@@ -9,7 +9,7 @@ export const RESOURCES = ["/mcp"];
 export function challenge(c: Context<App>, parameters: Record<string, string> = {}): Record<string, string> {
   const { pathname } = new URL(c.req.url);
   const resource = RESOURCES.find((path) => pathname === path || pathname.startsWith(`${path}/`)) ?? "";
-  const metadata = `${originOf(c)}/.well-known/oauth-protected-resource${resource}`;
+  const metadata = `${addressOf(c)}/.well-known/oauth-protected-resource${resource}`;
   const all = { ...parameters, ...(isKnownOrigin(c) && { resource_metadata: metadata }) };
   const text = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
   return { "www-authenticate": `Bearer ${text.join(", ")}`.trim() };

@@ -1,6 +1,6 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf, ENV } from "./arguments.ts";
 import { type Bundled, bundler } from "./bundle/bundle.ts";
 import { BUNDLE } from "./bundle/files.ts";
 import { type Generated, generate, writeWhole } from "./generate.ts";
@@ -41,12 +41,8 @@ export function writeBundle({ weirDir }: Project, { code, map, exports, modules 
 }
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { env: { type: "string" } },
-  });
-  const project = await findProject(positionals[0] ?? ".");
+  const { values, dir } = argumentsOf(argv, ENV);
+  const project = await findProject(dir);
   const { warnings, code } = await build(project, values);
   for (const warning of warnings) console.warn(`  warning  ${warning}`);
   console.log(`  .weir/build/${BUNDLE}  ${(code.byteLength / 1024 ** 2).toFixed(1)} MiB`);

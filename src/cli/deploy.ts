@@ -1,5 +1,5 @@
 /** `weir deploy`: from a project to a deployment, in one command that can be repeated. */
-import { parseArgs } from "node:util";
+import { argumentsOf, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { release } from "./deploy/release.ts";
@@ -20,12 +20,8 @@ time and creates nothing twice.
 CLOUDFLARE_API_TOKEN, or \`npx wrangler login\`, says who deploys; CLOUDFLARE_ACCOUNT_ID chooses among several accounts.`;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { env: { type: "string" }, "dry-run": { type: "boolean" } },
-  });
-  const project = await findProject(positionals[0] ?? ".");
+  const { values, dir } = argumentsOf(argv, { ...ENV, "dry-run": { type: "boolean" } });
+  const project = await findProject(dir);
   checkVersions(project);
   await checkExports(project);
   const { wrangler, wranglerPath, warnings } = await build(project, values);
@@ -37,6 +33,7 @@ export async function run(argv: string[]): Promise<number> {
     root: project.root,
     weirDir: project.weirDir,
     secrets: own.variables,
+    prefix: project.config.http?.mount_prefix,
     dryRun: values["dry-run"],
     say: (line) => console.log(line),
   });

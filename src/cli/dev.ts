@@ -1,7 +1,7 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
 import { createWriteStream, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf, ENV } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { Dev } from "./dev/dev.ts";
 import { findProject } from "./project.ts";
@@ -19,15 +19,10 @@ Serves the project of dir (default: this folder) and follows changes of its code
 const EXIT_MS = 1_000;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { port: { type: "string" }, env: { type: "string" }, verbose: { type: "boolean" } },
-  });
+  const { values, dir } = argumentsOf(argv, { port: { type: "string" }, ...ENV, verbose: { type: "boolean" } });
   const port = Number(values.port ?? process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Fault(`"${values.port ?? process.env.PORT}" is no port.`);
-  const dir = positionals[0] ?? ".";
   const { weirDir } = await findProject(dir);
   mkdirSync(weirDir, { recursive: true });
   const log = createWriteStream(join(weirDir, "wrangler.log"));

@@ -1,5 +1,5 @@
 /** `weir doctor`: checks a project, this machine and the account, and says what to do about each fault. */
-import { parseArgs } from "node:util";
+import { argumentsOf, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
 import { missingExports } from "./exports.ts";
@@ -24,14 +24,10 @@ export interface Finding {
 }
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { env: { type: "string" } },
-  });
-  const findings = await examine(positionals[0] ?? ".", values);
+  const { values, dir } = argumentsOf(argv, ENV);
+  const findings = await examine(dir, values);
   for (const { what, fault } of findings) console.log(fault ? `FAILED  ${what}\n        ${fault}` : `ok      ${what}`);
-  console.log(`        ${await accountLine(positionals[0] ?? ".")}`);
+  console.log(`        ${await accountLine(dir)}`);
   return findings.some(({ fault }) => fault) ? 1 : 0;
 }
 

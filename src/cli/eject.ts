@@ -1,7 +1,7 @@
 /** `weir eject`: the generated files as the project's own. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
 import { findProject } from "./project.ts";
@@ -11,14 +11,14 @@ import { wranglerFileOf } from "./wrangler-file.ts";
 export const usage = `weir eject [dir]
 
 Writes src/worker.ts and wrangler.jsonc into the project for good. Both are the project's to edit. From then on weir dev,
-build and deploy serve src/worker.ts, and the keys graphs, auth, http, store, checkpointer and ui of langgraph.json have no
+build and deploy serve src/worker.ts, and the keys graphs, auth, http, store, checkpointer, ui and a2a of langgraph.json have no
 effect.`;
 
 const WORKER = "src/worker.ts";
 
 export async function run(argv: string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: argv, allowPositionals: true, options: {} });
-  const project = await findProject(positionals[0] ?? ".");
+  const { dir } = argumentsOf(argv, {});
+  const project = await findProject(dir);
   const { root } = project;
   for (const file of [join(root, WORKER), wranglerFileOf(root)])
     if (file && existsSync(file)) throw new Fault(`${file} exists. Move it away first: eject overwrites nothing.`);

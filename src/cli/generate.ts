@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MODULE_RULES } from "./bundle/files.ts";
-import { BASE_CONFIG, MIGRATIONS, PAGE } from "./package.ts";
+import { BASE_CONFIG, MIGRATIONS } from "./package.ts";
+import { pageOf } from "./page.ts";
 import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
 import { type Resources, resourcesOf } from "./resources.ts";
@@ -59,8 +60,9 @@ function resourcesFor(name: string, theirs: WranglerConfig): Resources {
   return { ...resources, vars: { EXPORTS_BUCKET_NAME: given ?? resources.vars.EXPORTS_BUCKET_NAME } };
 }
 
-/** What every configuration has: the bundle, and where the package's parts lie as seen from `folder`. */
-function fixed(databases: object[], folder: string): WranglerConfig {
+/** What every configuration has: the bundle, and where the package's parts lie as seen from the project's `.weir`. */
+function fixed(project: Project, databases: object[]): WranglerConfig {
+  const folder = project.weirDir;
   return {
     main: "build/worker.js",
     // The bundle is complete: at this compatibility date the platform has all of Node's modules.
@@ -68,7 +70,7 @@ function fixed(databases: object[], folder: string): WranglerConfig {
     find_additional_modules: true,
     rules: MODULE_RULES,
     d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
-    assets: { directory: posix(folder, PAGE) },
+    assets: { directory: posix(folder, pageOf(project)) },
   };
 }
 
@@ -76,8 +78,8 @@ function fixed(databases: object[], folder: string): WranglerConfig {
 const packaged = (database: { binding?: string }, folder: string): object =>
   database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
 
-/** Weir's own configuration, with resources named after the deployment and paths as seen from `folder`. */
-function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars }: Resources, folder: string) {
+/** Weir's own configuration, with resources named after the deployment. */
+function ownConfig(project: Project, { worker: name, databases, buckets, queues, rateLimits, vars }: Resources) {
   const base = readWranglerFile(BASE_CONFIG) as Base;
   const { producers, consumers } = base.queues;
   const queueOf = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
@@ -85,8 +87,8 @@ function ownConfig({ worker: name, databases, buckets, queues, rateLimits, vars 
     ...base,
     name,
     ...fixed(
+      project,
       base.d1_databases.map((one) => ({ ...one, database_name: databases[one.binding] })),
-      folder,
     ),
     r2_buckets: base.r2_buckets.map((one) => ({ ...one, bucket_name: buckets[one.binding] })),
     queues: {
@@ -115,9 +117,9 @@ export async function generate(project: Project, { env }: { env?: string } = {})
   const name = theirs.name ?? (env ? workerName(`${nameOf(root)}-${env}`) : nameOf(root));
   const ejected = isEjected(root, theirs.main);
   const wrangler: WranglerConfig = ejected
-    ? { ...theirs, name, ...fixed((theirs.d1_databases ?? []) as object[], weirDir) }
+    ? { ...theirs, name, ...fixed(project, (theirs.d1_databases ?? []) as object[]) }
     : joined(
-        ownConfig(resourcesFor(name, theirs), weirDir),
+        ownConfig(project, resourcesFor(name, theirs)),
         { ...theirs, name },
         file ? basename(file) : "wrangler.jsonc",
       );

@@ -1,17 +1,23 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
-import { faultOf, Http as Served, StoreTtl as ServedStoreTtl, ThreadTtl as ServedThreadTtl } from "../config.ts";
+import { CardSettings } from "../a2a/settings.ts";
+import {
+  faultOf,
+  GraphText,
+  Http as Served,
+  StoreTtl as ServedStoreTtl,
+  ThreadTtl as ServedThreadTtl,
+} from "../config.ts";
 import { Fault } from "./fault.ts";
 
-const Text = v.optional(v.string());
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
 
 /** `<file>:<export>`. Without an export it is the default one. */
 const SpecText = v.pipe(v.string(), v.nonEmpty('expected "<file>:<export>"'));
 
 const Graph = v.union(
-  [SpecText, v.looseObject({ path: SpecText, description: Text })],
+  [SpecText, v.looseObject({ path: SpecText, ...GraphText.entries })],
   'expected "<file>:<export>" or {"path": …}',
 );
 
@@ -47,6 +53,7 @@ export const LanggraphConfig = v.looseObject({
     ),
   ),
   ui_config: v.optional(UiConfig),
+  a2a: v.optional(v.record(v.string(), CardSettings)),
   dependencies: v.optional(v.array(v.string())),
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
@@ -85,9 +92,14 @@ export const WITHOUT_EFFECT: Record<string, string> = {
 };
 
 /** Of a project's configuration, what the server honours while it runs: the option `config` of createWeir. */
-export function served({ http, store, checkpointer }: LanggraphConfig): object {
+export function served({ graphs, http, store, checkpointer }: LanggraphConfig): object {
   const fields = store?.index?.fields;
+  const texts = Object.entries(graphs).flatMap(([id, graph]) => {
+    const text = typeof graph === "string" ? {} : known(graph, GraphText.entries);
+    return Object.keys(text).length > 0 ? [[id, text] as const] : [];
+  });
   return {
+    ...(texts.length > 0 && { graphs: Object.fromEntries(texts) }),
     ...(http && { http: known(http, Served.entries) }),
     ...((store?.ttl || fields) && {
       store: { ...(store?.ttl && { ttl: known(store.ttl, StoreTtl.entries) }), ...(fields && { index: { fields } }) },

@@ -1,7 +1,7 @@
 /** `weir logs`: the live log of a deployment, one line a request. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { argumentsOf, ENV } from "./arguments.ts";
 import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
 import { Fault } from "./fault.ts";
@@ -16,12 +16,8 @@ Shows what a deployment does, one line a request, until Ctrl-C. Errors follow th
   --env <name>  an environment of the project's wrangler configuration`;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: { env: { type: "string" } },
-  });
-  const project = await findProject(positionals[0] ?? ".");
+  const { values, dir } = argumentsOf(argv, ENV);
+  const project = await findProject(dir);
   const { wrangler } = await generate(project, values);
   const { id } = await openAccount({ cwd: project.root, accountId: (wrangler as DeployConfig).account_id });
   const args = ["tail", String(wrangler.name), "--format", "json"];

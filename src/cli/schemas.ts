@@ -1,7 +1,7 @@
 /** `weir schemas`: the JSON Schemas of graphs that are typed only in TypeScript. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { argumentsOf } from "./arguments.ts";
 import { writeWhole } from "./generate.ts";
 import { MAIN } from "./package.ts";
 import { findProject, type Project, schemasFile } from "./project.ts";
@@ -35,7 +35,7 @@ const contentOf = (project: Project): string | undefined =>
   existsSync(schemasFile(project)) ? readFileSync(schemasFile(project), "utf8") : undefined;
 
 export async function run(argv: string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: argv, allowPositionals: true, options: {} });
-  writeSchemas(await findProject(positionals[0] ?? "."));
+  const { dir } = argumentsOf(argv, {});
+  writeSchemas(await findProject(dir));
   return 0;
 }

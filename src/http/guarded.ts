@@ -1,15 +1,8 @@
 /** Streams of bytes whose credential is checked while they are open. */
+import { type Source, sourceOf } from "./source.ts";
 
 /** Milliseconds between two heartbeats, and between two checks. Clients arm a watchdog on them, so it must stay under 10 s. */
 const BEAT_MS = 5_000;
-
-/** Where the bytes of a streaming answer come from. */
-export interface Source {
-  /** The next bytes; undefined at the end. */
-  next: () => Promise<Uint8Array | undefined>;
-  /** The client has left before the end. */
-  leave: () => Promise<unknown>;
-}
 
 /** Ends a stream before its end. */
 export interface Guard {
@@ -32,9 +25,7 @@ export function guardedBy(response: Response, guard: Guard): Response {
     attach(guard);
     return response;
   }
-  const reader = body.getReader();
-  const source = { next: async () => (await reader.read()).value, leave: async () => reader.cancel() };
-  return new Response(streamOf(source, undefined, guard), response);
+  return new Response(streamOf(sourceOf(body), undefined, guard), response);
 }
 
 /** The source's bytes. Every five seconds `beat` is sent between two frames, and the guard is called. */

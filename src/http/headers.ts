@@ -45,20 +45,31 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
   const pattern =
     settings.allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${settings.allow_origin_regex})$`);
   const configured = settings.allow_origins?.join(",") ?? (pattern ? "" : "*");
-  const shareWithSites = cors({
-    origin: (origin, c: Context<Environment>) =>
-      pattern?.test(origin) && !c.env.CORS_ORIGINS ? origin : allowedOrigin(origin, c.env.CORS_ORIGINS || configured),
+  const allowed = (origin: string, { env }: Context<Environment>) =>
+    pattern?.test(origin) && !env.CORS_ORIGINS ? origin : allowedOrigin(origin, env.CORS_ORIGINS || configured);
+  const preflight = cors({
+    origin: allowed,
     ...(allow_methods && !allow_methods.includes("*") && { allowMethods: allow_methods }),
     // Left empty, the answer to a preflight allows what it asks for.
     allowHeaders: allow_headers.includes("*") ? [] : allow_headers,
-    exposeHeaders: [...EXPOSED, ...expose_headers],
     credentials: allow_credentials,
     maxAge: max_age ?? 86_400,
   });
-  return (c, next) => {
+  const headers = {
+    "access-control-expose-headers": [...EXPOSED, ...expose_headers].join(","),
+    ...(allow_credentials && { "access-control-allow-credentials": "true" }),
+  };
+  return async (c, next) => {
     // An upgraded connection's answer has no headers to add, and the pages' cookies are their own.
     if (c.req.header("upgrade") !== undefined || /^\/oauth\/(authorize|openid\/)/.test(c.req.path)) return next();
-    return shareWithSites(c, next);
+    if (c.req.method === "OPTIONS") return preflight(c, next);
+    await next();
+    const origin = allowed(c.req.header("origin") ?? "", c);
+    change(c, (answer) => {
+      add(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
+      // An answer may depend on the origin that asks, also where none is allowed.
+      if (origin !== "*") answer.append("vary", "origin");
+    });
   };
 }
 
@@ -76,17 +87,37 @@ function allowedOrigin(origin: string, configured: string): string | null {
 export const identified: MiddlewareHandler<Environment> = async (c, next) => {
   const given = c.req.header("x-request-id") ?? "";
   const id = /^[\w.:/+=-]{1,200}$/.test(given) ? given : crypto.randomUUID();
-  if (c.req.header("upgrade") === undefined) c.res.headers.set("x-request-id", id);
-  return requestId.run(id, next);
+  await requestId.run(id, next);
+  if (c.req.header("upgrade") === undefined) change(c, (answer) => answer.set("x-request-id", id));
 };
 
-export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
-  if (c.req.header("upgrade") !== undefined) return next();
-  // Set before, so that they also reach answers whose headers cannot be changed any more.
-  const { headers } = c.res;
-  headers.set("x-content-type-options", "nosniff");
-  headers.set("x-frame-options", "DENY");
-  headers.set("cross-origin-resource-policy", "same-origin");
-  if (c.req.url.startsWith("https:")) headers.set("strict-transport-security", "max-age=31536000; includeSubDomains");
-  await next();
+const HARDENED = {
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cross-origin-resource-policy": "same-origin",
 };
+const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=31536000; includeSubDomains" };
+
+export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
+  await next();
+  if (c.req.header("upgrade") !== undefined) return;
+  change(c, (answer) => add(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
+};
+
+/**
+ * Changes the headers of the finished answer. Headers that are set before there is an answer cost Hono a second Response and
+ * a copy of all headers. The headers of a response that `fetch` gave cannot be changed, so that response is copied.
+ */
+function change(c: Context<Environment>, set: (headers: Headers) => void): void {
+  try {
+    set(c.res.headers);
+  } catch {
+    c.res = new Response(c.res.body, c.res);
+    set(c.res.headers);
+  }
+}
+
+/** Adds headers. Those that are there stay: the deployment's own application has set them. */
+function add(answer: Headers, headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) if (!answer.has(name)) answer.set(name, value);
+}

@@ -1,5 +1,6 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
-import { type Source, streamOf } from "./guarded.ts";
+import { streamOf } from "./guarded.ts";
+import { type Source, sourceOf } from "./source.ts";
 
 export interface SseFrame {
   event?: string;
@@ -38,8 +39,7 @@ export function sseResponse(frames: AsyncIterator<string>, headers?: Record<stri
 
 /** The same of bytes that are frames already. They pass unread, in chunks of any size. */
 export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<string, string>): Response {
-  const reader = frames.getReader();
-  return answer({ next: async () => (await reader.read()).value, leave: async () => reader.cancel() }, headers);
+  return answer(sourceOf(frames), headers);
 }
 
 function answer(source: Source, headers: Record<string, string> = {}): Response {

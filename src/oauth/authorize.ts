@@ -8,6 +8,7 @@ import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
 import { addressOf, isWithin } from "../auth/network.ts";
 import { type ApiKeyRow, findKey, findKeyByHash, findWorkspace, hasExpired } from "../auth/store.ts";
 import { database } from "../db/client.ts";
+import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { documentClient, isDocumentId } from "./client-document.ts";
 import { issuerOf } from "./issuer.ts";
@@ -51,7 +52,7 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
 
 /** Another site's form carries its own Origin; every browser sends one with a POST. */
 function isOwnForm(c: Context<App>): boolean {
-  return c.req.header("origin") === issuerOf(c);
+  return c.req.header("origin") === new URL(issuerOf(c)).origin;
 }
 
 /** Runs `next` with the request that the parameters make, or shows or sends on what is wrong with it. */
@@ -80,7 +81,7 @@ async function clientOf(c: Context<App>, id: string): Promise<ClientRow | undefi
 
 /** Back to GET with the same request, now that somebody has signed in. */
 function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest): Response {
-  return redirect(c, `/oauth/authorize?${new URLSearchParams(parameters).toString()}`);
+  return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
 function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {

@@ -35,7 +35,7 @@ export const isDocumentId = (id: string): boolean => id.startsWith("https://");
  * @throws Untrusted when the URL or the document cannot be used. @throws Problem 429 past the limit of fetches.
  */
 export async function documentClient(c: Context<App>, id: string): Promise<ClientRow> {
-  const fault = idFault(id, issuerOf(c), c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+  const fault = idFault(id, new URL(issuerOf(c)).origin, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw new Untrusted(`The address that identifies the application ${fault}.`);
   const known = kept.get(id);
   if (known && known.expiresAt > Date.now()) return known.client;

@@ -11,6 +11,7 @@ import { auditFailure } from "../audit/record.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
 import { SCOPES } from "../auth/principal.ts";
 import { logError } from "../http/log.ts";
+import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
 import { issuerOf } from "./issuer.ts";
 import { redirect, withRequest } from "./authorize.ts";
@@ -93,7 +94,10 @@ export async function finishOpenId(c: Context<App>): Promise<Response> {
     credentialId: `openid:${person.sub}`,
     scopes: member.scopes,
   });
-  return redirect(c, `/oauth/authorize?${new URLSearchParams(journey.parameters as Parameters).toString()}`);
+  return redirect(
+    c,
+    `${mounted("/oauth/authorize")}?${new URLSearchParams(journey.parameters as Parameters).toString()}`,
+  );
 }
 
 async function refuse(c: Context<App>, reason: string, subject = ""): Promise<Response> {

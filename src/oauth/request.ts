@@ -99,11 +99,13 @@ function readScopes(scope = "read write"): Scope[] {
 }
 
 /** RFC 8707: the path of a resource on this server, null for all of it, undefined when it is not on this server. */
-export function readResource(resource: string | undefined, origin: string): string | null | undefined {
+export function readResource(resource: string | undefined, issuer: string): string | null | undefined {
   if (resource === undefined) return null;
   const url = URL.parse(resource);
+  const { origin, pathname: prefix } = new URL(`${issuer}/`);
   if (!url || url.origin !== origin || resource.includes("#") || url.username || url.password) return undefined;
-  return url.pathname.replace(/\/+$/, "") || null;
+  if (!`${url.pathname}/`.startsWith(prefix)) return undefined;
+  return url.pathname.slice(prefix.length - 1).replace(/\/+$/, "") || null;
 }
 
 /** The redirect URI with an answer's parameters (RFC 6749 section 4.1.2; `iss` by RFC 9207 against mix-up). */

@@ -4,6 +4,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, isCommand, type Pregel, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import { keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./tap.ts";
@@ -11,7 +12,7 @@ import { Tap, type TapSink } from "./tap.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
 export type Graph = Pregel<any, any, any>;
 
-export interface DriveSink extends TapSink {
+export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */
   chunk(namespace: string[], mode: string, payload: unknown): void;
   /** A LangChain event, when the run asked for the `events` mode. */
@@ -76,8 +77,12 @@ export function bind(graph: Graph, checkpointer?: BaseCheckpointSaver, store?: B
   return bound;
 }
 
-/** Resolves when the graph ended or paused; rejects with what a node threw, or the signal's reason. */
+/** Resolves when the graph ended or paused; rejects with what a node or a transformer threw, or the signal's reason. */
 export async function drive(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
+  await withExtensions(graph, sink, (shown) => stream(graph, input, options, shown));
+}
+
+async function stream(graph: Graph, input: unknown, options: DriveOptions, sink: DriveSink): Promise<void> {
   const modes = [...ALWAYS, ...(options.debug || !hasTasksMode ? ["debug"] : [])];
   const chunk = asNewest((...emitted) => sink.chunk(...emitted), options.debug);
   const push = (emitted: [string[], string, unknown]) => chunk(...emitted);
@@ -107,8 +112,8 @@ export async function drive(graph: Graph, input: unknown, options: DriveOptions,
   const bound = bind(graph, options.checkpointer, options.store);
   const given = isCommand(input) ? input : (input ?? null);
   if (!options.events) {
-    const stream = (await (bound.stream(given, config as never) as unknown)) as AsyncIterable<unknown>;
-    for await (const _chunk of stream) options.signal.throwIfAborted();
+    const chunks = (await (bound.stream(given, config as never) as unknown)) as AsyncIterable<unknown>;
+    for await (const _chunk of chunks) options.signal.throwIfAborted();
     return;
   }
   const events = bound.streamEvents(given, { ...config, version: "v2" } as never) as unknown as AsyncIterable<{

@@ -15,7 +15,7 @@ export interface ProtocolEvent {
   json: string;
 }
 
-/** Which of the log's methods each channel is made from. `custom:<name>` is made from `custom`. */
+/** Which of the log's methods each channel is made from. `custom:<name>` is a part of `custom`. */
 const CHANNELS: Record<string, EventMethod[]> = {
   values: ["values"],
   checkpoints: ["checkpoints"],
@@ -27,7 +27,7 @@ const CHANNELS: Record<string, EventMethod[]> = {
   "input.requested": ["input.requested"],
   "input.answered": ["input.answered"],
   tasks: ["tasks"],
-  custom: ["custom"],
+  custom: ["custom", "extension"],
 };
 
 export const knownChannel = (channel: string): boolean =>
@@ -47,7 +47,8 @@ export function methodsOf(channels: string[]): EventMethod[] {
 
 /** The log's event in the protocol, as JSON; undefined when the protocol does not show it. */
 export function protocolEvent(event: EventText): ProtocolEvent | undefined {
-  const { seq, ts, ns, method } = event;
+  const { seq, ts, ns } = event;
+  const method = event.method === "extension" ? "custom" : event.method;
   const shown = FRAMES[method]?.(event);
   if (!shown) return undefined;
   const id = shown.event === undefined ? String(seq) : eventId(event, shown.event);

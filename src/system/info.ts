@@ -22,15 +22,18 @@ const AGENT_SERVER = {
   metadata: {},
 };
 
-/** `storeSearch`: how the Store matches a query, "semantic" or "text". */
-export function info(storeSearch: "semantic" | "text") {
+/**
+ * `storeSearch`: how the Store matches a query, "semantic" or "text". `openaiKey`: whether OPENAI_API_KEY is set, without
+ * which the demo graphs use their offline model.
+ */
+export function info(storeSearch: "semantic" | "text", openaiKey: boolean) {
   const { disable_a2a, disable_agui, disable_mcp } = settings.http;
   const protocols = { a2a: !disable_a2a, agui: !disable_agui, mcp: !disable_mcp };
   return {
     version: INGEST_API_VERSION,
     weir_version: version,
     ...AGENT_SERVER,
-    flags: { ...AGENT_SERVER.flags, ...protocols, store_search: storeSearch },
+    flags: { ...AGENT_SERVER.flags, ...protocols, store_search: storeSearch, openai_key: openaiKey },
     ...INGEST_INFO,
   };
 }

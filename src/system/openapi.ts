@@ -2,17 +2,18 @@
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../auth/public.ts";
+import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";
+import { addExamples } from "./code-samples.ts";
+import type { Operation } from "./examples.ts";
 import { VERSION } from "./info.ts";
 
 type Specs = Awaited<ReturnType<typeof generateSpecs>>;
-type Operation = { operationId?: string; responses?: Record<string, object>; security?: object[] };
 
 const text = { type: "string" } as const;
 
 const documentation = {
   info: { title: "Weir", version: VERSION, description: "Agent server and trace platform at the edge." },
-  servers: [{ url: "/" }],
   security: [{ apiKey: [] }, { apiKey: [], workspace: [] }, { bearer: [] }, { bearer: [], workspace: [] }],
   components: {
     securitySchemes: {
@@ -53,7 +54,7 @@ export function openapi(app: Hono<App>): Handler<App> {
   let specs: Specs | undefined;
   return async (c) => {
     const options = {
-      documentation: structuredClone(documentation),
+      documentation: { ...structuredClone(documentation), servers: [{ url: mounted("") || "/" }] },
       includeEmptyPaths: true,
       excludeStaticFile: false,
     };
@@ -62,11 +63,11 @@ export function openapi(app: Hono<App>): Handler<App> {
   };
 }
 
-/** What every operation has: a success, the one shape of failure, and whether it needs a credential. */
+/** Adds what every operation has: a success, the one shape of failure, whether it needs a credential, and examples. */
 function finished(specs: Specs): Specs {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries(specs.paths)) {
-    for (const operation of Object.values(operations ?? {}) as Operation[]) {
+    for (const [method, operation] of Object.entries(operations ?? {}) as [string, Operation][]) {
       // The id is made of the path's words, which two paths may share.
       while (operation.operationId && ids.has(operation.operationId)) operation.operationId += "_";
       ids.add(operation.operationId ?? "");
@@ -76,6 +77,7 @@ function finished(specs: Specs): Specs {
       }
       operation.responses.default ??= { $ref: "#/components/responses/Problem" };
       if (isPublic(path)) operation.security = [];
+      addExamples(method, path, operation);
     }
   }
   return specs;

@@ -26,7 +26,7 @@ export const system = new Hono<App>()
     },
   )
   .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits"), (c) =>
-    c.json(info(meaningOf(c.env) ? "semantic" : "text")),
+    c.json(info(meaningOf(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
   )
   .get(
     "/metrics",

@@ -3,7 +3,7 @@ import { objectNamed } from "../db/objects.ts";
 import type { TraceTier } from "../db/traces.ts";
 import { repeating } from "../http/outage.ts";
 import type { Usage } from "./ingest/usage.ts";
-import type { PageRequest, RunPage } from "./page.ts";
+import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
 /** Where runs of a workspace lie: a shard of a project's UTC day (YYYY-MM-DD). */
@@ -378,6 +378,8 @@ export interface TracePartitionRpc {
   destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */
   readPage(request: PageRequest): Promise<RunPage | undefined>;
+  /** How many runs of the window have changed since a change. */
+  countChanged(request: ChangedRequest): Promise<number>;
 }
 
 /** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */

@@ -6,10 +6,9 @@ import { Hono } from "hono";
 import { etag } from "hono/etag";
 import * as v from "valibot";
 import { resolveAssistant } from "../assistants/store.ts";
-import { settings } from "../config.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
-import { originOf } from "../http/origin.ts";
+import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
@@ -30,7 +29,7 @@ export const ui = new Hono<App>()
     const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal").workspaceId);
     const files = name === undefined ? undefined : await filesOf(name);
     if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
-    const base = `${originOf(c)}${settings.http.mount_prefix ?? ""}/ui/${encodeURIComponent(name)}`;
+    const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
     return c.html(markup(name, c.req.valid("json").name, base, files));
   })
   .get("/:assistant_id/:file", doc("A script or style sheet of UI components"), etag(), async (c) => {

@@ -129,7 +129,8 @@ describe.runIf(browserHere)("the components of a graph", () => {
     await weather.filter({ hasText: "Weather of Oslo 4 C 2 0" }).waitFor();
     await weather.click();
     await weather.filter({ hasText: "Weather of Oslo 4 C 2 1" }).waitFor();
-    expect(await weather.evaluate("(button) => getComputedStyle(button).color")).toBe("rgb(1, 2, 3)");
+    const shown = `[...document.querySelectorAll("div")].map((div) => div.shadowRoot?.querySelector(".weather")).find(Boolean)`;
+    expect(await page.evaluate(`getComputedStyle(${shown}).color`)).toBe("rgb(1, 2, 3)");
     await page.locator("p").filter({ hasText: "Pécs" }).waitFor();
     const state = JSON.parse((await page.locator("pre").textContent()) ?? "") as unknown[];
     expect(state).toEqual([

@@ -27,7 +27,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByText("ada@example.com", { exact: true }).waitFor();
     await strip(page).getByText("1 decision").waitFor();
-    expect(await page.title()).toBe("(1) Weir");
+    expect(await page.title()).toBe("(1) Write to ada@example.com that the build is green · Weir");
     expect(await composer(page).isDisabled()).toBe(true);
 
     await page.reload();
@@ -38,10 +38,16 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     expect(await composer(page).isDisabled()).toBe(false);
     await log(page).getByText("You approved send_email").waitFor();
 
+    await say(page, "Hello");
+    await expectAnswer(page, "You said");
+    await settled(page);
     await page.reload();
-    await answers(page).last().getByText("Sent to ada@example.com.").waitFor();
+    await answers(page).last().getByText("You said").waitFor();
     await settled(page);
     expect(await card.count()).toBe(0);
+    const first = log(page).getByRole("article").first();
+    await first.locator('[data-decided="yes"]').getByText("You approved send_email").waitFor();
+    expect(await log(page).getByText("You approved").count()).toBe(1);
     await close();
   });
 
@@ -50,10 +56,18 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");
     const card = log(page).getByRole("region", { name: "Waiting for you" });
+    for (const name of ["Edit", "Reject…", "Respond…"]) {
+      await card.getByRole("button", { name }).click();
+      await focused(page, card.getByRole("textbox").first());
+      await card.getByRole("button", { name: "Cancel" }).click();
+      await focused(page, card.getByRole("button", { name }));
+    }
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("textbox", { name: /^to/ }).fill("bob@example.com");
     await card.getByRole("button", { name: "Approve edited" }).click();
     await expectAnswer(page, "Sent to bob@example.com.");
+    await focused(page, composer(page));
+    await log(page).getByText("You edited and approved send_email").waitFor();
     await close();
   });
 
@@ -66,6 +80,12 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await card.getByRole("textbox", { name: /Why not/ }).fill("too early");
     await card.getByRole("button", { name: "Reject send_email" }).click();
     await expectAnswer(page, "too early");
+    const line = log(page).locator('[data-decided="no"]');
+    await line.getByText("You rejected send_email: too early").waitFor();
+    await settled(page);
+    await page.reload();
+    await line.getByText("You rejected send_email: too early").waitFor();
+    expect(await line.locator(".lucide-x").count()).toBe(1);
     await close();
   });
 
@@ -144,7 +164,11 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await page.keyboard.press("Escape");
     expect(await panel.count()).toBe(0);
     await focused(page, card);
+    const time = log(page).getByText(/^2 subagents · \d+\.\d s$/);
+    const took = await time.textContent();
     await page.reload();
+    await time.waitFor();
+    expect(await time.textContent()).toBe(took);
     await card.click();
     await panel.getByText("Collect the facts").waitFor();
     await close();

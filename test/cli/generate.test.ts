@@ -66,6 +66,13 @@ describe("langgraph.json", () => {
     ]);
   });
 
+  it("says what its agent cards say", async () => {
+    const skills = [{ id: "s", name: "Sum", description: "Adds.", tags: ["math"] }];
+    expect(await workerOf({ a2a: { agent: { skills } } })).toContain(
+      `\n  a2a: ${JSON.stringify({ agent: { skills } })},\n`,
+    );
+  });
+
   it("loads the components of a graph as a bundle for browsers", async () => {
     const worker = await workerOf({ ui: { "my agent": "./src/ui.tsx" } }, { "src/ui.tsx": "" });
     const entry = '    "my agent": lazy("./src/ui.tsx:default", () => import("../src/ui.tsx?ui=my%20agent")),';
@@ -96,6 +103,8 @@ describe("langgraph.json", () => {
     [{ graphs: {} }, "name at least one graph"],
     [{ graphs: { a: 1 } }, 'expected "<file>:<export>"'],
     [{ http: { disable_mcp: "yes" } }, '"http.disable_mcp"'],
+    [{ a2a: { agent: { skills: [{ id: "s" }] } } }, '"a2a.agent.skills.0.name"'],
+    [{ a2a: { agent: { skill: [] } } }, '"a2a.agent.skill" is not a key'],
     [{ ui: { "a/b": "./ui.tsx" } }, "expected a graph's name"],
     [{ http: { mount_prefix: "x" } }, '"http.mount_prefix": expected a path'],
     [{ store: { ttl: { default_ttl: -1 } } }, '"store.ttl.default_ttl"'],

@@ -1,44 +1,19 @@
 /** The package as `npm pack` makes it, installed into a project outside this repository. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildPage } from "../../scripts/build-page.ts";
-import { buildPackage } from "../../scripts/build-package.ts";
+import { packedProject } from "../support/packed.ts";
 import { answering, type RunningDev, startDev, writeFiles } from "../support/project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-  devDependencies: Record<string, string>;
-};
 
 let folder: string;
 let dev: RunningDev | undefined;
 
-const npm = (cwd: string, ...args: string[]) =>
-  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel", "error"], {
-    cwd,
-    encoding: "utf8",
-    timeout: 300_000,
-  });
-
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "weir-package-"));
-  buildPage();
-  await buildPackage();
-  npm(ROOT, "pack", "--ignore-scripts", "--pack-destination", folder);
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) as string;
-  writeFiles(folder, {
-    "package.json": {
-      private: true,
-      dependencies: {
-        "@langchain/core": devDependencies["@langchain/core"],
-        "@langchain/langgraph": devDependencies["@langchain/langgraph"],
-        weir: `file:${tarball}`,
-      },
-    },
+  folder = await packedProject({
     "langgraph.json": {
       node_version: "20",
       graphs: { agent: "./src/graph.ts:graph" },
@@ -48,7 +23,6 @@ beforeAll(async () => {
     ".env": "WHO=a package\n",
     "src/graph.ts": answering("`Hello from ${process.env.WHO}`"),
   });
-  npm(folder, "install", "--prefer-offline");
 }, 400_000);
 afterAll(async () => {
   await dev?.stop();

@@ -3,6 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { readConfig, settings } from "../../src/config.ts";
+import { readResource } from "../../src/oauth/request.ts";
 import { lazy } from "../../src/weir.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
 import { headersAsConfigurable } from "../../src/threads/runs/request.ts";
@@ -31,6 +32,44 @@ it("http.mount_prefix is the path of every route", async () => {
   expect(await get("/agents/ok")).toBe(200);
   expect(await get("/agents/threads")).toBe(401);
   expect([await get("/ok"), await get("/agentsok")]).toEqual([404, 404]);
+});
+
+it("http.mount_prefix is in every address that the server gives", async () => {
+  const weir = createWeir({ graphs: {}, config: { http: { mount_prefix: "/agents" } } });
+  const answerOf = (path: string, init?: { method: string; headers: Record<string, string> }) =>
+    weir.fetch(new Request(`http://localhost${path}`, init), env, createExecutionContext());
+  const read = async <T>(path: string) => (await answerOf(path)).json<T>();
+  const BASE = "http://localhost/agents";
+
+  const server = await read<{ issuer: string; authorization_endpoint: string; protected_resources: string[] }>(
+    "/.well-known/oauth-authorization-server/agents",
+  );
+  expect(server).toMatchObject({ issuer: BASE, authorization_endpoint: `${BASE}/oauth/authorize` });
+  expect(server.protected_resources).toEqual([BASE, `${BASE}/mcp`]);
+  expect(await read("/agents/.well-known/oauth-authorization-server")).toEqual(server);
+  expect(await read("/.well-known/oauth-protected-resource/agents/mcp")).toMatchObject({
+    resource: `${BASE}/mcp`,
+    authorization_servers: [BASE],
+  });
+  expect((await answerOf("/.well-known/oauth-protected-resource/other/mcp")).status).toBe(404);
+
+  const refused = await answerOf("/agents/mcp", { method: "POST", headers: { "x-api-key": "wrong" } });
+  expect(refused.headers.get("www-authenticate")).toContain(
+    `resource_metadata="${BASE}/.well-known/oauth-protected-resource/mcp"`,
+  );
+  const card = await read<{ url: string }>("/agents/.well-known/agent-card.json?assistant_id=echo");
+  expect(card.url).toMatch(/^http:\/\/localhost\/agents\/a2a\//);
+  expect(await read("/agents/openapi.json")).toMatchObject({ servers: [{ url: "/agents" }] });
+});
+
+it.each([
+  ["http://localhost/agents/mcp", "/mcp"],
+  ["http://localhost/agents/", null],
+  ["http://localhost/agents", null],
+  ["http://localhost/mcp", undefined],
+  ["http://localhost/agentsmcp", undefined],
+])("the resource %s of a server under /agents is %s", (resource, path) => {
+  expect(readResource(resource, "http://localhost/agents")).toBe(path);
 });
 
 it("store.ttl is the time of items without one", async () => {

@@ -161,6 +161,18 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
+  it("thread.extensions: what stream transformers push, and what they promise", async () => {
+    const thread = open("counting");
+    await thread.run.start({ input: human("hi") });
+    const { activity, toolCalls } = thread.extensions as unknown as Record<
+      string,
+      AsyncIterable<unknown> & PromiseLike<unknown>
+    >;
+    expect(await collect(activity as AsyncIterable<unknown>)).toEqual([{ tool: "double" }, { message: true }]);
+    expect(await toolCalls).toBe(1);
+    await thread.close();
+  });
+
   it("gets custom events by their names", async () => {
     const thread = open("progress");
     const named = await thread.subscribe(["custom:steps" as never]);

@@ -1,14 +1,17 @@
 /** Graphs for tests of the streaming protocol: many questions at once, a failure, custom events. */
 import { AIMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import {
   END,
   interrupt,
   type LangGraphRunnableConfig,
   MessagesValue,
+  type ProtocolEvent,
   ReducedValue,
   START,
   StateGraph,
   StateSchema,
+  StreamChannel,
 } from "@langchain/langgraph";
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";
@@ -66,4 +69,49 @@ const progress = new StateGraph(State)
   .addEdge(START, "work")
   .compile({ name: "progress" });
 
-Object.assign(graphs, { questions, moody, boom, progress });
+/** Counts the tools of a run: a value at its end, and each call at once. A third channel is for the same process. */
+const counted = () => {
+  let calls = 0;
+  const { promise: toolCalls, resolve } = Promise.withResolvers<number>();
+  const activity = StreamChannel.remote<object>("activity");
+  const own = StreamChannel.local<object>();
+  return {
+    init: () => ({ toolCalls, activity, own }),
+    process({ method, params: { data } }: ProtocolEvent) {
+      const { event, tool_name, payload } = data as { event?: string; tool_name?: string; payload?: { said?: string } };
+      if (method === "tools" && event === "tool-started") {
+        calls += 1;
+        activity.push({ tool: tool_name });
+        own.push({});
+      }
+      if (method === "messages" && event === "message-start") activity.push({ message: true });
+      if (method === "custom" && payload?.said === "throw") throw new Error("The transformer cannot go on.");
+      return true;
+    },
+    finalize: () => resolve(calls),
+    fail: (error: unknown) => activity.push({ failed: (error as Error).message }),
+  };
+};
+
+const double = tool(async ({ n }: { n: number }) => String(2 * n), {
+  name: "double",
+  schema: z.object({ n: z.number() }),
+});
+
+/** A graph with a stream transformer. It calls a tool, asks, fails, or makes the transformer throw, as the message says. */
+const counting = new StateGraph(State)
+  .addNode("work", async (state: typeof State.State, config: LangGraphRunnableConfig) => {
+    const said = state.messages.at(-1)?.text;
+    config.writer?.({ name: "progress", payload: { said } });
+    if (said === "fail") throw new Error("It failed.");
+    if (said === "ask") interrupt("How many?");
+    const result = await double.invoke(
+      { type: "tool_call", id: crypto.randomUUID(), name: "double", args: { n: 2 } },
+      config,
+    );
+    return { messages: [new AIMessage((result as { content: string }).content)] };
+  })
+  .addEdge(START, "work")
+  .compile({ name: "counting", transformers: [counted] });
+
+Object.assign(graphs, { questions, moody, boom, progress, counting });

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { type IndexRow, indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { rowsWritten } from "../support/rows-written.ts";
+import { statementsOf } from "../support/statements.ts";
 import { newThread } from "./client.ts";
 
 interface Found {
@@ -140,4 +141,58 @@ it("stores nothing for a workspace without threads", async () => {
     storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
   );
   expect(tables).toEqual([]);
+});
+
+it("finds what is rare in every order, past the threads that it looks at first", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  const rows = Array.from({ length: 230 }, (_, n) =>
+    row(n, { metadata: { rare: n < 7, owner: n % 2 }, createdAt: n, updatedAt: 1_000 - n, stateUpdatedAt: n % 3 }),
+  );
+  await Promise.all(rows.map(async (one) => shard.put(one)));
+  const sorts = {
+    thread_id: ({ id }: IndexRow) => id,
+    status: ({ status }: IndexRow) => status,
+    created_at: ({ createdAt }: IndexRow) => createdAt,
+    updated_at: ({ updatedAt }: IndexRow) => updatedAt,
+    state_updated_at: ({ stateUpdatedAt }: IndexRow) => stateUpdatedAt,
+  };
+  const filters = [{}, { metadata: { rare: true } }, { metadata: { owner: 1 } }, { status: "error" as const }];
+  for (const [sortBy, by] of Object.entries(sorts) as [keyof typeof sorts, (one: IndexRow) => string | number][])
+    for (const filter of filters)
+      for (const sortOrder of ["asc", "desc"] as const)
+        for (const offset of [0, 3, 150]) {
+          const { rare, owner } = (filter.metadata ?? {}) as { rare?: boolean; owner?: number };
+          const expected = rows
+            .filter(({ metadata }) => rare === undefined || metadata.rare === rare)
+            .filter(({ metadata }) => owner === undefined || metadata.owner === owner)
+            .filter(({ status }) => filter.status === undefined || status === filter.status)
+            .sort((a, b) => (by(a) === by(b) ? (a.id < b.id ? -1 : 1) : by(a) < by(b) ? -1 : 1));
+          if (sortOrder === "desc") expected.reverse();
+          const found = await shard.search({ ...filter, limit: 5, offset, sortBy, sortOrder });
+          expect(found.map(({ id }) => id)).toEqual(expected.slice(offset, offset + 5).map(({ id }) => id));
+        }
+});
+
+it("looks at all threads in an index that holds no states", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  await shard.put(row(1));
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  const filter = { metadata: { n: 2 }, status: "idle" as const };
+  const plans = await runInDurableObject(stub, async (index, { storage }) => {
+    const statements = await statementsOf(storage.sql, async () => {
+      await index.search({ ...filter, limit: 9, offset: 0, sortBy: "created_at", sortOrder: "desc" });
+      await index.count(filter);
+      await index.ids(filter, 9, 0);
+    });
+    return statements
+      .filter(([statement]) => statement.includes("json_each"))
+      .map(([statement, ...params]) =>
+        JSON.stringify(storage.sql.exec(`EXPLAIN QUERY PLAN ${statement}`, ...params).toArray()),
+      );
+  });
+  // The first looks at the newest threads only.
+  expect(plans).toHaveLength(4);
+  for (const plan of plans.slice(1)) expect(plan).toContain("SCAN threads USING COVERING INDEX threads_updated");
 });

@@ -26,6 +26,8 @@ export interface Release {
   weirDir: string;
   /** The project's own secrets. One that the Worker has is kept, so that a local value never replaces a deployed one. */
   secrets?: Record<string, string>;
+  /** `http.mount_prefix`: the path under which the routes are. */
+  prefix?: string;
   /** Only says what would be done. */
   dryRun?: boolean;
   /** Prints a line for the person at the terminal. */
@@ -75,7 +77,7 @@ export async function release(given: Release): Promise<string | undefined> {
   // Kept before they are uploaded: a deploy that stops in between uses the same values when it is run again.
   if (Object.keys(made).length > 0) writeKnown(weirDir, config.name, { ...known, ...made });
   const theirs = Object.fromEntries(own.filter(([name]) => missing.includes(name)));
-  const url = await upload(account, { ...theirs, ...made }, given);
+  const url = `${await upload(account, { ...theirs, ...made }, given)}${given.prefix ?? ""}`;
   say(line("Worker", config.name, "deployed"));
   writeKnown(weirDir, config.name, { ...readKnown(weirDir, config.name), url });
 

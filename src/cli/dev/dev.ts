@@ -166,7 +166,7 @@ export class Dev {
     if (!url || this.#introduced) return;
     this.#introduced = true;
     void this.#readTypes(project);
-    const key = await localKey(project, url);
+    const key = await localKey(project, `${url}${project.config.http?.mount_prefix ?? ""}`);
     print(introduction(project, `http://127.0.0.1:${port}`, key));
     this.#everyMinute();
   }

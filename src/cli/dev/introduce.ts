@@ -10,7 +10,7 @@ import { localSecrets, stateOf } from "./local-config.ts";
 /** The workspace that requests without a key act as on this machine: src/auth/principal.ts has it too. */
 export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
 
-/** The key of the local workspace: made once, and kept beside the state, since the server keeps only its hash. */
+/** The key of the local workspace at `url`, with the `mount_prefix`: made once, and kept beside the state, since the server keeps only its hash. */
 export async function localKey(project: Project, url: string): Promise<string> {
   const file = join(stateOf(project), "key");
   const known = existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
@@ -47,7 +47,7 @@ export function introduction({ config }: Project, url: string, key: string): str
     "",
     `  Weir listens on  ${url}`,
     `  Workspace, key   ${LOCAL_WORKSPACE_ID}  ${key}`,
-    `  Try              curl -N ${url}/threads/${randomUUID()}/runs/stream ${headers} -d '${JSON.stringify(run)}'`,
+    `  Try              curl -N ${url}${config.http?.mount_prefix ?? ""}/threads/${randomUUID()}/runs/stream ${headers} -d '${JSON.stringify(run)}'`,
     "",
   ].join("\n");
 }

@@ -149,9 +149,9 @@ export class Checkpoints implements CheckpointStorage {
 
   #flush(): void {
     this.#flushPlanned = false;
-    for (const entries of packed([...this.#pending.values()])) {
-      const ids = entries.map((entry) => entry.id).sort();
-      this.tables.insertPack(ids.at(-1) as string, ids[0] as string, JSON.stringify(entries));
+    for (const { ids, texts } of packed([...this.#pending.values()])) {
+      ids.sort();
+      this.tables.insertPack(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
     }
     const heads = new Map([...this.#pending.values()].filter(({ ns }) => ns !== "").map(({ ns, id }) => [ns, id]));
     for (const [ns, id] of heads) this.tables.setHead(ns, id);
@@ -203,18 +203,19 @@ export class Checkpoints implements CheckpointStorage {
 
 const key = (ns: string, id: string): string => `${ns}|${id}`;
 
-/** Groups entries so that each group's JSON stays well below a row's limit. */
-function packed(entries: Entry[]): Entry[][] {
-  const groups: Entry[][] = [];
+/** The entries' ids and JSON, in groups whose JSON stays well below a row's limit. */
+function packed(entries: Entry[]): { ids: string[]; texts: string[] }[] {
+  const groups: { ids: string[]; texts: string[] }[] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const entry of entries) {
-    const length = JSON.stringify(entry).length;
-    if (size + length > 400_000) {
-      groups.push([]);
+    const text = JSON.stringify(entry);
+    if (size + text.length > 400_000) {
+      groups.push({ ids: [], texts: [] });
       size = 0;
     }
-    groups.at(-1)?.push(entry);
-    size += length;
+    groups.at(-1)?.ids.push(entry.id);
+    groups.at(-1)?.texts.push(text);
+    size += text.length;
   }
   return groups;
 }

@@ -74,6 +74,10 @@ export class Emitter implements DriveSink {
     this.emit("tools", ns, wire(event));
   }
 
+  extension(ns: string[], name: string, payload: unknown): void {
+    this.emit("extension", ns, wire({ name, payload }));
+  }
+
   event(event: unknown): void {
     this.emit("events", [], wire(event));
   }

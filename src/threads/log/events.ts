@@ -43,6 +43,7 @@ export const asLine: Framing = (event) => {
  * - `tuple`: a message or a chunk of one, for the classic `messages` modes. `messages`: the same as the streaming
  *   protocol's sub-events.
  * - `tasks`, `checkpoints` (light: id, parent_id, step, source), `custom`, `tools`, `debug`, `events`: as LangGraph gives them.
+ * - `extension`: what a stream transformer of the graph added: `{name, payload}`. Only the streaming protocol shows it.
  * - `input.requested`: `{interrupt_id, payload}`. `input.answered`: `{interrupt_ids}`.
  * - `error`: `{error, message}`. `feedback`: `{<key>: url}`.
  */
@@ -56,6 +57,7 @@ export type EventMethod =
   | "tasks"
   | "checkpoints"
   | "custom"
+  | "extension"
   | "tools"
   | "debug"
   | "events"

@@ -1,5 +1,6 @@
 /** Streams of an object that continue where a restart of the object cut them. */
 import { backOff, outageOf } from "../../http/outage.ts";
+import { streamFrom } from "../../http/source.ts";
 import { withoutPings } from "../log/events.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
@@ -29,7 +30,9 @@ export function resumed(first: Bytes, place: Place): Bytes {
   let opened = Date.now();
   let cutSince: number | undefined;
   let cuts = 0;
-  const next = async (): Promise<Uint8Array | undefined> => {
+  /** What `place` has passed on and the reader has not taken yet. */
+  const passed: Uint8Array[] = [];
+  const read = async (): Promise<Uint8Array | undefined> => {
     if (left) return undefined;
     reader ??= (await place.open())?.getReader();
     if (!left) return (await reader?.read())?.value;
@@ -48,33 +51,29 @@ export function resumed(first: Bytes, place: Place): Bytes {
     await backOff((cuts += 1));
     opened = Date.now();
   };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        for (;;) {
-          try {
-            const chunk = await next();
-            if (left) return;
-            if (chunk === undefined) return controller.close();
-            cutSince = undefined;
-            cuts = 0;
-            const bytes = withoutPings(chunk);
-            const passed = bytes.length > 0 ? place.take(bytes) : [];
-            for (const one of passed) controller.enqueue(one);
-            if (passed.length > 0) return;
-          } catch (error) {
-            if (left) return;
-            await cut(error);
-          }
+  return streamFrom({
+    async next() {
+      for (;;) {
+        const waiting = passed.shift();
+        if (waiting) return waiting;
+        try {
+          const chunk = await read();
+          if (chunk === undefined) return undefined;
+          cutSince = undefined;
+          cuts = 0;
+          const bytes = withoutPings(chunk);
+          if (bytes.length > 0) passed.push(...place.take(bytes));
+        } catch (error) {
+          if (left) return undefined;
+          await cut(error);
         }
-      },
-      async cancel() {
-        left = true;
-        await Promise.all([close(), place.leave?.()]);
-      },
+      }
     },
-    { highWaterMark: 0 },
-  );
+    async leave() {
+      left = true;
+      await Promise.all([close(), place.leave?.()]);
+    },
+  });
 }
 
 /** Passes on whole lines only, so that the reader never has half a line after a cut. */

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import type * as v from "valibot";
 import { documented } from "../../http/documented.ts";
-import { originOf } from "../../http/origin.ts";
+import { addressOf } from "../../http/origin.ts";
 import { sseBytes } from "../../http/sse.ts";
 import { page, selected } from "../../http/paging.ts";
 import { Problem } from "../../http/problem.ts";
@@ -35,7 +35,7 @@ async function requestOf(
   const principal = c.get("principal");
   const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
   const request = await runRequest(by, threadId, { ...given, webhook }, runId);
-  return request.feedback_keys ? { ...request, origin: originOf(c) } : request;
+  return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
 }
 
 /** A stateless run has a thread of its own, which bears the run's id: that is how it is found again. */

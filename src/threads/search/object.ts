@@ -67,16 +67,15 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
 
   async search(page: ThreadPage): Promise<IndexRow[]> {
     await this.#imported();
+    const ids = this.#tables.page(page);
     const found: IndexRow[] = [];
     let size = 0;
-    while (found.length < page.limit) {
-      const limit = Math.min(AT_ONCE, page.limit - found.length);
-      const rows = this.#tables.search({ ...page, limit, offset: page.offset + found.length });
+    for (let first = 0; first < ids.length; first += AT_ONCE) {
+      const rows = this.#tables.rows(ids.slice(first, first + AT_ONCE));
       size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
       if (size > ANSWER_LIMIT)
         throw remoteProblem(413, "These threads are too large for one answer. Ask for fewer of them with limit.");
       found.push(...rows);
-      if (rows.length < limit) break;
     }
     return found;
   }

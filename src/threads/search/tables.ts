@@ -1,11 +1,7 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
-import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
-import type { Json } from "../../json.ts";
 import { drizzle } from "drizzle-orm/durable-sqlite";
-import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { among } from "../../db/among.ts";
-import { contains } from "../../db/contains.ts";
-import type { IndexRow, ThreadFilter, ThreadPage } from "./rpc.ts";
+import { countOf, idsOf, rowsOf, versionsOf } from "./page-store.ts";
+import type { IndexRow, RowVersion, ThreadFilter, ThreadPage } from "./rpc.ts";
 
 /** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
 const MIGRATIONS = [
@@ -15,34 +11,11 @@ const MIGRATIONS = [
    CREATE INDEX threads_created ON threads (created_at);
    CREATE INDEX threads_updated ON threads (updated_at);
    CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+  // Holds what filters test and what rows are sorted by, so that a search that looks at all threads reads no states. Each
+  // write of a row writes this index anyway, because of the time.
+  `DROP INDEX threads_updated;
+   CREATE INDEX threads_updated ON threads (updated_at, id, created_at, state_updated_at, status, revision, metadata);`,
 ];
-
-const threads = sqliteTable(
-  "threads",
-  {
-    id: text("id").primaryKey(),
-    status: text("status").notNull(),
-    metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
-    config: text("config", { mode: "json" }).$type<Json>().notNull(),
-    values: text("values", { mode: "json" }).$type<Json>(),
-    hasValues: integer("has_values", { mode: "boolean" }).notNull(),
-    interrupts: text("interrupts", { mode: "json" }).$type<Json>().notNull(),
-    error: text("error", { mode: "json" }).$type<Json>(),
-    createdAt: integer("created_at").notNull(),
-    updatedAt: integer("updated_at").notNull(),
-    stateUpdatedAt: integer("state_updated_at").notNull(),
-    revision: integer("revision").notNull(),
-  },
-  (table) => [index("threads_created").on(table.createdAt), index("threads_updated").on(table.updatedAt)],
-);
-
-const SORTS = {
-  thread_id: threads.id,
-  status: threads.status,
-  created_at: threads.createdAt,
-  updated_at: threads.updatedAt,
-  state_updated_at: threads.stateUpdatedAt,
-};
 
 /** Written for each run, so without the query builder. */
 const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
@@ -107,29 +80,23 @@ export class IndexTables {
     return this.#sql.exec<{ value: number }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value;
   }
 
-  search({ limit, offset, sortBy, sortOrder, ...filter }: ThreadPage): IndexRow[] {
-    if (!this.#made) return [];
-    const order = sortOrder === "asc" ? asc : desc;
-    return this.#db
-      .select()
-      .from(threads)
-      .where(matching(filter))
-      .orderBy(order(SORTS[sortBy]), order(threads.id))
-      .limit(limit)
-      .offset(offset)
-      .all();
+  /** The ids of a page of threads, in its order. */
+  page(page: ThreadPage): string[] {
+    return this.#made ? idsOf(this.#db, page) : [];
+  }
+
+  /** The rows of these threads, in this order, as far as they exist. */
+  rows(ids: string[]): IndexRow[] {
+    return this.#made ? rowsOf(this.#db, ids) : [];
   }
 
   /** In the order of the ids. */
-  ids(filter: ThreadFilter, limit: number, offset: number): { id: string; revision: number }[] {
-    if (!this.#made) return [];
-    const columns = { id: threads.id, revision: threads.revision };
-    const found = this.#db.select(columns).from(threads).where(matching(filter));
-    return found.orderBy(asc(threads.id)).limit(limit).offset(offset).all();
+  ids(filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
+    return this.#made ? versionsOf(this.#db, filter, limit, offset) : [];
   }
 
   count(filter: ThreadFilter): number {
-    return this.#made ? (this.#db.select({ n: count() }).from(threads).where(matching(filter)).get()?.n ?? 0) : 0;
+    return this.#made ? countOf(this.#db, filter) : 0;
   }
 
   countByStatus(): Record<string, number> {
@@ -163,27 +130,4 @@ export class IndexTables {
       this.#sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
     }
   }
-}
-
-function matching({ ids, metadata = {}, values = {}, status, query = [] }: ThreadFilter): SQL | undefined {
-  return and(
-    ids && among(threads.id, ids),
-    status && eq(threads.status, status),
-    contains(threads.metadata, metadata),
-    Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
-    ...query.map(says),
-  );
-}
-
-/**
- * The word is in the title or in a message's text, whatever the case of its ASCII letters. `instr` because a pattern of
- * LIKE has at most 50 bytes. The text of the whole state is looked at first: that is much cheaper than to take it apart.
- */
-function says(word: string): SQL {
-  const asJson = JSON.stringify(word).slice(1, -1);
-  return sql`(
-    instr(lower(coalesce(${threads.metadata} ->> '$.title', '')), lower(${word})) > 0
-    OR (instr(lower(${threads.values}), lower(${asJson})) > 0 AND EXISTS (
-      SELECT 1 FROM json_tree(${threads.values}, '$.messages') part
-      WHERE part.type = 'text' AND part.key IN ('content', 'text') AND instr(lower(part.value), lower(${word})) > 0)))`;
 }

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { limitAddress } from "../../auth/limits.ts";
 import { documented } from "../../http/documented.ts";
-import { originOf } from "../../http/origin.ts";
+import { addressOf } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -27,12 +27,12 @@ export const feedbackTokens = new Hono<App>()
         config: one.feedback_config ?? undefined,
         expiresAt: expiryOf(one, now),
       }));
-      const made = await issueTokens(c.env, c.get("principal").workspaceId, originOf(c), wanted);
+      const made = await issueTokens(c.env, c.get("principal").workspaceId, addressOf(c), wanted);
       return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
   )
   .get("/feedback/tokens", doc("List a run's links for feedback that have not expired"), query(ListTokens), async (c) =>
-    c.json(await listTokens(c.env, c.get("principal").workspaceId, originOf(c), c.req.valid("query"))),
+    c.json(await listTokens(c.env, c.get("principal").workspaceId, addressOf(c), c.req.valid("query"))),
   )
   .get(
     "/feedback/tokens/:token",

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { InferOutput } from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { originOf } from "../../http/origin.ts";
+import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -25,10 +25,10 @@ type Query = InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
-    pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), {}),
+    pageOf(c.env, addressOf(c), c.get("principal").workspaceId, c.req.valid("json"), {}),
   )
   .post("/traces/query", doc("Find the root runs of traces"), body(QueryV2), async (c) =>
-    pageOf(c.env, originOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true }),
+    pageOf(c.env, addressOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true }),
   )
   .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -42,7 +42,7 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, originOf(c), workspaceId, [run])));
+    return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
   })
   .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -60,7 +60,7 @@ export const runQueriesV2 = new Hono<App>()
       runs.push(...page.runs);
       after = page.next;
     } while (after && runs.length < 25_000);
-    const context = await contextOf(c.env, originOf(c), workspaceId, runs);
+    const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
     runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
     return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
   })
@@ -102,7 +102,7 @@ export const runQueriesV2 = new Hono<App>()
       checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
-      const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
+      const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
       return answer(c.env.BLOBS, { items, next_cursor: writeCursor(found.next) });
     },

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { originOf } from "../../http/origin.ts";
+import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -49,7 +49,7 @@ export const runQueries = new Hono<App>()
       limit,
       payloads,
     });
-    const context = await contextOf(c.env, originOf(c), workspaceId, found.runs);
+    const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
     return answer(c.env.BLOBS, { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
@@ -121,7 +121,7 @@ export const runQueries = new Hono<App>()
     const [found, children] = await Promise.all([findRuns(c.env, workspaceId, find), partition.children(id)]);
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    const shown = runV1(run, undefined, await contextOf(c.env, originOf(c), workspaceId, found.runs));
+    const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
     return answer(c.env.BLOBS, { ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
   });
 

@@ -5,7 +5,7 @@ import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
-import { originOf } from "../../http/origin.ts";
+import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -46,14 +46,14 @@ export const publicShares = new Hono<App>()
     const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
     const [run] = await sharedRuns(c.env, share, { ids: [share.targetId], limit: 1, payloads: payloadsOf(NAMES_V1) });
     if (!run) throw new Problem(404, "Run not found.");
-    return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, originOf(c), share.workspaceId, [run])));
+    return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
   })
   .get("/public/:share_token/runs", doc("The runs of a shared trace"), param(Token), query(ListRuns), async (c) => {
     const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
     const { id: ids, limit, offset } = c.req.valid("query");
     const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
     const runs = (await sharedRuns(c.env, share, find)).slice(offset);
-    const context = await contextOf(c.env, originOf(c), share.workspaceId, runs);
+    const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
     return answer(
       c.env.BLOBS,
       runs.map((run) => runV1(run, undefined, context)),
@@ -78,7 +78,7 @@ export const publicShares = new Hono<App>()
       const db = database(c.env.DB);
       await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
       const rows = await listExamples(db, workspaceId, wanted);
-      return examplesAnswer(c.env, originOf(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
+      return examplesAnswer(c.env, addressOf(c), rows, shownOf(["outputs", "metadata", "attachment_urls"]));
     },
   );
 
@@ -97,7 +97,7 @@ export const publicSharesV2 = new Hono<App>()
       const find = { ids: [run_id], limit: 1, payloads, values: valuesOf(selects) };
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
-      return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, originOf(c), share.workspaceId, [run])));
+      return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
     },
   )
   .post(
@@ -110,7 +110,7 @@ export const publicSharesV2 = new Hono<App>()
       const selects = selectsOf(c.req.valid("json").selects);
       const payloads = payloadsOf(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
-      const context = await contextOf(c.env, originOf(c), share.workspaceId, runs);
+      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
       return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );

@@ -1,5 +1,6 @@
 /** One way to call the server: credentials in, problem+json out as an ApiError. */
 import { freshen } from "./oauth.ts";
+import { addressOf } from "./server.ts";
 import { credentials } from "./session.ts";
 
 /** What the server said no with. `status` 0: it did not answer at all. */
@@ -17,7 +18,7 @@ export async function authFetch(input: RequestInfo | URL, init?: RequestInit): P
   await freshen();
   const headers = new Headers(init?.headers);
   for (const [name, value] of Object.entries(credentials())) headers.set(name, value);
-  return fetch(input, { ...init, headers });
+  return fetch(typeof input === "string" ? addressOf(input) : input, { ...init, headers });
 }
 
 /** Calls the server and reads JSON. An answer without a body is `undefined`. */

@@ -1,4 +1,5 @@
 /** Signing in through the server's own OAuth: registration, PKCE, code, refresh (RFC 7591, 7636, 6749). */
+import { addressOf, SERVER } from "./server.ts";
 import { currentSession, type Session, setSession } from "./session.ts";
 
 interface Metadata {
@@ -21,7 +22,7 @@ const REDIRECT = "/signed-in";
 
 /** The server's OAuth metadata, or undefined where it offers none. */
 export async function discover(): Promise<Metadata | undefined> {
-  const response = await fetch("/.well-known/oauth-authorization-server").catch(() => undefined);
+  const response = await fetch(addressOf("/.well-known/oauth-authorization-server")).catch(() => undefined);
   if (!response?.ok) return undefined;
   const metadata = (await response.json()) as Partial<Metadata>;
   return metadata.authorization_endpoint && metadata.token_endpoint && metadata.registration_endpoint
@@ -65,7 +66,7 @@ export async function finishSignIn(search: string): Promise<string> {
   const pending = JSON.parse(stored) as { verifier: string; state: string; clientId: string; from: string };
   if (params.get("state") !== pending.state) throw new Error("The answer does not belong to this sign-in.");
   // RFC 9207: the answer of another server must not be taken for this one's.
-  if ((params.get("iss") ?? location.origin) !== location.origin) throw new Error("Another server answered.");
+  if ((params.get("iss") ?? SERVER) !== SERVER) throw new Error("Another server answered.");
   const code = params.get("code");
   if (code === null) throw new Error(params.get("error_description") ?? "The server refused the sign-in.");
   const metadata = await discover();

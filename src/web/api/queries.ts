@@ -1,7 +1,8 @@
 /** What the page asks the server for, cached and kept fresh. */
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, QueryClient, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { joined, type Step } from "../chat/steps.ts";
 import { ApiError, call } from "./http.ts";
-import type { Assistant, AssistantSchemas, Run, ThreadRow, ThreadState } from "./types.ts";
+import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -15,10 +16,17 @@ export const queryClient = new QueryClient({
 
 const PAGE = 50;
 
-/** The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. */
-export function useThreads(enabled: boolean) {
+/** Words that the server searches for at once. */
+const WORDS = 10;
+
+/**
+ * The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. `query`: only those with each of
+ * these words in the title or in a message.
+ */
+export function useThreads(enabled: boolean, query = "") {
+  const words = query.split(/\s+/).slice(0, WORDS).join(" ");
   return useInfiniteQuery({
-    queryKey: ["threads"],
+    queryKey: words === "" ? ["threads"] : ["threads", words],
     enabled,
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
@@ -26,6 +34,7 @@ export function useThreads(enabled: boolean) {
         "POST",
         "/threads/search",
         {
+          ...(words !== "" && { query: words }),
           limit: PAGE,
           offset: pageParam,
           sort_by: "updated_at",
@@ -49,6 +58,15 @@ export function useAssistants() {
   });
 }
 
+/** What this server is and has. It does not change while the page is open. */
+export function useInfo() {
+  return useQuery({
+    queryKey: ["info"],
+    queryFn: ({ signal }) => call<{ flags: { openai_key?: boolean } }>("GET", "/info", undefined, signal),
+    staleTime: Infinity,
+  });
+}
+
 export function useSchemas(assistantId: string | undefined) {
   return useQuery({
     queryKey: ["schemas", assistantId],
@@ -58,47 +76,130 @@ export function useSchemas(assistantId: string | undefined) {
   });
 }
 
-const HISTORY_PAGE = 60;
-const HISTORY_MOST = 180;
+/** A 404 is an answer: there is nothing yet. */
+const none = (error: unknown): null => {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
+};
 
-/** The thread's checkpoints, newest first: what the rail and the branches are drawn from. */
-export function useHistory(threadId: string | undefined, enabled: boolean) {
+const HISTORY_PAGE = 100;
+/** Checkpoints that are read at most; about 300 runs of an agent that uses tools. */
+const HISTORY_MOST = 1_000;
+
+export const historyKey = (threadId: string | undefined) => ["history", threadId];
+
+/**
+ * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
+ * with its square. Only those that are new are asked for again.
+ */
+export function useHistory(threadId: string | undefined, phase: number, enabled: boolean) {
   return useQuery({
-    queryKey: ["history", threadId],
+    queryKey: [...historyKey(threadId), phase],
     enabled: enabled && threadId !== undefined,
+    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
-      const all: ThreadState[] = [];
-      for (let before: string | undefined; all.length < HISTORY_MOST; before = all.at(-1)?.checkpoint.checkpoint_id) {
-        const page = await call<ThreadState[]>(
+      const known = queryClient.getQueryData<Step[]>(historyKey(threadId)) ?? [];
+      const ids = new Set(known.map((step) => step.id));
+      let steps = known;
+      for (let before: string | undefined; steps.length < HISTORY_MOST;) {
+        const page = await call<HistoryStep[]>(
           "POST",
           `/threads/${threadId}/history`,
-          { limit: HISTORY_PAGE, ...(before ? { before: { configurable: { checkpoint_id: before } } } : {}) },
+          {
+            limit: HISTORY_PAGE,
+            select: ["checkpoint", "parent_checkpoint", "created_at", "metadata", "next"],
+            extract: { last: "values.messages[-1].id" },
+            ...(before ? { before: { configurable: { checkpoint_id: before } } } : {}),
+          },
           signal,
-        ).catch((error: unknown) => {
-          if (error instanceof ApiError && error.status === 404) return [];
-          throw error;
-        });
-        all.push(...page.filter((state) => !state.checkpoint.checkpoint_ns));
-        if (page.length < HISTORY_PAGE) break;
+        ).catch(none);
+        steps = joined(steps, (page ?? []).filter((state) => !state.checkpoint.checkpoint_ns).map(stepOf));
+        queryClient.setQueryData(historyKey(threadId), steps);
+        before = page?.at(-1)?.checkpoint.checkpoint_id;
+        if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
-      return all;
+      return steps;
     },
-    // What is drawn from it must not be older than the stream.
     staleTime: 0,
   });
 }
 
-/** The thread as it stands: the truth about what waits for a decision. Null where there is none yet. */
-export function useThreadState(threadId: string | undefined, enabled: boolean) {
+function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, extracted }: HistoryStep): Step {
+  return {
+    id: checkpoint.checkpoint_id,
+    parent: parent_checkpoint?.checkpoint_id,
+    at: created_at ?? undefined,
+    run: metadata?.run_id,
+    source: metadata?.source,
+    next,
+    last: typeof extracted.last === "string" ? extracted.last : null,
+  };
+}
+
+const reading = new Map<string, Promise<ThreadState | null>>();
+
+/** The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request. */
+export function readState(threadId: string): Promise<ThreadState | null> {
+  const state =
+    reading.get(threadId) ??
+    call<ThreadState>("GET", `/threads/${threadId}/state`)
+      .catch(none)
+      .finally(() => reading.delete(threadId));
+  reading.set(threadId, state);
+  return state;
+}
+
+/** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
+export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
   return useQuery({
-    queryKey: ["state", threadId],
+    queryKey: ["state", threadId, phase],
     enabled: enabled && threadId !== undefined,
-    queryFn: ({ signal }) =>
-      call<ThreadState>("GET", `/threads/${threadId}/state`, undefined, signal).catch((error: unknown) => {
-        if (error instanceof ApiError && error.status === 404) return null;
-        throw error;
-      }),
+    queryFn: () => readState(threadId ?? ""),
     staleTime: 0,
+    gcTime: 0,
+  });
+}
+
+/** The messages at a checkpoint, which never change. */
+export function useMessagesAt(threadId: string | undefined, checkpoint: string | undefined) {
+  return useQuery({
+    queryKey: ["messages", threadId, checkpoint],
+    enabled: threadId !== undefined && checkpoint !== undefined,
+    queryFn: async ({ signal }) => {
+      const path = `/threads/${threadId}/state/${checkpoint}?select=values.messages`;
+      return (await call<Pick<ThreadState, "values">>("GET", path, undefined, signal)).values?.messages ?? [];
+    },
+    staleTime: Infinity,
+  });
+}
+
+const isOpen = (run: Run) => run.status === "running" || run.status === "pending";
+
+/** The thread's newest runs, once for each phase of it. */
+export function useRuns(threadId: string | undefined, phase: number) {
+  return useQuery({
+    queryKey: ["runs", threadId, phase],
+    enabled: threadId !== undefined,
+    queryFn: async ({ signal }) => {
+      const path = `/threads/${threadId}/runs?limit=20&select=run_id,status,created_at`;
+      const runs = (await call<Run[]>("GET", path, undefined, signal).catch(none)) ?? [];
+      const running = runs.find((run) => run.status === "running") ?? runs.findLast(isOpen);
+      return { open: running !== undefined, newest: (running ?? runs[0])?.run_id };
+    },
+    staleTime: 0,
+    gcTime: 0,
+  });
+}
+
+/** Runs in full: what a person answered is in them. A run that is over never changes. */
+export function useRunDetails(threadId: string | undefined, runIds: string[]) {
+  return useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ["run", threadId, runId],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        call<Run>("GET", `/threads/${threadId}/runs/${runId}`, undefined, signal),
+      staleTime: Infinity,
+    })),
   });
 }
 
@@ -114,9 +215,7 @@ export async function deleteThread(threadId: string): Promise<void> {
 
 /** Cancels what runs or waits on the thread, also what another tab or the API started. */
 export async function cancelRuns(threadId: string): Promise<void> {
-  const runs = await call<Run[]>("GET", `/threads/${threadId}/runs?limit=20`);
-  const open = runs.filter((run) => run.status === "running" || run.status === "pending");
-  await Promise.all(
-    open.map((run) => call("POST", `/threads/${threadId}/runs/${run.run_id}/cancel?wait=0&action=interrupt`)),
-  );
+  const runs = await call<Run[]>("GET", `/threads/${threadId}/runs?limit=20&select=run_id,status`);
+  const cancelled = runs.filter(isOpen).map((run) => `/threads/${threadId}/runs/${run.run_id}/cancel`);
+  await Promise.all(cancelled.map((path) => call("POST", `${path}?wait=1&action=interrupt`)));
 }

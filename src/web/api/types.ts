@@ -33,6 +33,8 @@ export interface RawMessage {
   tool_call_id?: string | undefined;
   status?: string | undefined;
   additional_kwargs?: Record<string, unknown> | undefined;
+  /** Set by the page: the run ended before the message was complete. */
+  stopped?: boolean;
 }
 
 export interface Interrupt {
@@ -50,9 +52,19 @@ export interface ThreadState {
   metadata?: { source?: string; step?: number; run_id?: string } | null;
 }
 
+/** A checkpoint of a history that was asked for without values. */
+export interface HistoryStep extends Pick<
+  ThreadState,
+  "next" | "checkpoint" | "parent_checkpoint" | "created_at" | "metadata"
+> {
+  extracted: { last: unknown };
+}
+
 export interface Run {
   run_id: string;
   status: string;
+  created_at: string;
+  kwargs?: { command?: { resume?: unknown } | null };
 }
 
 /** A property of a flat JSON Schema, for the context form. */

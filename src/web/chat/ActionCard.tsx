@@ -1,11 +1,12 @@
 /** One action that wants a decision: its arguments as a list, and a button for each answer that it allows. */
-import { Check } from "lucide-react";
-import { useId, useState } from "react";
+import { Check, X } from "lucide-react";
+import { useEffect, useId, useRef, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import { FieldInput } from "../ui/FieldInput.tsx";
-import { type Action, type Decision as Answer, pastTense } from "./decisions.ts";
+import type { Action, Decision as Answer } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { fieldOfValue, fromText, toText } from "./fields.ts";
+import { said } from "./past.ts";
 
 type Mode = "choose" | "edit" | "reject" | "respond";
 
@@ -24,18 +25,33 @@ export function ActionCard({
 }) {
   const [mode, setMode] = useState<Mode>("choose");
   const id = useId();
-  if (answer)
+  const card = useRef<HTMLDivElement>(null);
+  const shown = answer ? "answered" : mode;
+  const before = useRef<Mode | "answered">("choose");
+  useEffect(() => {
+    // What had the focus is gone: it goes to the first field of what was opened, or back to the button that opened it.
+    const was = before.current;
+    before.current = shown;
+    if (was === shown || shown === "answered") return;
+    const back = card.current?.querySelector<HTMLElement>(`[data-opens="${was}"]`);
+    const first = card.current?.querySelector<HTMLElement>(shown === "choose" ? "button" : "input, textarea, select");
+    (shown === "choose" ? (back ?? first) : first)?.focus();
+  }, [shown]);
+  if (answer) {
+    const { words, refused } = said(answer, action.name);
     return (
       <div className={css.answered}>
-        <Check size={14} aria-hidden />
-        <span>{pastTense(answer, action)}</span>
+        {refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+        <span>{words}</span>
         <Button look="quiet" onClick={() => onAnswer(undefined)} disabled={sending}>
           Change
         </Button>
       </div>
     );
+  }
   return (
     <div
+      ref={card}
       className={css.action}
       role="group"
       aria-labelledby={id}
@@ -64,17 +80,17 @@ export function ActionCard({
             </Button>
           )}
           {action.allowed.includes("edit") && (
-            <Button disabled={sending} onClick={() => setMode("edit")}>
+            <Button disabled={sending} data-opens="edit" onClick={() => setMode("edit")}>
               Edit
             </Button>
           )}
           {action.allowed.includes("reject") && (
-            <Button disabled={sending} onClick={() => setMode("reject")}>
+            <Button disabled={sending} data-opens="reject" onClick={() => setMode("reject")}>
               Reject…
             </Button>
           )}
           {action.allowed.includes("respond") && (
-            <Button disabled={sending} onClick={() => setMode("respond")}>
+            <Button disabled={sending} data-opens="respond" onClick={() => setMode("respond")}>
               Respond…
             </Button>
           )}
@@ -89,7 +105,7 @@ export function ActionCard({
 
 function Arguments({ args }: { args: Record<string, unknown> }) {
   const entries = Object.entries(args);
-  if (entries.length === 0) return <p className={css.description}>Without arguments.</p>;
+  if (entries.length === 0) return <p className={css.description}>No arguments.</p>;
   return (
     <dl className={css.args}>
       {entries.map(([name, value]) => (

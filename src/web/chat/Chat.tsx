@@ -1,11 +1,12 @@
 /** The chat route: which assistant, which thread, and a stream of its own for each. */
-import { useQuery } from "@tanstack/react-query";
+import { type InfiniteData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, call } from "../api/http.ts";
-import { useAssistants, useThreads } from "../api/queries.ts";
+import { queryClient, useAssistants, useRuns, useThreads } from "../api/queries.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import { loadMarkdown } from "./Answer.tsx";
+import { titleOf } from "../sidebar/groups.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
@@ -13,10 +14,14 @@ import { Bare, Header } from "./Header.tsx";
 
 const CHOSEN = "weir.assistant";
 
+const NO_RUNS = { open: false, newest: undefined };
+
 interface Mount {
   /** A new number is a new stream. */
   key: number;
   threadId: string | undefined;
+  /** The message that it begins with. */
+  first?: string;
 }
 
 export default function Chat({ threadId }: { threadId: string | undefined }) {
@@ -24,20 +29,26 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   const [mount, setMount] = useState<Mount>({ key: 0, threadId });
   // The thread that this mount began itself: the address follows it, the stream stays.
   const began = useRef<string>(undefined);
-  const remount = useCallback((to: string | undefined) => {
+  const remount = useCallback((to: string | undefined, first?: string) => {
     forgetConnection();
     began.current = undefined;
-    setMount((now) => ({ key: now.key + 1, threadId: to }));
+    setMount((now) => ({ key: now.key + 1, threadId: to, first }));
   }, []);
   if (threadId !== (began.current ?? mount.threadId)) remount(threadId);
   useEffect(() => void loadMarkdown(), []);
 
   const assistants = useAssistants();
-  const thread = useThread(mount.threadId);
+  const thread = useThreadRow(mount.threadId);
+  const runs = useRuns(mount.threadId, -1 - mount.key);
   const [chosen, setChosen] = useState(() => localStorage.getItem(CHOSEN) ?? undefined);
   const [context, setContext] = useState<Record<string, unknown>>({});
   const assistant = pick(assistants.data, mount.threadId === undefined ? chosen : assistantOf(thread.data));
   const running = useRef(false);
+  const listed = useThreads(true)
+    .data?.pages.flat()
+    .find((one) => one.thread_id === threadId);
+  const row = listed ?? thread.data;
+  const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
   useLate(threadId, running, () => remount(threadId));
 
   const begin = useCallback(
@@ -51,11 +62,11 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     running.current = now;
   }, []);
 
-  const onAssistant = (next: Assistant) => {
+  const onAssistant = (next: Assistant, text?: string) => {
     localStorage.setItem(CHOSEN, next.assistant_id);
     setChosen(next.assistant_id);
     setContext({});
-    if (threadId === undefined) remount(undefined);
+    if (threadId === undefined) remount(undefined, text);
     else navigate("/chat");
   };
 
@@ -73,7 +84,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       <Bare>
         <Notice
           title="No thread with this id in this workspace."
-          text="It may have been deleted. The others are on the left."
+          text="It may have been deleted. Choose another thread from the list."
         />
       </Bare>
     );
@@ -83,7 +94,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
         <LoadFailed error={thread.error.message} onRetry={() => void thread.refetch()} />
       </Bare>
     );
-  if (!assistant || (mount.threadId !== undefined && !thread.data))
+  if (!assistant || (mount.threadId !== undefined && (!thread.data || runs.isPending)))
     return (
       <Bare>
         <LoadingTurns />
@@ -95,6 +106,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       header={
         <Header
           threadId={threadId}
+          title={title}
           assistant={assistant}
           assistants={assistants.data ?? []}
           context={context}
@@ -106,19 +118,28 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       assistants={assistants.data ?? []}
       context={context}
       threadId={mount.threadId}
+      title={title}
+      runs={runs.data ?? NO_RUNS}
       onThreadId={begin}
       onReconnect={() => remount(threadId)}
       onRunning={onRunning}
       onAssistant={onAssistant}
+      first={mount.first}
     />
   );
 }
 
-function useThread(threadId: string | undefined) {
+function useThreadRow(threadId: string | undefined) {
   return useQuery({
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
     queryFn: ({ signal }) => call<ThreadRow>("GET", `/threads/${threadId}`, undefined, signal),
+    // The row of the list has what is read here, and not the whole state.
+    initialData: () =>
+      queryClient
+        .getQueryData<InfiniteData<ThreadRow[]>>(["threads"])
+        ?.pages.flat()
+        .find((one) => one.thread_id === threadId),
     staleTime: 60_000,
   });
 }

@@ -1,9 +1,14 @@
-/** Where one writes. Send and Stop are one button in one place; focus stays here. */
-import { ArrowUp, Square } from "lucide-react";
-import { type RefObject, useEffect, useState } from "react";
+/** The field for a message, with what is attached to it. Send and Stop are one button in one place; the focus stays here. */
+import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import { type Accepts, readFiles } from "./attach.ts";
+import { Attachments } from "./Attachments.tsx";
 import css from "./Composer.module.css";
 import { coarse } from "../frame/device.ts";
+import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
+
+import type { Media } from "./media.ts";
 
 export interface Queued {
   id: string;
@@ -18,6 +23,7 @@ export function Composer({
   running,
   closed,
   hint,
+  accepts,
   queued,
   onUnqueue,
   onSend,
@@ -30,9 +36,11 @@ export function Composer({
   /** Why nothing can be written now, or undefined. */
   closed: string | undefined;
   hint: string;
+  /** The files that the assistant takes. */
+  accepts: Accepts;
   queued: Queued[];
   onUnqueue: (id: string) => void;
-  onSend: (text: string) => void;
+  onSend: (text: string, media: Media[]) => void;
   onStop: () => void;
   /** The last message sent, for the up arrow. */
   recall: string | undefined;
@@ -44,18 +52,29 @@ export function Composer({
   }, [text, threadId]);
 
   useEffect(() => {
-    // On touch it would bring up the keyboard over an empty page.
+    // On touch the focus would bring up the keyboard.
     if (threadId === undefined && !coarse) box.current?.focus();
   }, [threadId, box]);
 
-  const send = () => {
-    const sent = text.trim();
-    if (sent === "" || closed !== undefined) return;
-    setText("");
-    onSend(sent);
+  const [media, setMedia] = useState<Media[]>([]);
+  const [refused, setRefused] = useState("");
+  const [dragged, setDragged] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
+  const attach = async (files: Iterable<File>) => {
+    const read = await readFiles([...files], accepts, media);
+    setMedia((now) => [...now, ...read.media]);
+    setRefused(read.refused);
     if (!coarse) box.current?.focus();
   };
-  const stops = running && text.trim() === "";
+  const nothing = text.trim() === "" && media.length === 0;
+  const send = () => {
+    if (nothing || closed !== undefined) return;
+    setText("");
+    setMedia([]);
+    setRefused("");
+    onSend(text.trim(), media);
+    if (!coarse) box.current?.focus();
+  };
   return (
     <form
       className={css.composer}
@@ -64,13 +83,25 @@ export function Composer({
         event.preventDefault();
         send();
       }}
+      onDragOver={(event) => {
+        if (closed !== undefined || !event.dataTransfer.types.includes("Files")) return;
+        event.preventDefault();
+        setDragged(true);
+      }}
+      onDragLeave={() => setDragged(false)}
+      onDrop={(event) => {
+        if (closed !== undefined || event.dataTransfer.files.length === 0) return;
+        event.preventDefault();
+        setDragged(false);
+        void attach(event.dataTransfer.files);
+      }}
     >
       {queued.length > 0 && (
-        <ul className={css.queue} aria-label="Queued in this tab">
+        <ul className={css.queue} aria-label="Queued messages">
           {queued.map((item) => (
             <li key={item.id}>
               <span className={css.queued}>{item.text}</span>
-              <span className={css.note}>queued in this tab</span>
+              <span className={css.note}>Sent when the run ends</span>
               <LinkButton
                 onClick={() => {
                   onUnqueue(item.id);
@@ -85,7 +116,34 @@ export function Composer({
           ))}
         </ul>
       )}
-      <div className={css.box}>
+      <Attachments
+        media={media}
+        refused={refused}
+        onRemove={(at) => {
+          setMedia(media.filter((_, i) => i !== at));
+          box.current?.focus();
+        }}
+      />
+      <div className={css.box} data-dragged={dragged || undefined}>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          accept={accepts.list}
+          onChange={(event) => {
+            void attach(event.target.files ?? []);
+            event.target.value = "";
+          }}
+        />
+        <IconButton
+          label={`Attach ${accepts.words}`}
+          className={css.attach}
+          disabled={closed !== undefined}
+          onClick={() => picker.current?.click()}
+        >
+          <Paperclip size={16} aria-hidden />
+        </IconButton>
         <textarea
           ref={box}
           id="composer"
@@ -96,32 +154,40 @@ export function Composer({
           placeholder={closed ?? hint}
           enterKeyHint={coarse ? "enter" : "send"}
           onChange={(event) => setText(event.target.value)}
+          onPaste={(event) => {
+            const { files } = event.clipboardData;
+            if (files.length === 0) return;
+            event.preventDefault();
+            void attach(files);
+          }}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;
             if (event.key === "ArrowUp" && text === "" && recall) {
               event.preventDefault();
               setText(recall);
             }
-            // On touch, Enter breaks the line: there is no Shift at hand.
+            // On touch, Enter breaks the line: there is no Shift key.
             if (event.key === "Enter" && !event.shiftKey && (!coarse || event.ctrlKey || event.metaKey)) {
               event.preventDefault();
               send();
             }
           }}
         />
-        {stops ? (
-          <button type="button" className={css.send} aria-label="Stop" title="Stop (Ctrl .)" onClick={onStop}>
-            <Square size={14} fill="currentColor" aria-hidden />
-          </button>
-        ) : (
+        {(!running || !nothing) && (
           <button
             type="submit"
             className={css.send}
+            data-look={running ? "plain" : undefined}
             aria-label={running ? "Queue message" : "Send message"}
             title={running ? "Queue message (Enter)" : "Send message (Enter)"}
-            disabled={text.trim() === "" || closed !== undefined}
+            disabled={nothing || closed !== undefined}
           >
             <ArrowUp size={18} aria-hidden />
+          </button>
+        )}
+        {running && (
+          <button type="button" className={css.send} aria-label="Stop" title="Stop (Ctrl .)" onClick={onStop}>
+            <Square size={14} fill="currentColor" aria-hidden />
           </button>
         )}
       </div>

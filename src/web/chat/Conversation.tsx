@@ -1,27 +1,32 @@
 /** One thread: its stream, its log, its decisions, and the composer under them. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Assistant } from "../api/types.ts";
+import { useTitle } from "../ui/title.ts";
+import { coarse } from "../frame/device.ts";
 import { useKeys } from "../frame/keys.ts";
 import { liveCallsOf, useAgent } from "./agent.ts";
 import { Announcer } from "./Announcer.tsx";
-import { useBranch } from "./branch.ts";
+import { acceptedBy } from "./attach.ts";
 import { Composer } from "./Composer.tsx";
 import { useConnection } from "./connection.ts";
 import css from "./Conversation.module.css";
 import { decisionsIn } from "./decisions.ts";
 import { Decisions, NEXT_DECISION } from "./Decisions.tsx";
-import { Empty, LoadFailed, LoadingTurns } from "./Empty.tsx";
+import { LoadFailed, LoadingTurns } from "./Empty.tsx";
 import { useFollow } from "./follow.ts";
 import { Log } from "./Log.tsx";
 import { Panel } from "./Panel.tsx";
-import { errorText, usePending } from "./pending.ts";
+import { errorText } from "./errors.ts";
 import { stripLine } from "./status.ts";
 import { RunFailed } from "./RunFailed.tsx";
 import { Strip } from "./Strip.tsx";
 import { useClock, useOnline, useRunClock } from "./clock.ts";
 import { useDriver } from "./driver.ts";
+import { useDecided } from "./useDecided.ts";
+import { useThread } from "./useThread.ts";
 import { useTurns } from "./useTurns.ts";
 import { useSpoken } from "./spoken.ts";
+import { Welcome } from "./Welcome.tsx";
 
 const NO_MESSAGES: never[] = [];
 
@@ -31,10 +36,13 @@ export function Conversation({
   assistants,
   context,
   threadId,
+  title,
+  runs,
   onThreadId,
   onReconnect,
   onRunning,
   onAssistant,
+  first,
 }: {
   header: ReactNode;
   assistant: Assistant;
@@ -42,26 +50,33 @@ export function Conversation({
   context: Record<string, unknown>;
   /** Undefined for a conversation not yet begun. */
   threadId: string | undefined;
+  /** What the thread is called. */
+  title: string;
+  /** Of the thread, when it was opened. */
+  runs: { open: boolean; newest: string | undefined };
   onThreadId: (threadId: string) => void;
   onReconnect: () => void;
   onRunning: (running: boolean) => void;
-  onAssistant: (assistant: Assistant) => void;
+  /** With `text`, that is the first message to it. */
+  onAssistant: (assistant: Assistant, text?: string) => void;
+  /** Sent as soon as the conversation is there. */
+  first: string | undefined;
 }) {
   const created = useRef<() => void>(undefined);
   const stream = useAgent({
     assistantId: assistant.assistant_id,
     threadId,
+    newestRun: runs.newest,
     onThreadId,
     onCreated: () => created.current?.(),
   });
-  const running = stream.isLoading;
-  useEffect(() => onRunning(running), [running, onRunning]);
-  const pending = usePending(stream, running);
-  const [stopped, setStopped] = useState<number>();
-  const branch = useBranch(stream, running, stopped !== undefined);
+  const view = useThread(stream, threadId, runs.open);
+  const { running, at, thread, tell } = view;
+  useEffect(() => onRunning(running || stream.isLoading), [running, stream.isLoading, onRunning]);
   const live = useMemo(() => liveCallsOf(stream.toolCalls), [stream.toolCalls]);
-  const messages = stream.isThreadLoading ? NO_MESSAGES : branch.messages;
-  const turns = useTurns(messages, live, running && branch.at === undefined);
+  const messages = view.messages ?? NO_MESSAGES;
+  const decided = useDecided(threadId ?? stream.threadId ?? undefined, thread, messages);
+  const turns = useTurns(messages, live, running && at === undefined, decided);
   const [editing, setEditing] = useState<string>();
   const [opened, setOpened] = useState<string>();
   const opener = useRef<HTMLElement | null>(null);
@@ -69,14 +84,16 @@ export function Conversation({
   const page = useRef<HTMLElement>(null);
   const follow = useFollow();
   const clock = useRunClock(running);
+  // The composer opens with the next render. On touch the focus would bring up the keyboard.
+  const toComposer = () => setTimeout(() => !coarse && box.current?.focus());
   const act = useDriver({
     stream,
-    branch,
+    view,
     context,
     seconds: clock,
     fresh: threadId === undefined,
     toEnd: follow.toEnd,
-    setStopped,
+    toComposer,
     setEditing,
     open: (id) => {
       opener.current = document.activeElement as HTMLElement | null;
@@ -85,10 +102,11 @@ export function Conversation({
   });
   created.current = act.onCreated;
 
-  const waiting =
-    branch.at === undefined ? pending.interrupts.reduce((sum, one) => sum + decisionsIn(one.value), 0) : 0;
+  const waiting = at === undefined ? view.interrupts.reduce((sum, one) => sum + decisionsIn(one.value), 0) : 0;
   const busy = running || waiting > 0;
-  const error = running ? undefined : stream.error ? errorText(stream.error) : pending.failed;
+  const error =
+    running || waiting > 0 ? undefined : (view.failed ?? (stream.error ? errorText(stream.error) : undefined));
+  const loadFailed = stream.error !== undefined && turns.length === 0 && threadId !== undefined && !running;
   const lastCalls = turns.at(-1)?.parts.flatMap((part) => ("calls" in part ? part.calls : [])) ?? [];
   const online = useOnline();
   const connection = useConnection();
@@ -100,9 +118,9 @@ export function Conversation({
     tools: lastCalls.length,
     at: lastCalls.findLast((call) => call.state === "running")?.name,
     waiting,
-    error: branch.at === undefined ? error : undefined,
-    stopped,
-    branch: branch.place,
+    error: at === undefined && !loadFailed ? error : undefined,
+    stopped: thread.stopped,
+    branch: view.place,
     now: useClock(running || connection.lostAt !== undefined || connection.backAt !== undefined),
   });
   const spoken = useSpoken({ running, waiting, line, turns });
@@ -121,46 +139,59 @@ export function Conversation({
     decision: toDecision,
     turns: () => [...(page.current?.querySelectorAll<HTMLElement>("[data-turn]") ?? [])],
   });
-  useTitle(waiting);
+  useTitle(waiting > 0 ? `(${waiting}) ${title}` : title);
+  const sent = useRef(first);
+  useEffect(() => {
+    if (sent.current !== undefined) act.send(sent.current);
+    sent.current = undefined;
+  }, [act]);
 
   const openedCall = turns
     .flatMap((turn) => turn.parts)
     .flatMap((part) => (part.kind === "subagents" ? part.calls : []))
     .find((call) => call.id === opened);
-  const loadFailed = stream.error !== undefined && turns.length === 0 && threadId !== undefined && !running;
-  const empty = turns.length === 0 && !stream.isThreadLoading && !loadFailed && !running;
+  const loading = threadId !== undefined && view.messages === undefined && !loadFailed;
+  const empty = turns.length === 0 && !loading && !loadFailed && !running;
 
   return (
     <div className={css.split}>
       <main className={css.main} ref={page}>
         {header}
-        {stream.isThreadLoading && <LoadingTurns />}
+        {loading && <LoadingTurns />}
         {loadFailed && <LoadFailed error={errorText(stream.error)} onRetry={onReconnect} />}
         {empty && (
-          <Empty
+          <Welcome
             assistant={assistant}
-            others={threadId === undefined ? assistants.filter((one) => one !== assistant) : []}
-            known={threadId !== undefined}
-            onExample={act.send}
+            assistants={threadId === undefined ? assistants : [assistant]}
+            onExample={(text, by) => (by === assistant ? act.send(text) : onAssistant(by, text))}
             onAssistant={onAssistant}
           />
         )}
-        {!stream.isThreadLoading && !loadFailed && !empty && (
+        {!loading && !loadFailed && !empty && (
           <Log
             follow={follow}
             turns={turns}
             stream={stream}
-            running={running && branch.at === undefined}
+            running={running && at === undefined}
             busy={busy}
             editing={editing}
-            forks={branch.forks}
-            checkpoints={branch.checkpoints}
+            forks={view.forks}
+            checkpoints={view.checkpoints}
             subagents={stream.subagents}
             opened={opened}
             actions={act.actions}
           >
-            {branch.at === undefined && error !== undefined && <RunFailed error={error} />}
-            {branch.at === undefined && <Decisions stream={stream} pending={pending} context={context} />}
+            {at === undefined && error !== undefined && <RunFailed error={error} />}
+            {at === undefined && (
+              <Decisions
+                stream={stream}
+                waiting={view.interrupts}
+                after={messages.at(-1)?.id}
+                context={context}
+                tell={tell}
+                onSent={toComposer}
+              />
+            )}
           </Log>
         )}
         <div className={css.foot}>
@@ -168,10 +199,9 @@ export function Conversation({
             <Strip
               line={line}
               onAction={(action) => {
-                if (action === "stop") act.stop();
-                else if (action === "show") toDecision();
+                if (action === "show") toDecision();
                 else if (action === "reconnect") onReconnect();
-                else if (action === "leave-branch") branch.goTo(undefined);
+                else if (action === "leave-branch") view.goTo(undefined);
                 else if (action === "copy") void navigator.clipboard.writeText(error ?? "").catch(() => undefined);
                 else act.resume();
               }}
@@ -180,8 +210,9 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
-              closed={waiting > 0 ? "Decide above to go on" : undefined}
-              hint={running ? "Write on; it is sent when this run ends" : `Message ${assistant.name}`}
+              closed={waiting > 0 ? "Answer above to continue" : undefined}
+              hint={running ? "Write the next message" : `Message ${assistant.name}`}
+              accepts={acceptedBy(assistant)}
               queued={act.queue}
               onUnqueue={act.unqueue}
               onSend={act.send}
@@ -190,17 +221,14 @@ export function Conversation({
             />
           </div>
         </div>
-        <Announcer text={spoken} alarm={line.tone === "failed" ? line.text : ""} />
+        <Announcer
+          text={spoken}
+          alarm={line.tone === "failed" ? `The run failed. ${error?.split("\n")[0] ?? ""}` : ""}
+        />
       </main>
       {openedCall && (
         <Panel stream={stream} call={openedCall} agent={stream.subagents.get(openedCall.id)} onClose={closePanel} />
       )}
     </div>
   );
-}
-
-function useTitle(waiting: number): void {
-  useEffect(() => {
-    document.title = waiting > 0 ? `(${waiting}) Weir` : "Weir";
-  }, [waiting]);
 }

@@ -1,17 +1,18 @@
 /** A run that waits for a person: what it wants to do, and the answers it allows. Brass, and never folded. */
-import { Check } from "lucide-react";
-import { useId, useState } from "react";
+import { Check, X } from "lucide-react";
+import { useEffect, useId, useRef, useState } from "react";
 import type { Interrupt } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { ActionCard } from "./ActionCard.tsx";
-import { type Action, type Decision as Answer, pastTense, questionOf } from "./decisions.ts";
+import { type Action, type Decision as Answer, questionOf } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { resultText } from "./messages.ts";
+import { said } from "./past.ts";
 
 export interface Reply {
   value: unknown;
-  /** "approved issue_refund": what stays in the conversation. */
-  said: string;
+  /** "approved issue_refund", for each answer: what stays in the conversation. */
+  said: { words: string; refused: boolean }[];
 }
 
 export function Decision({
@@ -32,8 +33,16 @@ export function Decision({
   onChange: () => void;
 }) {
   const question = questionOf(interrupt.value);
+  const card = useRef<HTMLElement>(null);
+  const answered = useRef(false);
+  useEffect(() => {
+    // "Change" goes away when it is pressed: the focus moves to what it opened.
+    if (answered.current && !reply) card.current?.querySelector<HTMLElement>("textarea, button")?.focus();
+    answered.current = reply !== undefined;
+  }, [reply]);
   return (
     <section
+      ref={card}
       className={css.card}
       aria-label={place ? `Waiting for you, ${place}` : "Waiting for you"}
       data-decision
@@ -44,8 +53,8 @@ export function Decision({
       {reply && question.kind === "text" && <p className={css.question}>{question.text}</p>}
       {reply && (
         <div className={css.answered}>
-          <Check size={14} aria-hidden />
-          <span>{typeof reply.value === "string" ? reply.value : reply.said}</span>
+          {reply.said.every((one) => one.refused) ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+          <span>{typeof reply.value === "string" ? reply.value : reply.said.map((one) => one.words).join(", ")}</span>
           <Button look="quiet" onClick={onChange} disabled={sending}>
             Change
           </Button>
@@ -86,7 +95,7 @@ function Actions({
   const send = (all: Answer[]) =>
     onReply({
       value: { decisions: all },
-      said: all.map((answer, i) => pastTense(answer, actions[i]!)).join(", "),
+      said: all.map((answer, i) => said(answer, actions[i]!.name)),
     });
   return (
     <>
@@ -143,7 +152,7 @@ function FreeReply({
   const id = useId();
   const [reply, setReply] = useState("");
   const send = () => {
-    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: "answered" });
+    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: [said(reply, undefined)] });
   };
   return (
     <form
@@ -154,7 +163,7 @@ function FreeReply({
       }}
     >
       <label htmlFor={id} className={css.question}>
-        {text ?? "The agent waits for an answer."}
+        {text ?? "The agent asks for an answer."}
       </label>
       {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}
       <textarea

@@ -1,12 +1,11 @@
-/** The decisions that wait at the end of a log, and a line for each that was made in this tab. */
-import { Check } from "lucide-react";
+/** The decisions that wait at the end of a log. */
 import { useEffect, useRef, useState } from "react";
 import { Button } from "../ui/Button.tsx";
-import { clockTime } from "../ui/time.ts";
+import type { Interrupt } from "../api/types.ts";
 import type { Stream } from "./agent.ts";
 import { Decision, type Reply } from "./Decision.tsx";
 import css from "./Log.module.css";
-import type { Pending } from "./pending.ts";
+import type { News } from "./thread.ts";
 import { Tick } from "./Tick.tsx";
 
 /** The first decision that is open, or, when all are made, what sends them. */
@@ -14,18 +13,24 @@ export const NEXT_DECISION = "[data-decision]:not([data-decided]), [data-send-de
 
 export function Decisions({
   stream,
-  pending,
+  waiting,
+  after,
   context,
+  tell,
+  onSent,
 }: {
   stream: Stream;
-  pending: Pending;
+  waiting: Interrupt[];
+  /** The last message: what it asks for is decided here. */
+  after: string | undefined;
   context: Record<string, unknown>;
+  tell: (news: News) => void;
+  /** The cards are gone, and with them what had the focus. */
+  onSent: () => void;
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
-  const [made, setMade] = useState<{ said: string; at: string }[]>([]);
   const [sending, setSending] = useState(false);
   const list = useRef<HTMLDivElement>(null);
-  const waiting = pending.interrupts;
   const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
   // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
   const together = waiting.length > 1 || decided > 0;
@@ -41,19 +46,21 @@ export function Decisions({
     const ids = waiting.map((one) => one.id);
     const [first = ""] = ids;
     const config = { configurable: context };
+    const at = new Date().toISOString();
+    const said = ids.flatMap((one) => all[one]!.said.map((words) => ({ ...words, after: after ?? "", at })));
     setSending(true);
-    pending.hide(ids);
+    tell({ type: "answer", ids, said });
+    tell({ type: "submit" });
+    onSent();
     const sent =
       ids.length === 1
         ? stream.respond(all[first]!.value, { interruptId: first, config })
         : stream.respondAll(Object.fromEntries(ids.map((one) => [one, all[one]!.value])), { config });
     sent
-      .then(() => {
-        setMade((before) => [...before, ...ids.map((one) => ({ said: all[one]!.said, at: new Date().toISOString() }))]);
-        setReplies({});
-      })
+      .then(() => setReplies({}))
       .catch(() => {
-        pending.show(ids);
+        tell({ type: "unanswered", ids });
+        tell({ type: "refused" });
         if (ids.length > 1) setReplies(all);
       })
       .finally(() => setSending(false));
@@ -62,7 +69,7 @@ export function Decisions({
   const answer = (id: string, reply: Reply) => {
     if (!together) return send({ [id]: reply });
     setReplies({ ...replies, [id]: reply });
-    // The button that was pressed is gone: the keyboard goes on to what is next.
+    // The button that was pressed is gone: the focus moves to the next decision.
     requestAnimationFrame(() => {
       list.current?.querySelector<HTMLElement>(NEXT_DECISION)?.focus();
     });
@@ -70,11 +77,6 @@ export function Decisions({
 
   return (
     <>
-      {made.map((one) => (
-        <p key={one.at + one.said} className={css.answered}>
-          <Check size={14} aria-hidden /> You {one.said} · {clockTime(one.at)}
-        </p>
-      ))}
       {waiting.length > 0 && (
         <div className={css.decisions} ref={list}>
           {waiting.map((interrupt, i) => (

@@ -1,33 +1,72 @@
 /** Text of a model as Markdown. It is hostile: no raw HTML, no foreign schemes, no image that loads unasked. */
 import { Lexer } from "marked";
-import { type ComponentProps, isValidElement, memo, type ReactNode, useMemo, useState } from "react";
+import { type ComponentProps, isValidElement, memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { Code } from "./Code.tsx";
+import { withFormulas } from "./formulas.ts";
 import css from "./Markdown.module.css";
+import type * as MathModule from "./math.ts";
 
 const PLUGINS = [remarkGfm];
 
 /** Renders block by block: a growing answer redraws its last block only. */
 export default function Markdown({ text, growing }: { text: string; growing: boolean }) {
-  const blocks = useMemo(() => Lexer.lex(text).map((token) => token.raw), [text]);
+  const blocks = useMemo(
+    () => Lexer.lex(text).map(({ type, raw }) => ({ raw, formulas: type === "code" ? undefined : withFormulas(raw) })),
+    [text],
+  );
+  const math = useMath(blocks.some((block) => block.formulas !== undefined));
   return (
     <div className={css.prose}>
       {blocks.map((block, i) => (
         // A block keeps its place while the text grows.
         // oxlint-disable-next-line react/no-array-index-key
-        <Block key={i} text={block} growing={growing && i === blocks.length - 1} />
+        <Block
+          key={i}
+          text={(math && block.formulas) ?? block.raw}
+          math={block.formulas === undefined ? undefined : math}
+          growing={growing && i === blocks.length - 1}
+        />
       ))}
     </div>
   );
 }
 
-const Block = memo(function Block({ text, growing }: { text: string; growing: boolean }) {
+let loadedMath: typeof MathModule | undefined;
+
+/** The renderer of formulas, once it is wanted and there. Until then a formula is text. */
+function useMath(wanted: boolean): typeof MathModule | undefined {
+  const [math, setMath] = useState(loadedMath);
+  useEffect(() => {
+    if (!wanted || math) return;
+    let left = false;
+    void import("./math.ts").then((module) => {
+      loadedMath = module;
+      if (!left) setMath(module);
+    });
+    return () => {
+      left = true;
+    };
+  }, [wanted, math]);
+  return math;
+}
+
+const Block = memo(function Block({
+  text,
+  math,
+  growing,
+}: {
+  text: string;
+  math: typeof MathModule | undefined;
+  growing: boolean;
+}) {
   const whole = growing ? remend(text, { linkMode: "text-only" }) : text;
   return (
     <ReactMarkdown
-      remarkPlugins={PLUGINS}
+      remarkPlugins={math ? [...PLUGINS, math.remark] : PLUGINS}
+      rehypePlugins={math ? [math.rehype] : undefined}
       components={growing ? GROWING : COMPONENTS}
       skipHtml
       urlTransform={(url) => (/^(https?:|mailto:)/i.test(url) ? url : "")}

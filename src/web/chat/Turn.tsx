@@ -1,7 +1,7 @@
 /** One turn: what was asked, what came of it, and what can be done with it. */
 import { useMessageMetadata } from "@langchain/react";
-import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
-import { memo } from "react";
+import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
+import { memo, useRef } from "react";
 import { Link } from "wouter";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
@@ -9,19 +9,21 @@ import { LinkButton } from "../ui/LinkButton.tsx";
 import { clockTime } from "../ui/time.ts";
 import type { Stream } from "./agent.ts";
 import { Answer } from "./Answer.tsx";
-import type { Checkpoint, Fork } from "./branches.ts";
 import { EditMessage } from "./EditMessage.tsx";
+import { MediaList } from "./MediaList.tsx";
 import css from "./Log.module.css";
+import type { Decided } from "./past.ts";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
+import type { Checkpoint, Fork } from "./steps.ts";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
 
 export interface TurnActions {
   edit: (messageId: string | undefined) => void;
   resend: (messageId: string, text: string) => void;
-  retry: (messageId: string, text: string) => void;
-  unsent: (messageId: string, text: string) => void;
+  retry: (messageId: string) => void;
+  unsent: (messageId: string) => void;
   goTo: (tip: string) => void;
   rerun: (checkpoint: string) => void;
   open: (callId: string) => void;
@@ -57,13 +59,21 @@ export const Turn = memo(function Turn({
   actions: TurnActions;
 }) {
   const { asked } = turn;
+  const article = useRef<HTMLElement>(null);
   const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
   const at = checkpoints.get(turn.id)?.at;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
   const rerun = busy ? undefined : actions.rerun;
   return (
-    <article className={css.turn} tabIndex={-1} data-turn={turn.id} aria-posinset={place.index} aria-setsize={place.of}>
+    <article
+      ref={article}
+      className={css.turn}
+      tabIndex={-1}
+      data-turn={turn.id}
+      aria-posinset={place.index}
+      aria-setsize={place.of}
+    >
       {asked && (
         <div className={css.row}>
           <h2 className="visually-hidden">You{at ? `, ${clockTime(at)}` : ""}</h2>
@@ -71,23 +81,29 @@ export const Turn = memo(function Turn({
           {editing ? (
             <EditMessage
               text={asked.text}
-              onLeave={() => actions.edit(undefined)}
+              onLeave={() => {
+                actions.edit(undefined);
+                setTimeout(() => article.current?.querySelector<HTMLElement>('[aria-label="Edit message"]')?.focus());
+              }}
               onSend={(text) => actions.resend(asked.id, text)}
             />
           ) : (
-            <div className={css.asked}>{asked.text}</div>
+            <div className={css.asked}>
+              <MediaList media={asked.media} own />
+              {asked.text}
+            </div>
           )}
           {!editing && (
             <div className={css.actions}>
               {fork && <Switcher fork={fork} onGo={actions.goTo} />}
-              {!busy && (
+              {!busy && checkpoints.has(asked.id) && (
                 <IconButton label="Edit message" onClick={() => actions.edit(asked.id)}>
                   <Pencil size={14} aria-hidden />
                 </IconButton>
               )}
               <CopyButton text={asked.text} label="Copy message" />
               {!checkpoints.has(asked.id) && (
-                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id, asked.text)} />
+                <NotSent stream={stream} id={asked.id} onRetry={() => actions.unsent(asked.id)} />
               )}
               {at && (
                 <time className={css.time} dateTime={at}>
@@ -108,6 +124,7 @@ export const Turn = memo(function Turn({
           />
           <PartView
             part={part}
+            checkpoints={checkpoints}
             growing={growing && i === turn.parts.length - 1}
             subagents={subagents}
             opened={opened}
@@ -119,8 +136,8 @@ export const Turn = memo(function Turn({
         <div className={css.actions}>
           {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
           {answer !== "" && <CopyButton text={answer} label="Copy answer" />}
-          {answer !== "" && asked && !busy && (
-            <IconButton label="Retry: ask again" onClick={() => actions.retry(asked.id, asked.text)}>
+          {asked && !busy && checkpoints.has(asked.id) && (
+            <IconButton label="Regenerate answer" onClick={() => actions.retry(asked.id)}>
               <RotateCcw size={14} aria-hidden />
             </IconButton>
           )}
@@ -139,14 +156,23 @@ function tickKind(part: Part, now: boolean): TickKind {
   return part.kind === "failed" ? "failed" : now ? "now" : "step";
 }
 
+/** How long subagents worked, by their checkpoints: the same during the run and after it. */
+function secondsOf(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<string, Checkpoint>) {
+  const [from, to] = [part.from, part.to].map((id) => Date.parse(checkpoints.get(id ?? "")?.at ?? ""));
+  const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
+  return Number.isFinite(took) && took > 0 ? took : undefined;
+}
+
 function PartView({
   part,
+  checkpoints,
   growing,
   subagents,
   opened,
   onOpen,
 }: {
   part: Part;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
   growing: boolean;
   subagents: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
@@ -154,14 +180,40 @@ function PartView({
 }) {
   switch (part.kind) {
     case "text":
-      return <Answer text={part.text} reasoning={part.reasoning} growing={growing} />;
+      return (
+        <>
+          <Answer text={part.text} reasoning={part.reasoning} growing={growing} />
+          <MediaList media={part.media} />
+          {part.stopped && <p className={css.stopped}>Stopped before the answer was complete.</p>}
+        </>
+      );
+    case "decided":
+      return <DecidedLine decided={part.decided} />;
     case "tools":
       return <Tools id={part.id} calls={part.calls} />;
     case "failed":
       return <ToolLine call={part.call} />;
     case "subagents":
-      return <Subagents calls={part.calls} known={subagents} opened={opened} onOpen={onOpen} />;
+      return (
+        <Subagents
+          calls={part.calls}
+          took={secondsOf(part, checkpoints)}
+          known={subagents}
+          opened={opened}
+          onOpen={onOpen}
+        />
+      );
   }
+}
+
+function DecidedLine({ decided }: { decided: Decided }) {
+  return (
+    <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
+      {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+      <span>You {decided.words}</span>
+      {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
+    </p>
+  );
 }
 
 function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {

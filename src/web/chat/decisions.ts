@@ -62,14 +62,6 @@ function actionOf(request: Request, reviews: Review[], i: number): Action {
   };
 }
 
-/** "approved issue_refund": the line that stays after an answer. */
-export function pastTense(decision: Decision, action: Action): string {
-  const verb = { approve: "approved", edit: "edited and approved", reject: "rejected", respond: "answered" }[
-    decision.type
-  ];
-  return `${verb} ${action.name}`;
-}
-
 /** How many answers an interrupt wants. */
 export function decisionsIn(value: unknown): number {
   const question = questionOf(value);

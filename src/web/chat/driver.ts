@@ -3,23 +3,24 @@ import { useSubmissionQueue } from "@langchain/react";
 import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./agent.ts";
-import type { Branch } from "./branch.ts";
 import type { Queued } from "./Composer.tsx";
+import { blockOf, contentOf, type Media, withText } from "./media.ts";
 import { textOf } from "./messages.ts";
 import type { TurnActions } from "./Turn.tsx";
+import type { ThreadView } from "./useThread.ts";
 
 const TITLE = 80;
 
 interface Wiring {
   stream: Stream;
-  branch: Branch;
+  view: ThreadView;
   context: Record<string, unknown>;
   seconds: number;
   /** The thread does not exist before the first message. */
   fresh: boolean;
   toEnd: () => void;
-  /** Seconds after which the reader stopped the last run. */
-  setStopped: (seconds: number | undefined) => void;
+  /** Moves the focus to the composer: what had it goes away. */
+  toComposer: () => void;
   setEditing: (messageId: string | undefined) => void;
   open: (callId: string) => void;
 }
@@ -28,7 +29,7 @@ export interface Driver {
   actions: TurnActions;
   queue: Queued[];
   unqueue: (id: string) => void;
-  send: (text: string) => void;
+  send: (text: string, media?: Media[]) => void;
   stop: () => void;
   /** Goes on from where the thread stands: after a stop, after a failure. */
   resume: () => void;
@@ -41,48 +42,51 @@ export function useDriver(wiring: Wiring): Driver {
   useEffect(() => {
     now.current = wiring;
   });
-  const { setStopped } = wiring;
+  const { tell } = wiring.view;
   const title = useRef<string>(undefined);
   const queue = useSubmissionQueue(wiring.stream);
 
   const drive = useMemo(() => {
     const submit = (input: { messages: unknown[] } | null, forkFrom?: string) => {
-      const { stream, context, branch, toEnd } = now.current;
-      setStopped(undefined);
-      branch.leave(forkFrom);
-      if (branch.at !== undefined) branch.goTo(undefined);
+      const { stream, context, view, toEnd } = now.current;
+      tell({ type: "submit", base: forkFrom === undefined ? undefined : view.upTo(forkFrom) });
+      if (view.at !== undefined) view.goTo(undefined);
       toEnd();
-      // Trouble shows where it belongs: under the message, and in the strip.
+      // A failure is shown under the message and in the status line.
       void stream
         .submit(input as never, {
           config: { configurable: context },
           multitaskStrategy: "enqueue",
           ...(forkFrom === undefined ? {} : { forkFrom }),
         })
-        .catch(() => undefined);
+        .catch(() => tell({ type: "refused" }));
     };
     // Its id is new also where its words are old: asked again, it is another message.
-    const human = (text: string) => ({ messages: [{ type: "human", content: text }] });
-    const send = (text: string) => {
-      const { branch, fresh } = now.current;
-      if (fresh && branch.messages.length === 0) title.current = text.replaceAll(/\s+/g, " ").slice(0, TITLE);
-      submit(human(text), branch.at);
+    const human = (content: unknown) => ({ messages: [{ type: "human", content }] });
+    const contentAt = (messageId: string) =>
+      now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
+    const send = (text: string, media: Media[] = []) => {
+      const { view, fresh } = now.current;
+      if (fresh && !view.messages?.length)
+        title.current = (text || (media[0]?.name ?? "")).replaceAll(/\s+/g, " ").slice(0, TITLE);
+      submit(human(contentOf(text, media.map(blockOf))), view.at);
     };
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),
       resend: (messageId, text) => {
         now.current.setEditing(undefined);
-        submit(human(text), now.current.branch.before(messageId));
+        now.current.toComposer();
+        submit(human(withText(contentAt(messageId), text)), now.current.view.before(messageId));
       },
-      retry: (messageId, text) => submit(human(text), now.current.branch.before(messageId)),
-      unsent: (messageId, text) => submit({ messages: [{ type: "human", content: text, id: messageId }] }),
-      goTo: (tip) => now.current.branch.goTo(tip),
+      retry: (messageId) => submit(human(contentAt(messageId)), now.current.view.before(messageId)),
+      unsent: (messageId) => submit({ messages: [{ type: "human", content: contentAt(messageId), id: messageId }] }),
+      goTo: (tip) => now.current.view.goTo(tip),
       rerun: (checkpoint) => submit(null, checkpoint),
       open: (callId) => now.current.open(callId),
     };
     const stop = () => {
       const { stream, seconds } = now.current;
-      setStopped(seconds);
+      tell({ type: "stop", seconds });
       if (!stream.threadId) return;
       // What runs is asked of the server: after a reload the stream does not know it.
       void cancelRuns(stream.threadId)
@@ -96,7 +100,7 @@ export function useDriver(wiring: Wiring): Driver {
       title.current = undefined;
     };
     return { actions, send, stop, onCreated, resume: () => submit(null) };
-  }, [setStopped]);
+  }, [tell]);
 
   return {
     ...drive,

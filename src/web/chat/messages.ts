@@ -1,12 +1,7 @@
 /** Reads text, reasoning and images out of a message, whatever dialect its content is in. */
 import type { RawMessage } from "../api/types.ts";
 
-interface Block {
-  type?: string;
-  text?: string;
-  reasoning?: string;
-  thinking?: string;
-}
+type Block = Record<string, unknown>;
 
 function blocks(content: unknown): Block[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
@@ -14,19 +9,21 @@ function blocks(content: unknown): Block[] {
 }
 
 function asBlock(part: unknown): Block {
-  return typeof part === "string" ? { type: "text", text: part } : (part as Block);
+  return typeof part === "object" && part !== null ? (part as Block) : { type: "text", text: part };
 }
+
+const textIn = (value: unknown) => (typeof value === "string" ? value : "");
 
 export function textOf(message: Pick<RawMessage, "content">): string {
   return blocks(message.content)
-    .filter((block) => block.type === "text" && typeof block.text === "string")
-    .map((block) => block.text)
+    .map((block) => (block.type === "text" ? textIn(block.text) : ""))
     .join("");
 }
 
 export function reasoningOf(message: Pick<RawMessage, "content">): string {
   return blocks(message.content)
-    .map((block) => (block.type === "reasoning" ? block.reasoning : block.type === "thinking" ? block.thinking : ""))
+    .map((block) => (block.type === "reasoning" ? textIn(block.reasoning) : ""))
+    .concat(blocks(message.content).map((block) => (block.type === "thinking" ? textIn(block.thinking) : "")))
     .join("");
 }
 

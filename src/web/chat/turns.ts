@@ -1,6 +1,8 @@
 /** A conversation as turns: what was asked, and everything that followed until the next question. */
 import type { RawMessage } from "../api/types.ts";
+import { type Media, mediaOf } from "./media.ts";
 import { reasoningOf, textOf } from "./messages.ts";
+import type { Decided } from "./past.ts";
 
 export type CallState = "running" | "done" | "failed" | "waiting";
 
@@ -14,16 +16,17 @@ export interface ToolCall {
 }
 
 export type Part =
-  | { kind: "text"; id: string; text: string; reasoning: string }
+  | { kind: "text"; id: string; text: string; reasoning: string; media: Media[]; stopped: boolean }
   | { kind: "tools"; id: string; calls: ToolCall[] }
   | { kind: "failed"; id: string; call: ToolCall }
-  | { kind: "subagents"; id: string; calls: ToolCall[] };
+  | { kind: "subagents"; id: string; calls: ToolCall[]; from: string; to: string | undefined }
+  | { kind: "decided"; id: string; decided: Decided };
 
 export interface Turn {
   /** The id of the message that opens it. */
   id: string;
   /** Undefined where the agent spoke first. */
-  asked?: { id: string; text: string };
+  asked?: { id: string; text: string; media: Media[] };
   parts: Part[];
   /** Ids of every message of the turn, in order. */
   messageIds: string[];
@@ -38,9 +41,14 @@ export interface LiveCall {
 
 /**
  * Splits messages into turns. Results are folded into their calls; calls in a row, also of several messages, are one
- * part; a failed call stands alone; a `task` call is a subagent.
+ * part; a failed call stands alone; a `task` call is a subagent. What a person decided stands after the message that asked for it.
  */
-export function turnsOf(messages: RawMessage[], live: ReadonlyMap<string, LiveCall>, running: boolean): Turn[] {
+export function turnsOf(
+  messages: RawMessage[],
+  live: ReadonlyMap<string, LiveCall>,
+  running: boolean,
+  decided: readonly Decided[] = [],
+): Turn[] {
   const results = new Map<string, RawMessage>();
   for (const message of messages)
     if (message.type === "tool" && message.tool_call_id) results.set(message.tool_call_id, message);
@@ -49,13 +57,19 @@ export function turnsOf(messages: RawMessage[], live: ReadonlyMap<string, LiveCa
   for (const [i, message] of messages.entries()) {
     const id = message.id ?? `at-${i}`;
     if (message.type === "human") {
-      turns.push({ id, asked: { id, text: textOf(message) }, parts: [], messageIds: [id] });
+      turns.push({
+        id,
+        asked: { id, text: textOf(message), media: mediaOf(message.content) },
+        parts: [],
+        messageIds: [id],
+      });
       continue;
     }
     if (turns.length === 0) turns.push({ id, parts: [], messageIds: [] });
     const turn = turns[turns.length - 1]!;
     turn.messageIds.push(id);
     if (message.type === "ai") addAnswer(turn.parts, message, id, results, live, running);
+    for (const one of decided) if (one.after === id) turn.parts.push({ kind: "decided", id: one.id, decided: one });
   }
   return turns;
 }
@@ -70,15 +84,23 @@ function addAnswer(
 ): void {
   const text = textOf(message);
   const reasoning = reasoningOf(message);
-  if (text.trim() !== "" || reasoning !== "") parts.push({ kind: "text", id, text, reasoning });
+  const media = mediaOf(message.content);
+  if (text.trim() !== "" || reasoning !== "" || media.length > 0)
+    parts.push({ kind: "text", id, text, reasoning, media, stopped: message.stopped === true });
   for (const [i, raw] of (message.tool_calls ?? []).entries()) {
     const callId = raw.id ?? `${id}-${i}`;
     const call: ToolCall = { id: callId, name: raw.name, args: raw.args, ...outcome(callId, results, live, running) };
     const kind = raw.name === "task" ? "subagents" : call.state === "failed" ? "failed" : "tools";
     const last = parts.at(-1);
     if (kind === "failed") parts.push({ kind, id: callId, call });
-    else if (last?.kind === kind) last.calls.push(call);
-    else parts.push({ kind, id: callId, calls: [call] });
+    else if (last?.kind === "tools" && kind === "tools") last.calls.push(call);
+    else if (kind === "tools") parts.push({ kind, id: callId, calls: [call] });
+    else {
+      // From the message that calls them to their last result: the checkpoints of these two have the time.
+      const to = results.get(callId)?.id;
+      if (last?.kind === "subagents") parts.splice(-1, 1, { ...last, to, calls: [...last.calls, call] });
+      else parts.push({ kind, id: callId, calls: [call], from: id, to });
+    }
   }
 }
 

@@ -19,7 +19,7 @@ export const KEY_LIST: [keys: string, what: string][] = [
   ["Ctrl Shift U", "To the next decision"],
   ["Alt ↑, Alt ↓", "Previous or next turn"],
   ["[ and ]", "On a turn: previous or next branch"],
-  ["e, c, r", "On a turn: edit, copy, ask again"],
+  ["e, c, r", "On a turn: edit, copy, regenerate"],
   ["Ctrl Enter", "In a decision or an edit: send it"],
   ["↑, ↓, ←, →", "In a trace: to another run, open or close it"],
   ["?", "This list"],
@@ -35,7 +35,7 @@ export const bindShortcuts = (shortcuts: KeybindingsMap): (() => void) =>
 const TURN_KEYS: Record<string, string> = {
   e: '[aria-label="Edit message"]',
   c: '[aria-label="Copy answer"], [aria-label="Copy message"]',
-  r: '[aria-label^="Retry"]',
+  r: '[aria-label^="Regenerate"]',
   "[": '[aria-label^="Previous branch"]',
   "]": '[aria-label^="Next branch"]',
 };

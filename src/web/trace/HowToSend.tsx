@@ -1,4 +1,5 @@
 /** A list with nothing in it says what to do about it. */
+import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
 import { Empty } from "../console/states.tsx";
 import { Button } from "../ui/Button.tsx";
@@ -7,7 +8,7 @@ import { Fault } from "./Search.tsx";
 export function HowToSend() {
   const lines = [
     "LANGSMITH_TRACING=true",
-    `LANGSMITH_ENDPOINT=${location.origin}`,
+    `LANGSMITH_ENDPOINT=${SERVER}`,
     "LANGSMITH_API_KEY=<an API key of this workspace>",
     "LANGSMITH_PROJECT=<a name>",
   ];
@@ -18,8 +19,8 @@ export function HowToSend() {
       command={lines.join("\n")}
     >
       <p>
-        An OpenTelemetry exporter sends them to <code>{location.origin}/otel/v1/traces</code>, with the key in the
-        header <code>x-api-key</code>. The agents of this server need nothing: <Link href="/chat">talk to one</Link>.
+        An OpenTelemetry exporter sends them to <code>{SERVER}/otel/v1/traces</code>, with the key in the header{" "}
+        <code>x-api-key</code>. The agents of this server need nothing: <Link href="/chat">talk to one</Link>.
       </p>
     </Empty>
   );

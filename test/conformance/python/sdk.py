@@ -11,6 +11,7 @@ import time
 import traceback
 
 import stand_ins
+from methods import call_every_method
 
 USED = stand_ins.install()
 
@@ -26,6 +27,10 @@ def say(text):
 MAIL = say("Send an email to ada@example.com saying hello")
 APPROVE = {"decisions": [{"type": "approve"}]}
 MODES = ["values", "updates", "messages-tuple", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
+
+
+# Custom events come from graphs that write them.
+EVENTS = {"metadata", "messages/partial"} | set(MODES) - {"custom", "messages-tuple"}
 
 
 async def assistants_threads_and_store(client):
@@ -49,9 +54,9 @@ async def assistants_threads_and_store(client):
 
 async def runs_in_every_mode(client):
     thread = (await client.threads.create())["thread_id"]
-    seen = {part.event.split("|")[0] async for part in client.runs.stream(thread, "agent", input=say("What is 2 * 3?"), stream_mode=MODES)}
-    for event in ("metadata", "values", "updates", "messages", "messages/partial", "tasks", "checkpoints", "debug", "events"):
-        assert event in seen, f"no {event} in {seen}"
+    parts = client.runs.stream(thread, "agent", input=say("What is 2 * 3?"), stream_mode=MODES)
+    seen = {part.event.split("|")[0] async for part in parts}
+    assert EVENTS <= seen, EVENTS - seen
     assert (await client.threads.get_state(thread))["next"] == []
     assert await client.threads.get_history(thread)
     assert (await client.runs.wait(thread, "echo", input=say("again")))["messages"][-1]["content"] == "You said: again"
@@ -121,6 +126,16 @@ async def extensions(client):
         assert [one["step"] async for one in thread.extensions["flat"]] == [1, 2]
 
 
+async def extensions_of_stream_transformers(client):
+    async with client.threads.stream(assistant_id="counting") as thread:
+        await thread.run.start(input=say("hi"))
+        activity = [one["payload"] async for one in thread.extensions["activity"]]
+        assert activity == [{"tool": "double"}, {"message": True}], activity
+    async with client.threads.stream(assistant_id="counting") as thread:
+        await thread.run.start(input=say("hi"))
+        assert [one["payload"] async for one in thread.extensions["toolCalls"]] == [1]
+
+
 async def an_interrupt_and_its_answer(client):
     async with client.threads.stream(assistant_id="approval") as thread:
         await thread.run.start(input=MAIL)
@@ -173,6 +188,29 @@ def sync_messages(client):
         assert "408" in "".join(list(thread.messages)[-1].text)
 
 
+def sync_every_method(client):
+    asyncio.run(call_every_method(client))
+
+
+def sync_runs_in_every_mode(client):
+    thread = client.threads.create()["thread_id"]
+    parts = client.runs.stream(thread, "agent", input=say("What is 2 * 3?"), stream_mode=MODES)
+    seen = {part.event.split("|")[0] for part in parts}
+    assert EVENTS <= seen, EVENTS - seen
+
+
+def sync_subgraphs(client):
+    with client.threads.stream(assistant_id="research") as thread:
+        thread.run.start(input=say("Research rivers and lakes"))
+        assert {one.status for one in list(thread.subgraphs)} == {"completed"}
+
+
+def sync_extensions(client):
+    with client.threads.stream(assistant_id="counting") as thread:
+        thread.run.start(input=say("hi"))
+        assert [one["payload"] for one in thread.extensions["activity"]] == [{"tool": "double"}, {"message": True}]
+
+
 def sync_tool_calls(client):
     with client.threads.stream(assistant_id="agent") as thread:
         thread.run.start(input=say("What is 17 * 24?"))
@@ -212,6 +250,7 @@ def sync_wait_and_join(client):
 
 ASYNC = [
     assistants_threads_and_store,
+    call_every_method,
     runs_in_every_mode,
     join_stream_with_default_arguments,
     values_of_fast_runs,
@@ -221,11 +260,23 @@ ASYNC = [
     nodes_are_no_subgraphs,
     subgraphs,
     extensions,
+    extensions_of_stream_transformers,
     an_interrupt_and_its_answer,
     a_cancelled_run,
     a_connection_that_breaks,
 ]
-SYNC = [sync_values, sync_messages, sync_tool_calls, sync_interrupt, sync_cancel, sync_wait_and_join]
+SYNC = [
+    sync_every_method,
+    sync_runs_in_every_mode,
+    sync_values,
+    sync_messages,
+    sync_tool_calls,
+    sync_subgraphs,
+    sync_extensions,
+    sync_interrupt,
+    sync_cancel,
+    sync_wait_and_join,
+]
 
 
 def report(check, error=None):

@@ -1,6 +1,7 @@
 /** The experiments by dataset. Two to five of one dataset can be compared; the one chosen first is the baseline. */
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { SERVER } from "../../api/server.ts";
 import { durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { exactTime, shortTime } from "../../ui/time.ts";
@@ -14,7 +15,7 @@ const MOST = 5;
 
 const EVALUATE = `import { evaluate } from "langsmith/evaluation";
 
-// LANGSMITH_ENDPOINT=${location.origin}
+// LANGSMITH_ENDPOINT=${SERVER}
 await evaluate(target, { data: "questions", evaluators: [correct], experimentPrefix: "first" });`;
 
 export function List() {

@@ -1,6 +1,7 @@
 /** The threads of all users, the newest first. */
 import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
+import { SERVER } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../frame/frame.ts";
 import { titleOf, waits } from "../../sidebar/groups.ts";
@@ -17,7 +18,7 @@ import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
-const START = `curl ${location.origin}/threads -X POST \\
+const START = `curl ${SERVER}/threads -X POST \\
   -H 'content-type: application/json' -d '{"metadata": {"title": "First"}}'`;
 
 export default function Threads({ id }: ViewProps) {
@@ -41,7 +42,7 @@ function List() {
           <h2>Read threads by the API</h2>
           <Command
             label="Copy the request"
-            text={`curl ${location.origin}/threads/search -X POST \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
+            text={`curl ${SERVER}/threads/search -X POST \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
           />
         </>
       }

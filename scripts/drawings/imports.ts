@@ -1,0 +1,32 @@
+/** Which parts of a folder import which. A part is a subfolder or a file. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+
+/** The parts in order of name, and how many imports each has of which others. */
+export type Imports = Map<string, Map<string, number>>;
+
+const IMPORT = /^\s*(?:import|export)\b[^"';]*?\bfrom "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)|^import "(\.[^"]+)"/gm;
+
+/** `skip` leaves parts out. A file of the folder itself is a part, too, by its name. */
+export function importsOf(folder: string, skip: string[] = []): Imports {
+  const partOf = (file: string) => {
+    const [first = ""] = relative(folder, file).split(sep);
+    return first;
+  };
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith(".d.ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !skip.includes(partOf(file)))
+    .sort();
+  const parts: Imports = new Map([...new Set(files.map(partOf))].sort().map((part) => [part, new Map()]));
+  for (const file of files) {
+    for (const [, from, later, only] of readFileSync(file, "utf8").matchAll(IMPORT)) {
+      const target = join(dirname(file), from ?? later ?? only ?? "");
+      const part = partOf(target);
+      if (relative(folder, target).startsWith("..") || !parts.has(part) || part === partOf(file)) continue;
+      const counts = parts.get(partOf(file));
+      counts?.set(part, (counts.get(part) ?? 0) + 1);
+    }
+  }
+  return parts;
+}

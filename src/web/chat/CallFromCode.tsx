@@ -1,0 +1,87 @@
+/** The request that the chat makes, for a program: to copy, with this server's address in it. */
+import { Tabs } from "radix-ui";
+import { SERVER } from "../api/server.ts";
+import type { Assistant } from "../api/types.ts";
+import { CopyButton } from "../ui/CopyButton.tsx";
+import { examplesOf } from "./examples.ts";
+import css from "./Welcome.module.css";
+
+export function CallFromCode({ assistant }: { assistant: Assistant }) {
+  const samples = samplesOf(assistant);
+  return (
+    <section className={css.code} aria-labelledby="call-from-code">
+      <Tabs.Root defaultValue="curl">
+        <div className={css.codeHead}>
+          <h3 id="call-from-code">Call it from code</h3>
+          <Tabs.List className={css.tabs} aria-label="Language">
+            {samples.map(({ name }) => (
+              <Tabs.Trigger key={name} value={name} className={css.tab}>
+                {name}
+              </Tabs.Trigger>
+            ))}
+          </Tabs.List>
+        </div>
+        {samples.map(({ name, text }) => (
+          <Tabs.Content key={name} value={name} className={css.sample} tabIndex={-1}>
+            {/* What scrolls must be reachable by keyboard. */}
+            {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+            <pre tabIndex={0} role="region" aria-label={`Example, ${name}`}>
+              {text}
+            </pre>
+            <div className={css.copy}>
+              <CopyButton text={text} label={`Copy the ${name} example`} />
+            </div>
+          </Tabs.Content>
+        ))}
+      </Tabs.Root>
+    </section>
+  );
+}
+
+function samplesOf(assistant: Assistant): { name: string; text: string }[] {
+  const origin = SERVER;
+  const id = assistant.metadata?.created_by === "system" ? assistant.graph_id : assistant.assistant_id;
+  const message = examplesOf(assistant)[0] ?? "Hello";
+  const words = JSON.stringify(message);
+  const body = JSON.stringify({
+    assistant_id: id,
+    input: { messages: [{ role: "user", content: message }] },
+    stream_mode: ["messages-tuple"],
+  });
+  return [
+    {
+      name: "curl",
+      text: `curl -N ${origin}/runs/stream \\
+  -H "x-api-key: $WEIR_API_KEY" -H "content-type: application/json" \\
+  -d '${body.replaceAll("'", String.raw`'\''`)}'`,
+    },
+    {
+      name: "TypeScript",
+      text: `import { Client } from "@langchain/langgraph-sdk";
+
+const client = new Client({ apiUrl: "${origin}", apiKey: process.env.WEIR_API_KEY });
+const { thread_id } = await client.threads.create();
+const run = client.runs.stream(thread_id, "${id}", {
+  input: { messages: [{ role: "user", content: ${words} }] },
+  streamMode: "messages-tuple",
+});
+for await (const { event, data } of run) console.log(event, data);`,
+    },
+    {
+      name: "Python",
+      text: `import asyncio, os
+from langgraph_sdk import get_client
+
+async def main():
+    client = get_client(url="${origin}", api_key=os.environ["WEIR_API_KEY"])
+    thread = await client.threads.create()
+    messages = [{"role": "user", "content": ${words}}]
+    async for part in client.runs.stream(
+        thread["thread_id"], "${id}", input={"messages": messages}, stream_mode="messages-tuple"
+    ):
+        print(part.event, part.data)
+
+asyncio.run(main())`,
+    },
+  ];
+}

@@ -1,0 +1,22 @@
+/** Texts of stopped runs, for this tab: no checkpoint has them. */
+import type { Partial } from "./thread.ts";
+
+/** Characters that are kept of a thread. */
+const MOST = 200_000;
+
+const keyOf = (threadId: string) => `weir.stopped.${threadId}`;
+
+export function keptPartials(threadId: string | undefined): Partial[] {
+  const text = threadId && sessionStorage.getItem(keyOf(threadId));
+  return text ? (JSON.parse(text) as Partial[]) : [];
+}
+
+export function keepPartials(threadId: string, partials: Partial[]): void {
+  if (partials.length === 0) return;
+  const text = JSON.stringify(partials);
+  try {
+    if (text.length <= MOST) sessionStorage.setItem(keyOf(threadId), text);
+  } catch {
+    // The storage is full. The texts stay until the tab is reloaded.
+  }
+}

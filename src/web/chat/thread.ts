@@ -1,0 +1,232 @@
+/**
+ * What the page knows of one thread, and how each piece of news changes it. The stream, the state, the checkpoints and the
+ * list of runs arrive in any order; this reducer is the only place in which they meet.
+ */
+import type { Interrupt, RawMessage } from "../api/types.ts";
+import { textOf } from "./messages.ts";
+import type { Step } from "./steps.ts";
+
+/** The thread's state as the server gave it. */
+export interface Read {
+  messages: RawMessage[];
+  interrupts: Interrupt[];
+  /** The error that the last run ended with. */
+  failed?: string;
+}
+
+/** Text of a run that ended before its message was in a checkpoint. */
+export interface Partial {
+  /** The message after which it was written. */
+  after: string;
+  message: RawMessage;
+}
+
+/** An answer of this tab that no checkpoint shows yet. */
+export interface Said {
+  at: string;
+  after: string;
+  words: string;
+  refused: boolean;
+}
+
+interface Run {
+  /** This tab started it. */
+  mine: boolean;
+  /** The server says that it is open; the stream alone may still replay a run that is over. */
+  sure: boolean;
+  /** It is over, and the state after it is not read yet. */
+  ended: boolean;
+  /** The messages it started from, where they are known. */
+  base: RawMessage[] | undefined;
+  /** Messages of the stream that are on another path. */
+  hidden: ReadonlySet<string>;
+}
+
+export interface Thread {
+  /** Grows when a run begins or ends. A state that was asked for in an earlier phase says nothing about this one. */
+  phase: number;
+  steps: Step[];
+  read: Read | undefined;
+  /** Messages of the branches that were looked at, by checkpoint. */
+  tips: ReadonlyMap<string, RawMessage[]>;
+  /** The checkpoint that the address names. */
+  at: string | undefined;
+  live: RawMessage[];
+  loading: boolean;
+  /** Messages of the stream that earlier runs left behind on another path. */
+  gone: ReadonlySet<string>;
+  run: Run | undefined;
+  partials: Partial[];
+  /** Interrupts whose answer is under way. */
+  answered: ReadonlySet<string>;
+  said: Said[];
+  /** Seconds after which the reader stopped the last run. */
+  stopped: number | undefined;
+}
+
+export type News =
+  /** The stream's messages, and whether it sees a run. */
+  | { type: "live"; messages: RawMessage[]; loading: boolean }
+  /** `phase`: that in which the state was asked for. */
+  | { type: "read"; phase: number; state: Read }
+  | { type: "steps"; steps: Step[] }
+  | { type: "tip"; checkpoint: string; messages: RawMessage[] }
+  | { type: "at"; checkpoint: string | undefined }
+  /** Whether the server has an open run. */
+  | { type: "runs"; open: boolean }
+  /** This tab starts a run, from the messages given or from the newest state. */
+  | { type: "submit"; base?: RawMessage[] }
+  | { type: "refused" }
+  | { type: "stop"; seconds: number }
+  | { type: "answer"; ids: string[]; said: Said[] }
+  | { type: "unanswered"; ids: string[] };
+
+export const begin = (partials: Partial[] = []): Thread => ({
+  phase: 0,
+  steps: [],
+  read: undefined,
+  tips: new Map(),
+  at: undefined,
+  live: [],
+  loading: false,
+  gone: new Set(),
+  run: undefined,
+  partials,
+  answered: new Set(),
+  said: [],
+  stopped: undefined,
+});
+
+const idsOf = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
+const NONE: ReadonlySet<string> = new Set();
+
+export function reduce(thread: Thread, news: News): Thread {
+  const { run } = thread;
+  switch (news.type) {
+    case "live": {
+      const next = { ...thread, live: news.messages, loading: news.loading };
+      // A run that follows another at once, such as a queued one, goes on in the same view.
+      if (news.loading && !thread.loading && run?.ended) return starts(next, { ...run, mine: false, ended: false });
+      if (news.loading && !thread.loading && !run)
+        return starts(next, { mine: false, sure: false, ended: false, base: undefined, hidden: NONE });
+      return !news.loading && thread.loading && run && !run.ended ? ends(next) : next;
+    }
+    case "runs":
+      if (news.open && run?.ended) return starts(thread, { ...run, mine: false, ended: false });
+      if (news.open && !run)
+        return starts(thread, { mine: false, sure: true, ended: false, base: undefined, hidden: NONE });
+      if (news.open) return run?.sure ? thread : { ...thread, run: { ...run!, sure: true } };
+      // A run that the server does not have: the stream replayed it, or did not see its end.
+      return run && !run.ended && !run.mine ? ends(thread) : thread;
+    case "read": {
+      if (news.phase !== thread.phase) return thread;
+      if (run && !run.ended) return run.mine ? thread : { ...thread, run: joins(thread, run, news.state) };
+      return settles(thread, news.state);
+    }
+    case "steps":
+      return { ...thread, steps: news.steps };
+    case "tip":
+      return { ...thread, tips: new Map([...thread.tips, [news.checkpoint, news.messages]]) };
+    case "at":
+      return { ...thread, at: news.checkpoint };
+    case "submit": {
+      // What is sent during a run waits in the tab until that run has ended.
+      if (run?.sure && !run.ended) return { ...thread, stopped: undefined };
+      const from = news.base ?? thread.read?.messages;
+      const kept = from && idsOf(from);
+      const gone = kept ? thread.live.filter(({ id }) => id && !kept.has(id)) : [];
+      const started: Run = { mine: true, sure: true, ended: false, base: from, hidden: idsOf(gone) };
+      return { ...starts(thread, started), at: undefined, stopped: undefined };
+    }
+    case "refused":
+      return run?.mine && !thread.loading ? { ...thread, phase: thread.phase + 1, run: undefined } : thread;
+    case "stop":
+      return { ...thread, stopped: news.seconds };
+    case "answer":
+      return {
+        ...thread,
+        answered: new Set([...thread.answered, ...news.ids]),
+        said: [...thread.said, ...news.said],
+      };
+    case "unanswered":
+      return { ...thread, answered: new Set([...thread.answered].filter((id) => !news.ids.includes(id))), said: [] };
+  }
+}
+
+const starts = (thread: Thread, run: Run): Thread => ({ ...thread, phase: thread.phase + 1, run });
+const ends = (thread: Thread): Thread => ({
+  ...thread,
+  phase: thread.phase + 1,
+  run: thread.run && { ...thread.run, ended: true },
+});
+
+/** A run of another tab: the state read during it is its path, and what only the state before had is on another one. */
+function joins({ read }: Thread, run: Run, state: Read): Run {
+  const now = idsOf(state.messages);
+  const left = (read?.messages ?? []).filter(({ id }) => id && !now.has(id));
+  return { ...run, base: state.messages, hidden: new Set([...run.hidden, ...idsOf(left)]) };
+}
+
+function settles(thread: Thread, state: Read): Thread {
+  const partials = thread.run?.sure ? [...thread.partials, ...lostTexts(thread, state)] : thread.partials;
+  const gone = thread.run ? new Set([...thread.gone, ...thread.run.hidden]) : thread.gone;
+  return { ...thread, read: state, run: undefined, partials, gone, answered: NONE };
+}
+
+/** What the run had written and the state after it does not have: it was stopped, or it failed. */
+function lostTexts(thread: Thread, { messages }: Read): Partial[] {
+  const kept = idsOf(messages);
+  const known = new Set(thread.partials.map(({ message }) => message.id));
+  const shown = underway(thread);
+  return shown.flatMap((message, i) => {
+    const text = message.type === "ai" ? textOf(message) : "";
+    const after = shown.slice(0, i).findLast(({ id }) => id && kept.has(id))?.id;
+    if (text.trim() === "" || !after || !message.id || kept.has(message.id) || known.has(message.id)) return [];
+    const following = messages.slice(messages.findIndex(({ id }) => id === after) + 1);
+    if (following.some((one) => textOf(one).startsWith(text))) return [];
+    return [{ after, message: { id: message.id, type: "ai", content: text, stopped: true } }];
+  });
+}
+
+function underway({ run, live, read }: Thread): RawMessage[] {
+  const base = run?.base ?? (live.length === 0 ? (read?.messages ?? []) : []);
+  const known = idsOf(base);
+  const byId = new Map(live.map((message) => [message.id, message]));
+  const rest = live.filter(({ id }) => !run?.hidden.has(id ?? "") && !known.has(id ?? ""));
+  return [...base.map((message) => byId.get(message.id) ?? message), ...rest];
+}
+
+export const isRunning = ({ run }: Thread): boolean => run !== undefined && run.sure && !run.ended;
+
+/** The messages of the path in view; undefined while they are not known. */
+export function messagesOf(thread: Thread): RawMessage[] | undefined {
+  const { at, tips, read, run, live } = thread;
+  if (at !== undefined) return tips.get(at);
+  if (!run && !read) return live.length > 0 ? live : undefined;
+  if (!run) return read && withPartials([...read.messages, ...unsent(thread, read)], thread.partials);
+  if (!run.base && !read && live.length === 0) return undefined;
+  // Until the server confirms it, a run changes nothing.
+  if (!run.sure && read) return withPartials(read.messages, thread.partials);
+  return withPartials(underway(thread), thread.partials);
+}
+
+/** Questions that were sent, or tried to be, after the newest state. */
+function unsent({ live, gone }: Thread, { messages }: Read): RawMessage[] {
+  const last = live.findLastIndex(({ id }) => id !== undefined && id === messages.at(-1)?.id);
+  if (last < 0 && messages.length > 0) return [];
+  return live.slice(last + 1).filter(({ type, id }) => type === "human" && !gone.has(id ?? ""));
+}
+
+function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[] {
+  if (partials.length === 0) return messages;
+  const there = idsOf(messages);
+  return messages.flatMap((message) => [
+    message,
+    ...partials.filter((one) => one.after === message.id && !there.has(one.message.id!)).map((one) => one.message),
+  ]);
+}
+
+/** What waits for a person at the newest state. */
+export function interruptsOf({ run, read, answered }: Thread): Interrupt[] {
+  return run && (run.sure || run.ended) ? [] : (read?.interrupts ?? []).filter((one) => !answered.has(one.id));
+}

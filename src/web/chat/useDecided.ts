@@ -1,0 +1,32 @@
+/** The decisions of the path in view, also those of another tab and of another day. */
+import { useMemo } from "react";
+import { useRunDetails } from "../api/queries.ts";
+import type { RawMessage } from "../api/types.ts";
+import { type Decided, decidedBy } from "./past.ts";
+import { resumedRuns } from "./steps.ts";
+import type { Thread } from "./thread.ts";
+
+/** Of so many runs the answers are read. */
+const MOST = 50;
+
+export function useDecided(threadId: string | undefined, thread: Thread, messages: RawMessage[]): Decided[] {
+  const { steps, at, said } = thread;
+  const resumed = useMemo(() => resumedRuns(steps, at).slice(-MOST), [steps, at]);
+  const runs = useRunDetails(
+    threadId,
+    resumed.map(({ run }) => run),
+  );
+  const details = runs.map(({ data }) => data);
+  const key = details.map((run) => run?.run_id ?? "").join();
+  return useMemo(() => {
+    const known = resumed.flatMap((one, i) => {
+      const run = details[i];
+      return run ? decidedBy({ ...one, at: run.created_at }, run.kwargs?.command?.resume, messages) : [];
+    });
+    const seen = new Set(known.map(({ after }) => after));
+    const fresh = said.filter(({ after }) => !seen.has(after));
+    return [...known, ...fresh.map((one, i): Decided => ({ ...one, id: `said-${i}` }))];
+    // The details are told apart by the runs that have arrived.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [resumed, key, messages, said]);
+}

@@ -1,0 +1,110 @@
+/** Feeds the reducer of a thread with all that arrives about it, and reads from it what the page shows. */
+import { useEffect, useMemo, useReducer } from "react";
+import { useSearchParams } from "wouter";
+import { queryClient, useHistory, useMessagesAt, useRuns, useThreadState } from "../api/queries.ts";
+import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
+import { liveMessages, type Stream } from "./agent.ts";
+import { errorText } from "./errors.ts";
+import { keepPartials, keptPartials } from "./partials.ts";
+import { type Checkpoint, checkpointBefore, checkpointsOf, type Fork, forksOf, type Step } from "./steps.ts";
+import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
+
+export interface ThreadView {
+  thread: Thread;
+  tell: (news: News) => void;
+  running: boolean;
+  /** Undefined while they are not known. */
+  messages: RawMessage[] | undefined;
+  interrupts: Interrupt[];
+  failed: string | undefined;
+  forks: ReadonlyMap<string, Fork>;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** The checkpoint in view, where it is not on the newest branch. */
+  at: string | undefined;
+  place: { index: number; of: number } | undefined;
+  goTo: (tip: string | undefined) => void;
+  /** The checkpoint from which a message was asked. */
+  before: (messageId: string) => string | undefined;
+  /** Of the messages in view, those that a checkpoint has. */
+  upTo: (checkpoint: string) => RawMessage[];
+}
+
+/** `open`: whether the thread had an open run when it was opened. */
+export function useThread(stream: Stream, opened: string | undefined, open: boolean): ThreadView {
+  const [thread, tell] = useReducer(reduce, undefined, () =>
+    reduce(begin(keptPartials(opened)), { type: "runs", open }),
+  );
+  const threadId = stream.threadId ?? undefined;
+  const messages = liveMessages(stream);
+  if (stream.isLoading !== thread.loading || messages !== thread.live)
+    tell({ type: "live", messages, loading: stream.isLoading });
+
+  const { phase, run, steps } = thread;
+  const running = isRunning(thread);
+  const own = run?.mine === true && !run.ended;
+  const state = useThreadState(threadId, phase, !own);
+  useEffect(() => {
+    if (state.data !== undefined) tell({ type: "read", phase, state: readOf(state.data) });
+  }, [state.data, phase]);
+
+  const runs = useRuns(own ? undefined : threadId, phase);
+  useEffect(() => {
+    if (runs.data) tell({ type: "runs", open: runs.data.open });
+  }, [runs.data]);
+
+  // The thread answers one call at a time, and its messages come first.
+  const history = useHistory(threadId, phase, !own && thread.read !== undefined);
+  useEffect(() => {
+    if (history.data) tell({ type: "steps", steps: history.data });
+  }, [history.data]);
+
+  useEffect(() => void queryClient.invalidateQueries({ queryKey: ["threads"] }), [phase, thread.read]);
+  useEffect(() => {
+    if (threadId) keepPartials(threadId, thread.partials);
+  }, [threadId, thread.partials]);
+
+  const [params, setParams] = useSearchParams();
+  const asked = params.get("at") ?? undefined;
+  const named = asked === steps[0]?.id ? undefined : asked;
+  useEffect(() => tell({ type: "at", checkpoint: named }), [named]);
+  const tip = useMessagesAt(threadId, named);
+  useEffect(() => {
+    if (named && tip.data) tell({ type: "tip", checkpoint: named, messages: tip.data });
+  }, [named, tip.data]);
+
+  const { at } = thread;
+  const shown = useMemo(() => messagesOf(thread), [thread]);
+  const known = useMemo(() => shown ?? [], [shown]);
+  const forks = useMemo(() => forksOf(steps, at, known), [steps, at, known]);
+  const checkpoints = useMemo(() => checkpointsOf(steps, at, known), [steps, at, known]);
+  const parting = [...forks.values()].at(-1);
+  return {
+    thread,
+    tell,
+    running,
+    messages: shown,
+    interrupts: interruptsOf(thread),
+    failed: thread.run ? undefined : thread.read?.failed,
+    forks,
+    checkpoints,
+    at,
+    place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
+    goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
+    before: (messageId) => checkpointBefore(steps, at, known, messageId),
+    upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === lastOf(steps, checkpoint))),
+  };
+}
+
+const lastOf = (steps: Step[], checkpoint: string) => steps.find((step) => step.id === checkpoint)?.last ?? "";
+
+function readOf(state: ThreadState | null): Read {
+  const tasks = state?.tasks ?? [];
+  const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
+  return {
+    messages: state?.values?.messages ?? [],
+    interrupts: tasks.flatMap((task) =>
+      (task.interrupts ?? []).flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
+    ),
+    ...(error === undefined ? {} : { failed: errorText(error) }),
+  };
+}

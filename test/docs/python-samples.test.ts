@@ -1,0 +1,15 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startServer, type TestServer } from "../support/server.ts";
+import { describedSamples, madeByPython, madeByTypeScript, sourceIn } from "./samples.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ AUTH: "keys" });
+});
+afterAll(() => server.stop());
+
+it("Python and TypeScript make the same request", async () => {
+  const routes = await describedSamples(server.url);
+  const byTypeScript = await Promise.all(routes.map((route) => madeByTypeScript(sourceIn(route, "TypeScript"))));
+  expect(madeByPython(routes.map((route) => sourceIn(route, "Python")))).toEqual(byTypeScript);
+});

@@ -1,0 +1,219 @@
+/** The reducer of a thread, by sequences of what arrives. A message is its id; `h` a person's, everything else an agent's. */
+import { describe, expect, it } from "vitest";
+import type { RawMessage } from "../../src/web/api/types.ts";
+import {
+  begin,
+  interruptsOf,
+  isRunning,
+  messagesOf,
+  type News,
+  reduce,
+  type Thread,
+} from "../../src/web/chat/thread.ts";
+
+const message = (id: string): RawMessage => ({
+  id,
+  type: id.startsWith("h") ? "human" : "ai",
+  content: `text of ${id}`,
+});
+const list = (text: string) => text.split(" ").filter(Boolean).map(message);
+
+const live = (text: string, loading: boolean): News => ({ type: "live", messages: list(text), loading });
+const runs = (open: boolean): News => ({ type: "runs", open });
+const submit = (base?: string): News => ({ type: "submit", base: base === undefined ? undefined : list(base) });
+const stop: News = { type: "stop", seconds: 3 };
+/** A state that was asked for now, or `ago` phases earlier. */
+const read =
+  (text: string, { waits = "", failed = undefined as string | undefined, ago = 0 } = {}) =>
+  (thread: Thread): News => ({
+    type: "read",
+    phase: thread.phase - ago,
+    state: {
+      messages: list(text),
+      interrupts: waits === "" ? [] : [{ id: waits, value: "?" }],
+      ...(failed && { failed }),
+    },
+  });
+
+/** What is in view: running, the messages (a stopped one in brackets), and what waits. */
+function seen(thread: Thread): string {
+  const shown = messagesOf(thread)?.map((one) => (one.stopped ? `[${one.id}]` : one.id)) ?? ["loading"];
+  const waits = interruptsOf(thread).map(({ id }) => `?${id}`);
+  return [...(isRunning(thread) ? [">"] : []), ...shown, ...waits].join(" ");
+}
+
+type Step = [what: News | ((thread: Thread) => News), view: string];
+
+const TABLE: Record<string, Step[]> = {
+  "opens a settled thread, and never shows a run": [
+    [runs(false), "loading"],
+    [live("", false), "loading"],
+    [read("h1 a1"), "h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+  ],
+  "opens a stopped thread whose newest run the stream replays": [
+    [runs(false), "loading"],
+    [read("h1"), "h1"],
+    [live("h1", true), "h1"],
+    [live("h1 a1", true), "h1"],
+    [runs(false), "h1"],
+    [read("h1"), "h1"],
+    [live("h1 a1", false), "h1"],
+  ],
+  "sends a first message": [
+    [submit(), "> loading"],
+    [live("h1", true), "> h1"],
+    [live("h1 a1", true), "> h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+    [runs(false), "h1 a1"],
+    [read("h1 a1"), "h1 a1"],
+  ],
+  "is reloaded in the middle of a run": [
+    [runs(true), "> loading"],
+    [read("h1"), "> h1"],
+    [live("h1", true), "> h1"],
+    [live("h1 a1", true), "> h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+    [read("h1 a1"), "h1 a1"],
+  ],
+  "does not go back to a state that was asked for before the run ended": [
+    [read("h1 a1"), "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
+    [read("h1 a1 h2", { ago: 1 }), "h1 a1 h2 a2"],
+    [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
+  ],
+  "edits a message: the path from there goes out of view at once": [
+    [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
+    [submit("h1 a1"), "> h1 a1"],
+    [live("h1 a1 h2 a2 h3", true), "> h1 a1 h3"],
+    [live("h1 a1 h2 a2 h3 a3", true), "> h1 a1 h3 a3"],
+    [live("h1 a1 h2 a2 h3 a3", false), "h1 a1 h3 a3"],
+    [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
+    [live("h1 a1 h3 a3 h2 a2", false), "h1 a1 h3 a3"],
+  ],
+  "a second tab opens a branched thread in the middle of a run": [
+    [runs(true), "> loading"],
+    [live("", true), "> loading"],
+    [read("h1 a1 h3"), "> h1 a1 h3"],
+    [live("h1 a1 h3 a3", true), "> h1 a1 h3 a3"],
+    [live("h1 a1 h3 a3", false), "h1 a1 h3 a3"],
+    [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
+  ],
+  "another tab edits a message while this one looks at the thread": [
+    [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2 h3", true), "h1 a1 h2 a2"],
+    [runs(true), "> h1 a1 h2 a2 h3"],
+    [read("h1 a1 h3"), "> h1 a1 h3"],
+    [live("h1 a1 h2 a2 h3 a3", true), "> h1 a1 h3 a3"],
+    [live("h1 a1 h2 a2 h3 a3", false), "h1 a1 h3 a3"],
+    [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
+  ],
+  "looks at another branch, and back": [
+    [read("h1 a3"), "h1 a3"],
+    [{ type: "at", checkpoint: "c" }, "loading"],
+    [{ type: "tip", checkpoint: "c", messages: list("h1 a1") }, "h1 a1"],
+    [live("h1 a3", false), "h1 a1"],
+    [{ type: "at", checkpoint: undefined }, "h1 a3"],
+  ],
+  "stops: what was written stays, marked, after the next answer too": [
+    [read(""), ""],
+    [submit(), ">"],
+    [live("h1", true), "> h1"],
+    [live("h1 a1", true), "> h1 a1"],
+    [stop, "> h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+    [read("h1"), "h1 [a1]"],
+    [submit(), "> h1 [a1]"],
+    [live("h1 a1 h2 a2", true), "> h1 [a1] h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 [a1] h2 a2"],
+    [read("h1 h2 a2"), "h1 [a1] h2 a2"],
+  ],
+  "does not mark a text that the state has under another id": [
+    [submit(), "> loading"],
+    [live("h1 a1", true), "> h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+    [
+      (thread) => ({
+        type: "read",
+        phase: thread.phase,
+        state: { messages: [message("h1"), { ...message("b1"), content: "text of a1, and more" }], interrupts: [] },
+      }),
+      "h1 b1",
+    ],
+  ],
+  "asks a person, and the question goes with the answer": [
+    [submit(), "> loading"],
+    [live("h1 a1", true), "> h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+    [read("h1 a1", { waits: "q" }), "h1 a1 ?q"],
+    [{ type: "answer", ids: ["q"], said: [] }, "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 a2", true), "> h1 a1 a2"],
+    [live("h1 a1 a2", false), "h1 a1 a2"],
+    [read("h1 a1 a2"), "h1 a1 a2"],
+  ],
+  "puts the question back when the answer did not arrive": [
+    [read("h1 a1", { waits: "q" }), "h1 a1 ?q"],
+    [{ type: "answer", ids: ["q"], said: [] }, "h1 a1"],
+    [submit(), "> h1 a1"],
+    [{ type: "unanswered", ids: ["q"] }, "> h1 a1"],
+    [{ type: "refused" }, "h1 a1 ?q"],
+  ],
+  "keeps a question that could not be sent": [
+    [read("h1 a1"), "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 h2", true), "> h1 a1 h2"],
+    [live("h1 a1 h2", false), "h1 a1 h2"],
+    [{ type: "refused" }, "h1 a1 h2"],
+    [read("h1 a1"), "h1 a1 h2"],
+  ],
+  "loses the connection for a while: the run goes on, and nothing comes twice": [
+    [read("h1 a1"), "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
+    [live("h1 a1 h2", true), "> h1 a1 h2"],
+    [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
+    [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
+  ],
+  "the run ends while the connection is lost": [
+    [runs(true), "> loading"],
+    [live("h1 a1", true), "> h1 a1"],
+    [runs(false), "h1 a1"],
+    [read("h1 a1"), "h1 a1"],
+    [live("h1 a1", false), "h1 a1"],
+  ],
+  "a queued message follows at once": [
+    [read("h1 a1"), "h1 a1"],
+    [submit(), "> h1 a1"],
+    [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
+    [submit(), "> h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
+    [live("h1 a1 h2 a2 h3", true), "> h1 a1 h2 a2 h3"],
+    [live("h1 a1 h2 a2 h3 a3", false), "h1 a1 h2 a2 h3 a3"],
+    [read("h1 a1 h2 a2 h3 a3"), "h1 a1 h2 a2 h3 a3"],
+  ],
+};
+
+describe("a thread", () => {
+  it.each(Object.entries(TABLE))("%s", (_, steps) => {
+    let thread = begin();
+    const views = steps.map(([what]) => {
+      thread = reduce(thread, typeof what === "function" ? what(thread) : what);
+      return seen(thread);
+    });
+    expect(views).toEqual(steps.map(([, view]) => view));
+  });
+
+  it("tells why the last run failed until the next one begins", () => {
+    const first = begin();
+    const failed = reduce(first, read("h1", { failed: "no" })(first));
+    expect(failed.read?.failed).toBe("no");
+    expect(reduce(failed, stop).stopped).toBe(3);
+    expect(reduce(reduce(failed, stop), submit()).stopped).toBeUndefined();
+  });
+});
