@@ -53,6 +53,10 @@ export async function seed(server: Access): Promise<Shot[]> {
     { name: "traces-menu", path: "/traces", before: menu },
     { name: "trace", path: `/traces/${trace}` },
     { name: "threads", path: "/console/threads" },
+    { name: "traces-peek", path: "/traces", before: (page) => page.keyboard.press("j") },
+    { name: "trace-timeline", path: `/traces/${trace}?view=timeline` },
+    { name: "thread", path: `/console/threads/${first}` },
+    { name: "experiments", path: "/console/experiments" },
     {
       name: "palette",
       path: "/console/threads",

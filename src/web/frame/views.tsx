@@ -1,5 +1,5 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
-import { Gauge, List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
+import { FlaskConical, Gauge, List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import type { ViewProps } from "./frame.ts";
 
@@ -64,6 +64,14 @@ export const VIEWS: View[] = [
     icon: MessagesSquare,
     purpose: "Find a thread of any user",
     load: () => import("../console/threads/Threads.tsx"),
+  }),
+  view({
+    name: "Experiments",
+    group: "Observe",
+    path: "/console/experiments",
+    icon: FlaskConical,
+    purpose: "Compare runs over a dataset",
+    load: () => import("../console/experiments/Experiments.tsx"),
   }),
 ];
 

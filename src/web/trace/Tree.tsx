@@ -19,6 +19,8 @@ import { TreeRow } from "./TreeRow.tsx";
 import type { Span } from "./types.ts";
 
 const ROW = coarse ? 44 : 28;
+/** Milliseconds on a run until its details are loaded. */
+const SETTLE = 80;
 const NONE: ReadonlySet<string> = new Set();
 
 export function Tree({
@@ -84,6 +86,8 @@ export function Tree({
     virtualizer.scrollToIndex(at, { align: "auto" });
   }, [here, at, virtualizer]);
 
+  // A held arrow key goes through many runs. The details and the address follow when it rests.
+  const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const go = useCallback(
     (id: string | undefined, keyboard = true) => {
       if (id === undefined) return;
@@ -91,10 +95,12 @@ export function Tree({
       setClosed((was) => (run?.parent_run_ids.some((parent) => was.has(parent)) ? without(was, run) : was));
       if (keyboard) focus.current = id;
       setHere(id);
-      startTransition(() => onChoose(id));
+      clearTimeout(later.current);
+      later.current = setTimeout(() => startTransition(() => onChoose(id)), keyboard ? SETTLE : 0);
     },
     [runs, onChoose],
   );
+  useEffect(() => () => clearTimeout(later.current), []);
   const toggle = (id: string) =>
     setClosed((was) => {
       const next = new Set(was);

@@ -1,24 +1,35 @@
 /** The threads of all users, the newest first. */
-import { Link } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
 import { SERVER } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
+import type { ViewProps } from "../../frame/frame.ts";
 import { titleOf, waits } from "../../sidebar/groups.ts";
+import { costText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
-import { useRange } from "../range.ts";
+import { keepRange, useRange } from "../range.ts";
 import { RangePicker } from "../RangePicker.tsx";
 import { State } from "../State.tsx";
 import { Command, Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
-import { useAllThreads } from "./queries.ts";
+import { ownerOf, text } from "./owner.ts";
+import { useAllThreads, useSpentByThread } from "./queries.ts";
+import { Thread } from "./Thread.tsx";
 
 const START = `curl ${SERVER}/threads -X POST \\
   -H 'content-type: application/json' -d '{"metadata": {"title": "First"}}'`;
 
-export default function Threads() {
+export default function Threads({ id }: ViewProps) {
+  return id === undefined ? <List /> : <Thread key={id} id={id} />;
+}
+
+function List() {
   const [range] = useRange();
+  const spent = useSpentByThread(range);
+  const [, navigate] = useLocation();
+  const search = keepRange(useSearch());
   const assistants = useAssistants();
   const threads = useAllThreads(range);
   return (
@@ -46,7 +57,13 @@ export default function Threads() {
             />
           ) : (
             <>
-              <Table label="Threads" columns={columnsOf(assistants.data ?? [])} rows={rows} rowKey={keyOf} />
+              <Table
+                label="Threads"
+                columns={columnsOf(assistants.data ?? [], spent.data, search)}
+                rows={rows}
+                rowKey={keyOf}
+                onOpen={({ thread_id }) => navigate(`/console/threads/${thread_id}${search}`)}
+              />
               {threads.hasNextPage && (
                 <div>
                   <Button disabled={threads.isFetchingNextPage} onClick={() => void threads.fetchNextPage()}>
@@ -64,17 +81,16 @@ export default function Threads() {
 
 const keyOf = (thread: ThreadRow) => thread.thread_id;
 
-const text = (value: unknown) => (typeof value === "string" ? value : "");
-
-/** Who a thread belongs to: what an auth handler noted in its metadata. */
-const ownerOf = ({ metadata }: ThreadRow) => text(metadata?.owner) || text(metadata?.user_id) || text(metadata?.user);
-
 function assistantName({ metadata }: ThreadRow, assistants: Assistant[]): string {
   const id = text(metadata?.assistant_id);
   return assistants.find((one) => one.assistant_id === id)?.name ?? text(metadata?.graph_id);
 }
 
-function columnsOf(assistants: Assistant[]): Column<ThreadRow>[] {
+function columnsOf(
+  assistants: Assistant[],
+  spent: Map<string, { runs: number; cost: number }> | undefined,
+  search: string,
+): Column<ThreadRow>[] {
   return [
     {
       id: "status",
@@ -90,7 +106,7 @@ function columnsOf(assistants: Assistant[]): Column<ThreadRow>[] {
       kept: true,
       grows: true,
       cell: (row) => (
-        <Link href={`/chat/${row.thread_id}`} title={titleOf(row)}>
+        <Link href={`/console/threads/${row.thread_id}${search}`} title={titleOf(row)}>
           {titleOf(row)}
         </Link>
       ),
@@ -108,5 +124,22 @@ function columnsOf(assistants: Assistant[]): Column<ThreadRow>[] {
     },
     { id: "assistant", name: "Assistant", width: 140, cell: (row) => assistantName(row, assistants) },
     { id: "user", name: "User", width: 140, cell: ownerOf },
+    {
+      id: "runs",
+      name: "Runs",
+      width: 64,
+      end: true,
+      cell: ({ thread_id }) => spent?.get(thread_id)?.runs.toLocaleString(),
+    },
+    {
+      id: "cost",
+      name: "Cost",
+      width: 80,
+      end: true,
+      cell: ({ thread_id }) => {
+        const cost = spent?.get(thread_id)?.cost ?? 0;
+        return cost > 0 && costText(String(cost));
+      },
+    },
   ];
 }

@@ -1,7 +1,8 @@
 /** What the views of threads ask the server for. */
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import type { ThreadRow } from "../../api/types.ts";
+import type { ThreadRow, ThreadState } from "../../api/types.ts";
+import { useProjects } from "../../trace/queries.ts";
 import type { Range } from "../range.ts";
 
 const PAGE = 100;
@@ -37,5 +38,102 @@ export function useAllThreads(range: Range) {
       }),
     }),
     placeholderData: keepPreviousData,
+  });
+}
+
+export function useThreadRow(id: string) {
+  return useQuery({
+    queryKey: ["thread-row", id],
+    queryFn: ({ signal }) => call<ThreadRow>("GET", `/threads/${encodeURIComponent(id)}`, undefined, signal),
+  });
+}
+
+const CHECKPOINTS = 50;
+
+/** The checkpoints of a thread, newest first, without their values. */
+export function useCheckpoints(id: string) {
+  return useInfiniteQuery({
+    queryKey: ["checkpoints", id],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call<ThreadState[]>(
+        "POST",
+        `/threads/${encodeURIComponent(id)}/history`,
+        {
+          limit: CHECKPOINTS,
+          select: ["next", "checkpoint", "parent_checkpoint", "metadata", "created_at"],
+          ...(pageParam === undefined ? {} : { before: { configurable: { checkpoint_id: pageParam } } }),
+        },
+        signal,
+      ),
+    getNextPageParam: (last) => (last.length < CHECKPOINTS ? undefined : last.at(-1)?.checkpoint.checkpoint_id),
+    select: ({ pages }) => ({ rows: pages.flat().filter(({ checkpoint }) => !checkpoint.checkpoint_ns) }),
+  });
+}
+
+/** The state at a checkpoint. It never changes. */
+export function useStateAt(id: string, checkpoint: string | undefined) {
+  return useQuery({
+    queryKey: ["state-at", id, checkpoint],
+    enabled: checkpoint !== undefined,
+    queryFn: ({ signal }) => call<ThreadState>("GET", `/threads/${id}/state/${checkpoint}`, undefined, signal),
+    staleTime: Infinity,
+  });
+}
+
+/** The traced runs of a thread since it was made, and what they cost. */
+export function useSpent(thread: ThreadRow | undefined) {
+  return useQuery({
+    queryKey: ["spent", thread?.thread_id],
+    enabled: thread !== undefined,
+    queryFn: async ({ signal }) => {
+      const { thread_id, created_at } = thread as ThreadRow;
+      const body = {
+        is_root: true,
+        interval: "day",
+        start_time: created_at,
+        filter: `eq(thread_id, ${JSON.stringify(thread_id)})`,
+      };
+      return (await call<{ total: Spent }>("POST", "/api/v1/runs/stats/series", body, signal)).total;
+    },
+  });
+}
+
+export interface Spent {
+  run_count: number;
+  total_tokens: number;
+  total_cost: number;
+}
+
+/** Projects that are asked for the runs of the listed threads: those that were active last. */
+const PROJECTS = 3;
+
+/** The traced runs in a range and their cost, by thread. */
+export function useSpentByThread(range: Range) {
+  const projects = useProjects();
+  const ids = projects.data?.slice(0, PROJECTS).map(({ id }) => id) ?? [];
+  return useQuery({
+    queryKey: ["spent-by-thread", range.key, ids.join()],
+    enabled: projects.data !== undefined,
+    queryFn: async ({ signal }) => {
+      const found = new Map<string, { runs: number; cost: number }>();
+      for (const session_id of ids) {
+        const body = {
+          session_id,
+          limit: 1000,
+          start_time: new Date(range.from).toISOString(),
+          ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),
+        };
+        interface Groups {
+          groups: { thread_id: string; count: number; total_cost: number }[];
+        }
+        const { groups } = await call<Groups>("POST", "/api/v1/runs/group", body, signal);
+        for (const { thread_id, count, total_cost } of groups) {
+          const known = found.get(thread_id);
+          found.set(thread_id, { runs: (known?.runs ?? 0) + count, cost: (known?.cost ?? 0) + total_cost });
+        }
+      }
+      return found;
+    },
   });
 }

@@ -1,0 +1,140 @@
+/** The experiments by dataset. Two to five of one dataset can be compared; the one chosen first is the baseline. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { SERVER } from "../../api/server.ts";
+import { durationText } from "../../trace/format.ts";
+import { Button } from "../../ui/Button.tsx";
+import { exactTime, shortTime } from "../../ui/time.ts";
+import { Page } from "../Page.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import css from "./experiments.module.css";
+import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
+
+const MOST = 5;
+
+const EVALUATE = `import { evaluate } from "langsmith/evaluation";
+
+// LANGSMITH_ENDPOINT=${SERVER}
+await evaluate(target, { data: "questions", evaluators: [correct], experimentPrefix: "first" });`;
+
+export function List() {
+  const experiments = useExperiments();
+  return (
+    <Page title="Experiments" purpose="How your agent does on a dataset, and what a change makes better or worse.">
+      <Loaded query={experiments} what="experiments">
+        {({ datasets, experiments: all }) =>
+          all.length === 0 ? (
+            <Empty
+              title="No experiments yet."
+              text="An experiment runs your code on every example of a dataset. The LangSmith SDK makes one:"
+              command={EVALUATE}
+            />
+          ) : (
+            <>
+              {datasets.map((dataset) => {
+                const own = all.filter(({ reference_dataset_id }) => reference_dataset_id === dataset.id);
+                return own.length > 0 && <OfDataset key={dataset.id} dataset={dataset} experiments={own} />;
+              })}
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Experiment[] }) {
+  const [, navigate] = useLocation();
+  const [chosen, setChosen] = useState<string[]>([]);
+  const address = (ids: string[]) =>
+    `/console/experiments/${dataset.id}?${new URLSearchParams(ids.map((id) => ["experiment", id]))}`;
+  const toggle = (id: string) =>
+    setChosen((now) => (now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST)));
+  return (
+    <section aria-label={dataset.name}>
+      <div className={css.head}>
+        <h2>{dataset.name}</h2>
+        <Button disabled={chosen.length < 2} onClick={() => navigate(address(chosen))}>
+          {chosen.length < 2 ? "Compare" : `Compare ${chosen.length}`}
+        </Button>
+      </div>
+      <Table
+        label={`Experiments of ${dataset.name}`}
+        columns={columnsOf(chosen, toggle)}
+        rows={experiments}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => navigate(address([id]))}
+      />
+    </section>
+  );
+}
+
+const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+
+function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Experiment>[] {
+  return [
+    {
+      id: "chosen",
+      name: "",
+      width: 40,
+      kept: true,
+      cell: ({ id, name }) => (
+        <input
+          type="checkbox"
+          aria-label={`Compare ${name}`}
+          checked={chosen.includes(id)}
+          onChange={() => toggle(id)}
+        />
+      ),
+    },
+    {
+      id: "name",
+      name: "Experiment",
+      width: 160,
+      kept: true,
+      grows: true,
+      cell: ({ id, name }) => (
+        <>
+          {name}
+          {chosen[0] === id && chosen.length > 1 && <span className={css.baseline}> baseline</span>}
+        </>
+      ),
+    },
+    {
+      id: "scores",
+      name: "Scores",
+      width: 180,
+      cell: ({ feedback_stats }) =>
+        Object.entries(feedback_stats ?? {})
+          .map(([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${n}×` : Number(avg.toFixed(3))}`)
+          .join(", "),
+    },
+    { id: "runs", name: "Runs", width: 64, end: true, cell: ({ run_count }) => run_count?.toLocaleString() },
+    {
+      id: "errors",
+      name: "Failed",
+      width: 72,
+      end: true,
+      cell: ({ error_rate }) => percent.format(error_rate ?? 0),
+    },
+    {
+      id: "latency",
+      name: "p50",
+      width: 80,
+      end: true,
+      cell: ({ latency_p50 }) => typeof latency_p50 === "number" && durationText(latency_p50),
+    },
+    {
+      id: "time",
+      name: "Started",
+      width: 80,
+      end: true,
+      cell: ({ start_time }) => (
+        <time dateTime={start_time} title={exactTime(start_time)}>
+          {shortTime(start_time)}
+        </time>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,35 @@
+import diff from "microdiff";
+import { useMemo } from "react";
+import css from "./threads.module.css";
+
+const SHOWN = 50;
+const CLIP = 300;
+
+const WORDS = { CREATE: "added", REMOVE: "removed", CHANGE: "changed" };
+
+/** What a checkpoint changed in the state of the one before. */
+export function Changes({ before, now }: { before: object | null | undefined; now: object }) {
+  const changes = useMemo(() => (before ? diff(before, now) : []), [before, now]);
+  if (!before) return null;
+  return (
+    <section aria-label="Changes to the checkpoint before">
+      <h2 className={css.head}>Changes to the checkpoint before</h2>
+      {changes.length === 0 && <p className={css.none}>The state is the same.</p>}
+      <ul className={css.changes}>
+        {changes.slice(0, SHOWN).map((change) => (
+          <li key={change.path.join(".")} data-type={change.type}>
+            <code>{change.path.join(".")}</code> <span className={css.kind}>{WORDS[change.type]}</span>
+            {change.type !== "CREATE" && <del>{clipped(change.oldValue)}</del>}
+            {change.type !== "REMOVE" && <ins>{clipped(change.value)}</ins>}
+          </li>
+        ))}
+      </ul>
+      {changes.length > SHOWN && <p className={css.none}>And {(changes.length - SHOWN).toLocaleString()} more.</p>}
+    </section>
+  );
+}
+
+function clipped(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.length > CLIP ? `${text.slice(0, CLIP)}…` : text;
+}

@@ -1,0 +1,192 @@
+/** One thread: its checkpoints, the state at each, what changed since the one before, and the ways to go on from it. */
+import { ChevronLeft } from "lucide-react";
+import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import type { ThreadState } from "../../api/types.ts";
+import { costText } from "../../trace/format.ts";
+import { Value } from "../../trace/Value.tsx";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { exactTime, shortTime } from "../../ui/time.ts";
+import { Page } from "../Page.tsx";
+import { keepRange } from "../range.ts";
+import { State } from "../State.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Changes } from "./Changes.tsx";
+import { EditState } from "./EditState.tsx";
+import { ownerOf } from "./owner.ts";
+import { useCheckpoints, useSpent, useStateAt, useThreadRow } from "./queries.ts";
+import css from "./threads.module.css";
+
+const idOf = (state: ThreadState) => state.checkpoint.checkpoint_id;
+
+export function Thread({ id }: { id: string }) {
+  const [params, setParams] = useSearchParams();
+  const thread = useThreadRow(id);
+  const checkpoints = useCheckpoints(id);
+  const spent = useSpent(thread.data);
+  const all = checkpoints.data?.rows ?? [];
+  const chosen = all.find((one) => idOf(one) === params.get("checkpoint")) ?? all[0];
+  const title = thread.data?.metadata?.title;
+  return (
+    <Page
+      whole
+      title={typeof title === "string" && title !== "" ? title : `Thread ${id.slice(0, 8)}`}
+      back={
+        <Link
+          href={`/console/threads${keepRange(params.toString())}`}
+          className={`${controls.button} ${controls.quiet} ${css.back}`}
+        >
+          <ChevronLeft size={14} aria-hidden /> Threads
+        </Link>
+      }
+      actions={
+        <Link href={`/chat/${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
+          Open chat
+        </Link>
+      }
+      tools={
+        thread.data && (
+          <p className={css.facts}>
+            <State state={thread.data.status} />
+            {ownerOf(thread.data) !== "" && <span>{ownerOf(thread.data)}</span>}
+            <span>since {exactTime(thread.data.created_at)}</span>
+            {spent.data && (
+              <span>
+                {spent.data.run_count === 1 ? "1 run" : `${spent.data.run_count} runs`} ·{" "}
+                {spent.data.total_tokens.toLocaleString()} tokens · {costText(String(spent.data.total_cost))}
+              </span>
+            )}
+          </p>
+        )
+      }
+    >
+      <div className={css.split}>
+        <div className={css.list} data-scroller>
+          <Loaded query={checkpoints} what="checkpoints">
+            {({ rows }) =>
+              rows.length === 0 ? (
+                <Empty
+                  title="This thread has no checkpoint."
+                  text="A run writes one after each step. Send a message in the chat to start one."
+                />
+              ) : (
+                <>
+                  <Table
+                    label="Checkpoints"
+                    columns={columnsOf((one) => choose(idOf(one)))}
+                    rows={rows}
+                    rowKey={idOf}
+                    onOpen={(one) => choose(idOf(one))}
+                    openKey={chosen && idOf(chosen)}
+                  />
+                  {checkpoints.hasNextPage && (
+                    <div>
+                      <Button
+                        disabled={checkpoints.isFetchingNextPage}
+                        onClick={() => void checkpoints.fetchNextPage()}
+                      >
+                        Show more
+                      </Button>
+                    </div>
+                  )}
+                </>
+              )
+            }
+          </Loaded>
+        </div>
+        {chosen && <Checkpoint key={idOf(chosen)} thread={id} checkpoint={chosen} onEdited={choose} />}
+      </div>
+    </Page>
+  );
+
+  function choose(checkpoint: string) {
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now);
+        next.set("checkpoint", checkpoint);
+        return next;
+      },
+      { replace: true },
+    );
+  }
+}
+
+function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[] {
+  return [
+    {
+      id: "step",
+      name: "Step",
+      width: 64,
+      kept: true,
+      cell: (one) => (
+        <button type="button" className={controls.link} onClick={() => onChoose(one)}>
+          {one.metadata?.step ?? "–"}
+        </button>
+      ),
+    },
+    { id: "next", name: "Next", width: 120, kept: true, grows: true, cell: (one) => one.next.join(", ") || "end" },
+    { id: "source", name: "Source", width: 88, cell: (one) => one.metadata?.source ?? "" },
+    {
+      id: "time",
+      name: "Written",
+      width: 80,
+      end: true,
+      cell: ({ created_at }) =>
+        created_at && (
+          <time dateTime={created_at} title={exactTime(created_at)}>
+            {shortTime(created_at)}
+          </time>
+        ),
+    },
+  ];
+}
+
+function Checkpoint({
+  thread,
+  checkpoint,
+  onEdited,
+}: {
+  thread: string;
+  checkpoint: ThreadState;
+  onEdited: (checkpoint: string) => void;
+}) {
+  const id = idOf(checkpoint);
+  const state = useStateAt(thread, id);
+  const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
+  const [editing, setEditing] = useState(false);
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section className={css.detail} aria-label="Checkpoint" tabIndex={0}>
+      <div className={css.acts}>
+        <Link href={`/chat/${thread}?at=${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
+          Fork in the chat
+        </Link>
+        <Button aria-pressed={editing} disabled={!state.data} onClick={() => setEditing(!editing)}>
+          Edit state
+        </Button>
+      </div>
+      <Loaded query={state} what="state">
+        {(now) => (
+          <>
+            {editing && (
+              <EditState
+                thread={thread}
+                checkpoint={id}
+                values={now.values ?? {}}
+                onDone={(made) => {
+                  setEditing(false);
+                  if (made !== undefined) onEdited(made);
+                }}
+              />
+            )}
+            <Changes before={checkpoint.parent_checkpoint ? before.data?.values : {}} now={now.values ?? {}} />
+            <Value label="State" value={now.values} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,99 @@
+import { Client } from "langsmith";
+import { evaluate } from "langsmith/evaluation";
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+
+const QUESTIONS = ["one", "two", "three"];
+
+describe.runIf(browserHere)("experiments in the browser", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  let made: Promise<void> | undefined;
+
+  /** A dataset with two experiments: `base` is right about all questions, `next` is wrong about the second. */
+  const experiments = () =>
+    (made ??= (async () => {
+      const client = new Client({ apiUrl: stage.server.url, apiKey: stage.server.key, webUrl: stage.server.url });
+      const dataset = await client.createDataset("questions");
+      await client.createExamples(
+        QUESTIONS.map((question) => ({
+          dataset_id: dataset.id,
+          inputs: { question },
+          outputs: { answer: question.toUpperCase() },
+        })),
+      );
+      for (const [experimentPrefix, wrong] of [
+        ["base", ""],
+        ["next", "two"],
+      ] as const)
+        await evaluate(
+          async ({ question }: { question: string }) => ({
+            answer: question === wrong ? "mistaken" : question.toUpperCase(),
+          }),
+          {
+            client,
+            data: "questions",
+            experimentPrefix,
+            evaluators: [
+              ({ outputs, referenceOutputs }: { outputs: object; referenceOutputs?: object }) => ({
+                key: "correct",
+                score: JSON.stringify(outputs) === JSON.stringify(referenceOutputs) ? 1 : 0,
+              }),
+            ],
+          },
+        );
+      await client.flush();
+    })());
+
+  it("teaches how to make one where there are none", async () => {
+    const { page, close } = await visit(stage, { path: "/console/experiments" });
+    await page.getByText("No experiments yet.").waitFor();
+    await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("compares two side by side, example by example, %s", async (colorScheme) => {
+    await experiments();
+    const { page, troubles, close } = await visit(stage, { path: "/console/experiments", colorScheme });
+    const list = page.getByRole("table", { name: "Experiments of questions" });
+    await list.getByRole("row", { name: /base-.*correct 1/ }).waitFor();
+    expect(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled()).toBe(true);
+    await list.getByRole("checkbox", { name: /Compare base-/ }).check();
+    await list.getByRole("checkbox", { name: /Compare next-/ }).check();
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Compare 2" }).click();
+    const comparison = page.getByRole("table", { name: "Comparison" });
+    await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
+    await comparison.getByRole("columnheader", { name: /next-.*−0\.333.*0 better, 1 worse/ }).waitFor();
+    expect(await comparison.locator("tbody tr").count()).toBe(3);
+    const worse = comparison.getByRole("row", { name: /two.*mistaken/ });
+    await worse.getByText("correct 0 worse").waitFor();
+    expect(await findings(page)).toEqual([]);
+
+    await page.getByLabel("Examples", { exact: true }).selectOption("regressed");
+    await comparison.getByRole("row", { name: /three/ }).waitFor({ state: "detached" });
+    await page.reload();
+    await worse.waitFor();
+    expect(await comparison.locator("tbody tr").count()).toBe(1);
+    await worse
+      .getByRole("link", { name: /^Trace/ })
+      .last()
+      .click();
+    await page.waitForURL("**/traces/*");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    await experiments();
+    const { page, close } = await visit(stage, { ...PHONE, path: "/console/experiments" });
+    await page.getByRole("row", { name: /base-/ }).waitFor();
+    await expectNoSidewaysScroll(page);
+    await page.getByRole("row", { name: /base-/ }).getByText("base-").click();
+    await page.getByRole("table", { name: "Comparison" }).waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+});

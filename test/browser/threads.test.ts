@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+
+interface Checkpoint {
+  checkpoint: { checkpoint_id: string };
+}
+
+describe.runIf(browserHere)("the threads of all users", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }));
+
+  async function call<T>(path: string, body: unknown): Promise<T> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json<T>();
+  }
+
+  async function talk(owner: string, ...said: string[]): Promise<string> {
+    const { thread_id } = await call<{ thread_id: string }>("/threads", { metadata: { owner } });
+    for (const content of said) {
+      const input = { messages: [{ role: "user", content }] };
+      await call(`/threads/${thread_id}/runs/wait`, { assistant_id: "agent", input });
+    }
+    return thread_id;
+  }
+
+  it("lists them with status, user, assistant and runs, and opens one", async () => {
+    const thread = await talk("ada@example.com", "What is 2 + 3?", "What is 17 * 24?");
+    const { page, troubles, close } = await visit(stage, { path: "/console/threads" });
+    const row = page.getByRole("row", { name: /What is 2 \+ 3\?/ });
+    await row.getByText("ada@example.com").waitFor();
+    await row.getByRole("cell", { name: "agent", exact: true }).waitFor();
+    await row.getByRole("cell", { name: "2", exact: true }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await row.getByRole("link").click();
+    await page.waitForURL(`**/console/threads/${thread}`);
+    await page.getByText("2 runs").waitFor();
+    await page.getByRole("table", { name: "Checkpoints" }).getByRole("row").nth(2).waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)(
+    "shows the state at a checkpoint and what it changed, %s",
+    async (colorScheme) => {
+      const thread = await talk("grace@example.com", "What is 6 * 7?");
+      const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}`, colorScheme });
+      const changes = page.getByRole("region", { name: "Changes to the checkpoint before" });
+      await changes.getByText("added").first().waitFor();
+      await page.getByRole("region", { name: "State", exact: true }).first().getByText("6 * 7 = 42.").waitFor();
+      expect(await findings(page)).toEqual([]);
+      const rows = page.getByRole("table", { name: "Checkpoints" }).locator("tbody tr");
+      await rows.last().getByRole("button").click();
+      await page.waitForURL(/checkpoint=/);
+      const chosen = page.url();
+      await page.reload();
+      await changes.waitFor();
+      expect(page.url()).toBe(chosen);
+      expect(troubles).toEqual([]);
+      await close();
+    },
+  );
+
+  it("writes a state as a new checkpoint, and says why one is refused", async () => {
+    const thread = await talk("linus@example.com", "What is 1 + 1?");
+    const before = await call<Checkpoint[]>(`/threads/${thread}/history`, { limit: 100 });
+    const { page, close } = await visit(stage, { path: `/console/threads/${thread}` });
+    await page.getByRole("button", { name: "Edit state" }).click();
+    const values = page.getByLabel("Values to write");
+    await values.fill("{");
+    await page.getByRole("button", { name: "Write checkpoint" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await findings(page)).toEqual([]);
+    await values.fill('{"messages": [{"role": "user", "content": "Written by hand"}]}');
+    await page.getByRole("button", { name: "Write checkpoint" }).click();
+    await page.getByRole("region", { name: "Changes to the checkpoint before" }).getByText("Written by hand").waitFor();
+    const after = await call<Checkpoint[]>(`/threads/${thread}/history`, { limit: 100 });
+    expect(after.length).toBe(before.length + 1);
+    await page.getByRole("link", { name: "Fork in the chat" }).click();
+    await page.waitForURL(`**/chat/${thread}?at=${after[0]?.checkpoint.checkpoint_id}`);
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    const thread = await talk("ada@example.com", "What is 3 + 3?");
+    const { page, close } = await visit(stage, { ...PHONE, path: `/console/threads/${thread}` });
+    await page.getByRole("table", { name: "Checkpoints" }).waitFor();
+    await page.getByText("added").first().waitFor();
+    await expectNoSidewaysScroll(page);
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+});
