@@ -1,6 +1,7 @@
 /** What happens now, what failed, what it cost, and what goes to the bucket. */
 import { useState } from "react";
 import { Link } from "wouter";
+import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
 import { costText, durationText } from "../../trace/format.ts";
 import { Page } from "../Page.tsx";
@@ -38,7 +39,7 @@ export default function Overview() {
 
 const START = [
   "LANGSMITH_TRACING=true",
-  `LANGSMITH_ENDPOINT=${location.origin}`,
+  `LANGSMITH_ENDPOINT=${SERVER}`,
   "LANGSMITH_API_KEY=<an API key of this workspace>",
 ].join("\n");
 
