@@ -1,6 +1,7 @@
 /** What each key of langgraph.json does, a sentence or two. scripts/configuration.ts checks that none is missing. */
 export const ABOUT: Record<string, string> = {
-  graphs: 'The graphs by id: `<file>:<export>`, or `{"path": …, "description": …}`. At least one',
+  graphs:
+    'The graphs by id: `<file>:<export>`, or `{"path": …, "description": …, "metadata": …}`, where the last two are those of [its default assistant](page.md#the-first-view). At least one',
   env: "Variables: a file such as `.env`, an object, or names of variables of the shell. A deploy sets them as [secrets](environments.md#secrets)",
   "auth.path": "An `Auth` object: [your own users](own-code.md#auth-your-own-users)",
   "http.app": "A Hono application: [your own routes](own-code.md#app-your-own-routes)",

@@ -100,6 +100,7 @@ async function run(client: Client, graph: string, input: unknown): Promise<Outco
     error = thrown instanceof Error ? thrown.message : String(thrown);
   }
   const { status, values } = await client.threads.get(thread.thread_id);
-  if (Object.keys(values ?? {}).length === 0) error ??= "The run left no state.";
+  // A graph that pauses in its first node may have none yet.
+  if (Object.keys(values ?? {}).length === 0 && status !== "interrupted") error ??= "The run left no state.";
   return { tokens, status, ...(error !== undefined && { error: error.slice(0, 400) }) };
 }

@@ -47,4 +47,5 @@ for (const project of chosen) {
   console.log(`${nameOf(project)}\n  ${JSON.stringify(row.outcome ?? row.failure)}`);
 }
 provider.stop();
-writeReport(PROJECTS.flatMap((project) => known[nameOf(project)] ?? []));
+const rows = PROJECTS.map((project) => ({ ...known[nameOf(project)], project }));
+writeReport(rows.filter(({ outcome, failure }) => outcome ?? failure));

@@ -99,5 +99,6 @@ export const PROJECTS: Project[] = [
     repository: "Abby263/flowpost",
     ref: "4b7e08b",
     runs: { reflection: { originalPost: "Hello", newPost: "Hi", userResponse: "Shorter" } },
+    needs: "a LangMem server, which its reflection graph asks",
   },
 ];

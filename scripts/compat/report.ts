@@ -50,5 +50,11 @@ function resultOf(row: Row): string {
   if (project.impossible) return `not possible in a Worker: ${project.impossible}`;
   return project.needs
     ? `needs its own backend: ${project.needs}`
-    : `does not run: ${error.split("\n")[0]?.replaceAll("|", "\\|").slice(0, 200)}`;
+    : `does not run: ${headline(error).replaceAll("|", "\\|").slice(0, 200)}`;
+}
+
+/** Of several lines the first that says what is wrong. */
+function headline(error: string): string {
+  const lines = error.split("\n").filter((line) => line.trim());
+  return lines.find((line) => /error/i.test(line)) ?? lines[0] ?? "";
 }

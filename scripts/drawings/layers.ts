@@ -30,7 +30,7 @@ export function layered(imports: Imports): Drawn {
   const down = arrows.filter((arrow) => isDown(arrow) && !implied(arrow));
   const layers: string[][] = [];
   for (const part of order) (layers[depths.get(part) ?? 0] ??= []).push(part);
-  return { layers: untangled(layers.reverse(), down), down, up: arrows.filter((arrow) => !isDown(arrow)) };
+  return { layers: untangled(layers.toReversed(), down), down, up: arrows.filter((arrow) => !isDown(arrow)) };
 }
 
 /** The parts, so that few imports point back: each part goes to its best place until none has a better one. */

@@ -1,9 +1,9 @@
 /** Secrets are made from 32 random bytes, shown once, and kept only as SHA-256. */
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** The hash of a secret: all that is kept of it. Hex. */
 export function sha256(text: string): string {
-  return hash("sha256", text, "hex");
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** A new secret: `prefix` and 32 random bytes in base64url. */

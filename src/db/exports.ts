@@ -57,7 +57,7 @@ export const bulkExports = sqliteTable(
     /** Why the export failed. */
     error: text("error"),
     sourceExportId: text("source_export_id"),
-    /** Windows that a schedule has spawned: the next is this plus one. */
+    /** The windows that a schedule has spawned: the next is this plus one. Of a spawned export: the number of its window. */
     spawned: integer("spawned").notNull().default(0),
     /** When its export runs were laid down; null until the planner has been here. Milliseconds, as all that follow. */
     plannedAt: integer("planned_at"),

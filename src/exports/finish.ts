@@ -1,4 +1,5 @@
 /** The end of an export: the manifest is written, then the export is complete. */
+import type { Database } from "../db/client.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
@@ -55,9 +56,18 @@ async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string>
     bytes,
   };
   yield `${JSON.stringify(head, null, 1).slice(0, -2)},\n "partitions": [`;
+  yield* listed(db, job, false);
+  yield '\n ],\n "late": [';
+  yield* listed(db, job, true);
+  yield "\n ]\n}\n";
+}
+
+/** The windows of an export with their files: its own, or the earlier ones of which it has late runs. */
+async function* listed(db: Database, job: ExportRow, late: boolean): AsyncGenerator<string> {
   let separator = "\n  ";
-  for await (const run of allRuns(db, job.id)) {
-    const partition = {
+  for await (const run of allRuns(db, job.id, late)) {
+    if (late && run.files.length === 0) continue;
+    const window = {
       session_id: run.projectId,
       day: run.day,
       start_time: isoFromMicros(run.startTime),
@@ -65,10 +75,9 @@ async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string>
       rows: run.rows,
       files: run.files.map(({ key, rows, bytes, sha256 }) => ({ key, rows, bytes, sha256 })),
     };
-    yield separator + JSON.stringify(partition);
+    yield separator + JSON.stringify(window);
     separator = ",\n  ";
   }
-  yield "\n ]\n}\n";
 }
 
 /** Starts the workspace's next waiting exports, now that one has ended. */

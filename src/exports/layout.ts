@@ -9,12 +9,15 @@ export function runFolder(run: { exportId: string; workspaceId: string; projectI
 }
 
 /**
- * The next file of a run: its shard, from 1, and its number in that shard, from 0. The name depends on nothing else, so that
- * a retry overwrites its own file.
+ * The next file of a run: its shard, from 1, and its number in that shard, from 0. A late run's file has the number of the
+ * schedule's window with which it was exported. The name depends on nothing else, so that a retry overwrites its own file.
  */
-export function fileName({ shard, files }: Pick<ExportRunRow, "shard" | "files">): string {
+export function fileName(
+  { shard, files, late }: Pick<ExportRunRow, "shard" | "files" | "late">,
+  window: number,
+): string {
   const index = files.filter((file) => (file.shard ?? 0) === shard).length;
-  return `part-${shard === 0 ? "" : `s${padded(shard, 2)}-`}${padded(index, 5)}.parquet`;
+  return `${late ? `late-${window}` : "part"}-${shard === 0 ? "" : `s${padded(shard, 2)}-`}${padded(index, 5)}.parquet`;
 }
 
 const padded = (number: number, digits: number) => String(number).padStart(digits, "0");

@@ -3,6 +3,7 @@ import { listExperiments } from "../traces/store.ts";
 import { dayBounds, dayOf } from "../traces/time.ts";
 import type { Deps } from "./deps.ts";
 import { completeEmptyRuns, failJob, insertRuns, markPlanned, type PlannedRun } from "./ledger/jobs.ts";
+import { lateDays } from "./ledger/late.ts";
 import type { ExportRow } from "./store.ts";
 
 /** More runs than this do not fit one export; a shorter window does the rest. */
@@ -42,6 +43,9 @@ export async function plan(deps: Deps, job: ExportRow): Promise<void> {
     windows.map((window): PlannedRun => ({ id: deps.newId(), projectId, ...window })),
   );
   await insertRuns(deps.db, job, runs, deps.now());
+  const late = await lateDays(deps.db, job);
+  const lateRuns = late.slice(0, MAX_RUNS).map((day): PlannedRun => ({ id: deps.newId(), ...day }));
+  await insertRuns(deps.db, job, lateRuns, deps.now());
   await completeEmptyRuns(deps.db, job.id, deps.now());
   await markPlanned(deps.db, job.id, deps.now());
 }

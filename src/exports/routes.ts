@@ -11,6 +11,7 @@ import { createExport } from "./create.ts";
 import { depsOf } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
+import { countLate } from "./late.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
 import { shownExport, shownRun } from "./shown.ts";
@@ -37,7 +38,7 @@ async function mine(c: { env: Env; get(name: "principal"): { workspaceId: string
 
 async function shownWithProgress(env: Env, row: ExportRow) {
   const progress = await progressOf(database(env.DB), [row.id]);
-  return shownExport(row, progress.get(row.id) ?? NO_PROGRESS);
+  return shownExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(depsOf(env), row));
 }
 
 export const bulkExports = new Hono<App>()

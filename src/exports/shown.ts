@@ -6,7 +6,7 @@ import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
 const iso = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());
 
 /** Specification 2.5, LangSmith's further members, and how far the export has come. Every member is always there. */
-export function shownExport(row: ExportRow, progress: Progress) {
+export function shownExport(row: ExportRow, progress: Progress, lateRuns: number | null = null) {
   const ended = progress.runs === 0 ? Number(row.status === "COMPLETED") : progress.completed / progress.runs;
   return {
     id: row.id,
@@ -36,6 +36,8 @@ export function shownExport(row: ExportRow, progress: Progress) {
       runs_completed: progress.completed,
       fraction: ended,
     },
+    /** Runs that came or changed since they were exported. Null where they are not counted: in lists, and before the end. */
+    late_runs: lateRuns,
   };
 }
 
@@ -46,6 +48,7 @@ export function shownRun(row: ExportRunRow) {
     id: row.id,
     bulk_export_id: row.exportId,
     session_id: row.projectId,
+    late: row.late,
     status: row.status,
     retry_number: row.retryNumber,
     errors: row.errors,

@@ -51,7 +51,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
       true,
     );
   }
-  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run)}`);
+  const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run, job.spawned)}`);
   await clearRemains(store, run);
   const pending: PendingUpload = {
     file_path: store.locate(key),
@@ -77,8 +77,10 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
   try {
     const fields = chosenFields(job.exportFields as ExportField[] | null);
     const file = new RunFile(sink, fields, job.compression);
-    const { cursor, done } = await fill(deps, file, lease, pagesOf(deps, work, fields));
-    if (file.rows === 0) return await commit(deps, lease, run, { cursor, done, file: null });
+    const { cursor, done, changes } = await fill(deps, file, lease, pagesOf(deps, work, fields));
+    // A shard is seen as it was when its first page was read: what changes after that is late.
+    const seen = run.cursor === null ? { ...run.seen, [run.shard]: changes } : run.seen;
+    if (file.rows === 0) return await commit(deps, run, { cursor, done, seen, file: null });
     await file.finish();
     pending.target_cursor = JSON.stringify(cursor);
     pending.rows_count = file.rows;
@@ -97,7 +99,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
       sha256: sink.sha256,
       shard,
     };
-    return await commit(deps, lease, run, { cursor, done, file: written });
+    return await commit(deps, run, { cursor, done, seen, file: written });
   } catch (error) {
     // The failed call may have used most of the lease, and the abort is another call.
     await lease.keep().catch(() => undefined);
@@ -119,6 +121,11 @@ interface Reading {
   done: boolean;
 }
 
+interface Slice extends Reading {
+  seen: ExportRunRow["seen"];
+  file: ExportedFile | null;
+}
+
 type ReadPage = (after: RunPosition | null) => Promise<RunPage | undefined>;
 
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
@@ -127,22 +134,24 @@ async function fill(
   file: RunFile,
   lease: Lease,
   pages: { first: RunPosition | null; read: ReadPage },
-): Promise<Reading> {
+): Promise<Reading & { changes: number }> {
   let cursor = pages.first;
+  let changes: number | undefined;
   let next: ReturnType<ReadPage> | undefined = pages.read(cursor);
   while (next) {
     const page: RunPage | undefined = await next;
     await lease.keepWhenOld();
-    if (!page) return { cursor, done: true };
+    if (!page) return { cursor, done: true, changes: changes ?? 0 };
+    changes ??= page.changes;
     cursor = page.next ?? cursor;
     const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
     await file.add(page, resolve, pause);
     await pause();
-    if (page.done) return { cursor, done: true };
+    if (page.done) return { cursor, done: true, changes };
   }
-  return { cursor, done: false };
+  return { cursor, done: false, changes: changes ?? 0 };
 }
 
 function pagesOf(
@@ -155,6 +164,7 @@ function pagesOf(
     startTime: run.startTime,
     endTime: run.endTime,
     filter: job.filter,
+    since: run.since ? (run.since[run.shard] ?? 0) : undefined,
     limit: deps.limits.pageRows,
     maxBytes: deps.limits.pageBytes,
     fields,
@@ -162,22 +172,17 @@ function pagesOf(
   return { first: run.cursor, read: (after) => partition.readPage({ ...request, after }) };
 }
 
-async function commit(
-  deps: Deps,
-  lease: Lease,
-  run: ExportRunRow,
-  { cursor, done, file }: Reading & { file: ExportedFile | null },
-): Promise<ExportRunRow> {
+async function commit(deps: Deps, run: ExportRunRow, { cursor, done, seen, file }: Slice): Promise<ExportRunRow> {
   await deps.at("before commit");
   const shard = done ? await nextShard(deps.db, run.workspaceId, run) : run.shard;
   const reached = shard === run.shard ? { shard, cursor } : { shard: shard ?? run.shard, cursor: null };
   const status = shard === undefined ? "COMPLETED" : "RUNNING";
   const now = deps.now();
-  if (!(await commitSlice(deps.db, run, { ...reached, status, file, now, until: now + deps.limits.lease }))) {
+  if (!(await commitSlice(deps.db, run, { ...reached, seen, status, file, now, until: now + deps.limits.lease }))) {
     throw new LeaseLost();
   }
   await deps.at("after commit");
-  return { ...run, ...reached, status, pending: null, files: file ? [...run.files, file] : run.files };
+  return { ...run, ...reached, seen, status, pending: null, files: file ? [...run.files, file] : run.files };
 }
 
 /** The owner's side of a lease. */

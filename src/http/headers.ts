@@ -65,9 +65,11 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
     if (c.req.method === "OPTIONS") return preflight(c, next);
     await next();
     const origin = allowed(c.req.header("origin") ?? "", c);
-    addHeaders(c, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
-    // An answer may depend on the origin that asks, also where none is allowed.
-    if (origin !== "*") c.res.headers.append("vary", "origin");
+    change(c, (answer) => {
+      add(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
+      // An answer may depend on the origin that asks, also where none is allowed.
+      if (origin !== "*") answer.append("vary", "origin");
+    });
   };
 }
 
@@ -86,7 +88,7 @@ export const identified: MiddlewareHandler<Environment> = async (c, next) => {
   const given = c.req.header("x-request-id") ?? "";
   const id = /^[\w.:/+=-]{1,200}$/.test(given) ? given : crypto.randomUUID();
   await requestId.run(id, next);
-  if (c.req.header("upgrade") === undefined) addHeaders(c, { "x-request-id": id });
+  if (c.req.header("upgrade") === undefined) change(c, (answer) => answer.set("x-request-id", id));
 };
 
 const HARDENED = {
@@ -98,22 +100,24 @@ const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=315360
 
 export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
   await next();
-  if (c.req.header("upgrade") === undefined) addHeaders(c, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED);
+  if (c.req.header("upgrade") !== undefined) return;
+  change(c, (answer) => add(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
 };
 
 /**
- * Adds headers to the answer that it does not have; those that the deployment's own application has set stay. Headers that
- * are set before there is an answer would cost Hono a second Response and a copy of all headers.
+ * Changes the headers of the finished answer. Headers that are set before there is an answer cost Hono a second Response and
+ * a copy of all headers. The headers of a response that `fetch` gave cannot be changed, so that response is copied.
  */
-function addHeaders(c: Context<Environment>, headers: Record<string, string>): void {
-  for (const [name, value] of Object.entries(headers)) {
-    if (c.res.headers.has(name)) continue;
-    try {
-      c.res.headers.set(name, value);
-    } catch {
-      // The headers of a response that `fetch` gave cannot be changed.
-      c.res = new Response(c.res.body, c.res);
-      c.res.headers.set(name, value);
-    }
+function change(c: Context<Environment>, set: (headers: Headers) => void): void {
+  try {
+    set(c.res.headers);
+  } catch {
+    c.res = new Response(c.res.body, c.res);
+    set(c.res.headers);
   }
+}
+
+/** Adds headers. Those that are there stay: the deployment's own application has set them. */
+function add(answer: Headers, headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) if (!answer.has(name)) answer.set(name, value);
 }

@@ -4,23 +4,29 @@ import type { HtmlEscapedString } from "hono/utils/html";
 
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
+/** The look of the browser application (src/web/style/tokens.css), in one style element: the page loads nothing. */
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2427; --soft: #566267; --ground: #eef2f2; --card: #fff; --line: #cfd8d9; --act: #0b6470; --on-act: #fff; --bad: #a32020 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eeee; --soft: #a3b1b4; --ground: #12181a; --card: #1b2326; --line: #37454a; --act: #58c2cf; --on-act: #0b1416; --bad: #ff9c93 } }
+:root { color-scheme: light dark; --canvas: #f4f8f7; --surface: #fcfefe; --sunken: #eaf0f0; --hover: #e2eaea; --line: #d2dbdc; --control: #778788; --text: #182225; --text-2: #455356; --text-3: #5b696c; --water: #05697d; --on-water: #fcfefe; --red: #af2f30 }
+@media (prefers-color-scheme: dark) { :root { --canvas: #0e1415; --surface: #151c1e; --sunken: #080e10; --hover: #1e2729; --line: #2b3537; --control: #69787a; --text: #e4e9e9; --text-2: #aab5b6; --text-3: #8f9b9d; --water: #60c1d4; --on-water: #0e1415; --red: #f48a82 } }
 * { box-sizing: border-box }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
-main { width: 100%; max-width: 27rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1.75rem }
-h1 { margin: 0 0 .75rem; font-size: 1.3rem; line-height: 1.3; overflow-wrap: anywhere }
-p { margin: .5rem 0 } p, dd { overflow-wrap: anywhere }
-.soft { color: var(--soft); font-size: .9rem } .bad { color: var(--bad) }
-dl { margin: 1rem 0; display: grid; gap: .5rem } dt { color: var(--soft); font-size: .85rem } dd { margin: 0; font-weight: 600 }
-fieldset { border: 1px solid var(--line); border-radius: .5rem; margin: 1rem 0; padding: .5rem 1rem .75rem } legend { padding: 0 .25rem; font-size: .9rem; color: var(--soft) }
-label { display: flex; gap: .5rem; align-items: baseline; margin: .35rem 0 } label.field { display: block } label.field { font-weight: 600; margin-top: 1rem }
-input[type=password], input[type=number], textarea { display: block; width: 100%; margin-top: .35rem; padding: .6rem .7rem; font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: .5rem }
-.actions { display: flex; gap: .75rem; margin-top: 1.25rem; flex-wrap: wrap }
-button, .button { flex: 1 1 8rem; text-align: center; text-decoration: none; padding: .65rem 1rem; font: inherit; font-weight: 600; border-radius: .5rem; border: 1px solid var(--act); background: none; color: var(--act); cursor: pointer }
-.primary { background: var(--act); color: var(--on-act) }
-:focus-visible { outline: 3px solid var(--act); outline-offset: 2px }
+body { margin: 0; min-height: 100dvh; display: grid; align-content: center; justify-items: center; gap: 16px; padding: 16px; background: var(--canvas); color: var(--text); font: 400 14px/20px "Atkinson Hyperlegible Next", system-ui, sans-serif }
+header { display: flex; align-items: center; gap: 8px; width: 100%; max-width: 440px; font-size: 15px; font-weight: 600 }
+header svg { fill: none; stroke: currentColor; stroke-width: 2 } header .water { stroke: var(--water) }
+main { width: 100%; max-width: 440px; padding: 24px; background: var(--surface); border: 1px solid var(--line); border-radius: 6px }
+h1 { margin: 0 0 8px; font-size: 18px; font-weight: 650; line-height: 24px; overflow-wrap: anywhere }
+p { margin: 8px 0 } p, dd { overflow-wrap: anywhere }
+.soft { color: var(--text-2); font-size: 13px } .bad { color: var(--red) }
+dl { margin: 16px 0; display: grid; gap: 8px } dt { color: var(--text-3); font-size: 12px; line-height: 16px } dd { margin: 0; font-weight: 600 }
+fieldset { margin: 16px 0; padding: 4px 12px 8px; border: 1px solid var(--line); border-radius: 4px } legend { padding: 0 4px; font-size: 12px; color: var(--text-3) }
+label { display: flex; gap: 8px; align-items: baseline; margin: 6px 0 } label.field { display: block; margin-top: 16px; font-weight: 600 }
+input[type=checkbox], input[type=radio] { accent-color: var(--water) }
+input[type=password], input[type=number], textarea { display: block; width: 100%; min-height: 32px; margin-top: 4px; padding: 5px 10px; font: inherit; font-weight: 400; color: inherit; background: var(--surface); border: 1px solid var(--control); border-radius: 4px }
+.actions { display: flex; gap: 8px; margin-top: 16px; flex-wrap: wrap }
+button, .button { flex: 1 1 128px; min-height: 32px; padding: 5px 16px; text-align: center; text-decoration: none; font: inherit; font-weight: 600; color: var(--text); background: var(--surface); border: 1px solid var(--control); border-radius: 4px; cursor: pointer }
+button:hover, .button:hover { background: var(--hover) }
+.primary { background: var(--water); border-color: var(--water); color: var(--on-water) } .primary:hover { background: color-mix(in oklab, var(--water) 88%, var(--text)) }
+:focus-visible { outline: 2px solid var(--water); outline-offset: 2px }
+@media (pointer: coarse) { button, .button, input[type=password], input[type=number], textarea { min-height: 44px; font-size: 16px } .button { line-height: 32px } }
 `;
 
 /** An answer that is a page of its own. `formTarget`: where a form of the page may lead besides this server. */
@@ -37,6 +43,13 @@ export function htmlPage(title: string, content: Html, status: number, formTarge
         </style>
       </head>
       <body>
+        <header>
+          <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+            <path d="M4 1v16M4 3h4M4 9h6M4 15h4" />
+            <path class="water" d="M4 9v8M11.5 12.5c1.5-1.3 3-1.3 4.5 0M11.5 16c1.5-1.3 3-1.3 4.5 0" />
+          </svg>
+          Weir
+        </header>
         <main>${content}</main>
       </body>
     </html>`;

@@ -15,8 +15,19 @@ export type ConstantField = (typeof CONSTANT_FIELDS)[number];
 /** Fields whose values are short, or numbers. */
 export type LightField = Exclude<PageField, PayloadField | ConstantField>;
 
+/** The runs of a window that have changed after a change (partition/changes.ts). */
+export interface ChangedRequest {
+  /** The number of the change. */
+  since: number;
+  startTime: number;
+  endTime: number;
+  filter?: string | null;
+}
+
 export interface PageRequest {
   after: RunPosition | null;
+  /** Only runs that have changed after the change of this number. */
+  since?: number;
   /** Half-open window of start_time, microseconds: [startTime, endTime). */
   startTime: number;
   endTime: number;
@@ -51,6 +62,8 @@ export interface RunPage {
   next: RunPosition | null;
   /** Nothing more matches in the window right now. */
   done: boolean;
+  /** The number of the last change before the page was read. */
+  changes: number;
 }
 
 export function isPayload(field: string): field is PayloadField {

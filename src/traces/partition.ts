@@ -8,7 +8,7 @@ import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.t
 import { Gather } from "./partition/gather.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
-import { readPage } from "./partition/page.ts";
+import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
 import { announce, deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
@@ -17,7 +17,7 @@ import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
-import type { PageRequest, RunPage } from "./page.ts";
+import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
 import type {
   PartitionIdentity,
@@ -108,6 +108,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => tracesPassing(this.sql, identity, traces, test)) ?? [];
   }
 
+  async countChanged(request: ChangedRequest): Promise<number> {
+    return this.known((identity) => countChanged(this.sql, identity, request)) ?? 0;
+  }
+
   async stats(selection: RunSelection): Promise<PartitionStats> {
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
   }
@@ -144,7 +148,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async deleteFeedback(id: string): Promise<boolean> {
-    return this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
+    const gone = this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
+    await this.tell();
+    return gone;
   }
 
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {

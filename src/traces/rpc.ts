@@ -3,7 +3,7 @@ import { objectNamed } from "../db/objects.ts";
 import type { TraceTier } from "../db/traces.ts";
 import { repeating } from "../http/outage.ts";
 import type { Usage } from "./ingest/usage.ts";
-import type { PageRequest, RunPage } from "./page.ts";
+import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { dayOf } from "./time.ts";
 
 /** Where runs of a workspace lie: a shard of a project's UTC day (YYYY-MM-DD). */
@@ -120,22 +120,6 @@ export interface RunWrite {
   output_pairs?: string;
   usage?: Usage;
   attachments?: StoredAttachment[];
-}
-
-/**
- * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
- * bytes.
- */
-export function weightOf(write: RunWrite): number {
-  let weight = 1_000;
-  for (const value of Object.values(write)) {
-    if (typeof value === "string") weight += value.length;
-    else if (Array.isArray(value))
-      for (const item of value) weight += 50 + (typeof item === "string" ? item.length : item.name.length);
-    else if (typeof value === "object")
-      weight += "text" in value ? value.text.length : "preview" in value ? value.preview.length : 0;
-  }
-  return weight;
 }
 
 /** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
@@ -378,6 +362,8 @@ export interface TracePartitionRpc {
   destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */
   readPage(request: PageRequest): Promise<RunPage | undefined>;
+  /** How many runs of the window have changed since a change. */
+  countChanged(request: ChangedRequest): Promise<number>;
 }
 
 /** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */

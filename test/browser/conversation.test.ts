@@ -174,4 +174,135 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     expect(await log(page).getByText("Another", { exact: true }).count()).toBe(0);
     await close();
   });
+
+  it("shows the answer under its question in a second tab that opens a branched thread in the middle of a run", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    for (const text of ["First", "Second"]) {
+      await say(page, text);
+      await expectAnswer(page, `You said: "${text}"`);
+      await settled(page);
+    }
+    const second = log(page).getByRole("article").last();
+    await second.getByRole("button", { name: "Edit message" }).click();
+    await page.keyboard.press("Escape");
+    await focused(page, second.getByRole("button", { name: "Edit message" }));
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "Edit message" }).fill("count to 400");
+    await page.getByRole("button", { name: "Send as new branch" }).click();
+    await focused(page, composer(page));
+    await expectAnswer(page, " 20 ");
+    const tab = await visit(stage, { path: new URL(page.url()).pathname });
+    const turns = log(tab.page).getByRole("article");
+    for (const one of [page, tab.page]) {
+      await eventually(
+        () => answers(one).allTextContents(),
+        (texts) => expect(texts).toEqual([expect.stringContaining("First"), expect.stringContaining("18 19 20")]),
+      );
+    }
+    await settled(tab.page);
+    expect(await turns.allTextContents()).toEqual([
+      expect.stringContaining("First"),
+      expect.stringMatching(/count to 400.*398 399 400/s),
+    ]);
+    await tab.close();
+    await close();
+  });
+
+  it("opens a settled thread without a run in view, and reads no values of its history", async () => {
+    const thread = await threadOf(30);
+    const { page, close } = await visit(stage, { path: "/traces" });
+    await page.evaluate(`
+      window.seen = [];
+      new MutationObserver(() => window.seen.push(document.querySelector("[data-strip]")?.textContent ?? ""))
+        .observe(document.body, { childList: true, subtree: true, characterData: true });
+    `);
+    const sizes: number[] = [];
+    page.on("response", (response) => {
+      const request = response.request();
+      if (!response.url().endsWith("/history") || !request.postData()?.includes("extract")) return;
+      void response.body().then((body) => sizes.push(body.length));
+    });
+    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await answers(page).nth(29).waitFor();
+    await log(page).getByRole("button", { name: "Edit message" }).last().waitFor();
+    const seen = await page.evaluate<string[]>("window.seen");
+    expect(seen.filter((text) => text.includes("Running"))).toEqual([]);
+    // 30 runs of an echo write 90 checkpoints. With their values they are 450 KB.
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
+    await close();
+  });
+
+  it("finds threads that are not in the list by the words of their messages", async () => {
+    await Promise.all(Array.from({ length: 55 }, (_, i) => threadOf(1, `filler ${i}`)));
+    const { page, close } = await visit(stage, { path: "/chat" });
+    const threads = page.getByRole("link", { name: /Find the |filler|message 0/ });
+    await threads.first().waitFor();
+    await page.getByRole("searchbox", { name: "Search threads" }).fill("MESSAGE 29");
+    await eventually(
+      () => page.getByRole("link", { name: /message 0/ }).count(),
+      (count) => expect(count).toBe(1),
+    );
+    expect(await page.getByRole("link", { name: /filler/ }).count()).toBe(0);
+    await page.getByRole("searchbox", { name: "Search threads" }).fill("nowhere");
+    await page.getByText("No thread contains “nowhere”.").waitFor();
+    await page.getByRole("button", { name: "Clear search" }).click();
+    await page
+      .getByRole("link", { name: /filler/ })
+      .first()
+      .waitFor();
+    await close();
+  });
+
+  it("sends attached images and files, shows them after a reload, and refuses what the assistant does not take", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/chat" });
+    await choose(page, "echo");
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const picker = page.locator('input[type="file"]');
+    await picker.setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") },
+      { name: "a.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4") },
+      { name: "a.zip", mimeType: "application/zip", buffer: Buffer.from("PK") },
+    ]);
+    await page
+      .getByRole("alert")
+      .getByText("“a.zip” is not attached. This assistant takes images and PDF files.")
+      .waitFor();
+    const attached = page.getByRole("list", { name: "Attachments" }).getByRole("listitem");
+    expect(await attached.allTextContents()).toEqual(["dot.png", "a.pdf"]);
+    await say(page, "What is this?");
+    await expectAnswer(page, "You said: What is this?");
+    await settled(page);
+    const look = async () => {
+      const image = log(page).getByRole("img", { name: "Attached image" });
+      await image.waitFor();
+      await eventually(
+        () => page.evaluate('document.querySelector("[role=log] img").naturalWidth'),
+        (width) => expect(width).toBe(1),
+      );
+      await log(page).getByRole("link", { name: "a.pdf" }).waitFor();
+    };
+    await look();
+    await page.reload();
+    await look();
+    expect(await attached.count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  /** A thread of so many runs of the echo, each of which says `text` and its number. */
+  async function threadOf(runs: number, text = "message"): Promise<string> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const call = async (path: string, body: unknown) => {
+      const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(answer.status).toBeLessThan(300);
+      return answer.json<{ thread_id: string }>();
+    };
+    const { thread_id } = await call("/threads", { metadata: { graph_id: "echo" } });
+    for (let i = 0; i < runs; i += 1) {
+      const input = { messages: [{ role: "user", content: `${text} ${i}` }] };
+      await call(`/threads/${thread_id}/runs/wait`, { assistant_id: "echo", input });
+    }
+    return thread_id;
+  }
 });

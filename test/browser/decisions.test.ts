@@ -27,7 +27,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByText("ada@example.com", { exact: true }).waitFor();
     await strip(page).getByText("1 decision").waitFor();
-    expect(await page.title()).toBe("(1) Weir");
+    expect(await page.title()).toBe("(1) Write to ada@example.com that the build is green · Weir");
     expect(await composer(page).isDisabled()).toBe(true);
 
     await page.reload();
@@ -56,10 +56,18 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");
     const card = log(page).getByRole("region", { name: "Waiting for you" });
+    for (const name of ["Edit", "Reject…", "Respond…"]) {
+      await card.getByRole("button", { name }).click();
+      await focused(page, card.getByRole("textbox").first());
+      await card.getByRole("button", { name: "Cancel" }).click();
+      await focused(page, card.getByRole("button", { name }));
+    }
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("textbox", { name: /^to/ }).fill("bob@example.com");
     await card.getByRole("button", { name: "Approve edited" }).click();
     await expectAnswer(page, "Sent to bob@example.com.");
+    await focused(page, composer(page));
+    await log(page).getByText("You edited and approved send_email").waitFor();
     await close();
   });
 
@@ -156,7 +164,11 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     await page.keyboard.press("Escape");
     expect(await panel.count()).toBe(0);
     await focused(page, card);
+    const time = log(page).getByText(/^2 subagents · \d+\.\d s$/);
+    const took = await time.textContent();
     await page.reload();
+    await time.waitFor();
+    expect(await time.textContent()).toBe(took);
     await card.click();
     await panel.getByText("Collect the facts").waitFor();
     await close();

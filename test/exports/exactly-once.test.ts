@@ -4,10 +4,14 @@
  *
  * The quick set runs with the other tests; EXPORT_MATRIX=20 runs every combination with that many seeds.
  */
+import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
+import { bulkExports } from "../../src/db/schema.ts";
 import type { Point, Wake } from "../../src/exports/deps.ts";
 import { handle } from "../../src/exports/advance.ts";
+import { sweep } from "../../src/exports/schedule.ts";
 import type { StoredRun } from "../../src/traces/rpc.ts";
+import { savePartition } from "../../src/traces/store.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";
 import { generator } from "../support/random.ts";
@@ -27,6 +31,8 @@ import {
 } from "./support.ts";
 
 const DAY_2 = DAY_1 + MICROS_PER_DAY;
+/** A window is exported ten minutes after its end. */
+const DUE_AFTER = 600_000;
 
 const POINTS: Point[] = [
   "claimed",
@@ -194,6 +200,86 @@ async function fences({ seed, point }: { seed: number; point: Point }): Promise<
   expect(world.s3.uploads.size).toBe(0);
 }
 
+/** Late runs and patches of an exported day, some of them in a shard that is new, exported with the schedule's next window. */
+async function survivesLate({ seed, point, kills, faults, messages }: Fire): Promise<boolean> {
+  const random = generator(seed);
+  let left = 0;
+  let die: () => void = () => undefined;
+  const { workspaceId } = await newCaller();
+  const world: World = newWorld({
+    now: DAY_2 / 1000 + DUE_AFTER,
+    limits: { sliceRows: 50, pageRows: 20, lease: 60_000, partBytes: 4_096 },
+    fault: () => (left > 0 && faults.length > 0 && random() < 0.06 ? faults[0] : undefined),
+    at: (reached) => {
+      if (reached !== point || left <= 0 || (left < kills && random() < 0.4)) return Promise.resolve();
+      left--;
+      die();
+      return new Promise(() => undefined);
+    },
+  });
+  const session_id = await newProject(world, workspaceId);
+  const common = { tenantId: workspaceId, projectId: session_id, from: DAY_1, spread: MICROS_PER_DAY, size: 300 };
+  const first = makeRuns({ ...common, count: 80, seed });
+  const late = makeRuns({ ...common, count: 120, seed: seed + 1 });
+  const inNewShard = new Set(late.filter((_, i) => i % 2 === 0).map(({ id }) => id));
+  world.shardOf = ({ id }) => (inNewShard.has(id) ? 1 : 0);
+  const told = async (shard: number, changes: number) => {
+    const place = { workspaceId, projectId: session_id, day: "2026-01-01", shard };
+    await savePartition(world.deps.db, { ...place, rows: 1, bytes: 1, lastRunStartTime: 1, changes });
+  };
+  world.runs = first;
+  for (const { id } of first) world.changed.set(id, 1);
+  await told(0, 1);
+  const schedule = await newExport(world, workspaceId, {
+    bulk_export_destination_id: await newDestination(world, workspaceId),
+    session_id,
+    interval_hours: 24,
+    compression: "none",
+  });
+  await sweep(world.deps);
+  await world.settle({ minutes: 3 });
+
+  const patched = first.filter((_, i) => i % 3 === 0).map((run) => ({ ...run, name: "patched" }));
+  const byId = new Map([...first, ...late, ...patched].map((run) => [run.id, run]));
+  world.runs = [...byId.values()].sort((a, b) => a.start_time - b.start_time || (a.id < b.id ? -1 : 1));
+  for (const { id } of [...late, ...patched]) world.changed.set(id, 2);
+  for (const shard of [0, 1]) await told(shard, 2);
+  left = kills;
+  world.clock.now = (DAY_2 + MICROS_PER_DAY) / 1000 + DUE_AFTER;
+  await sweep(world.deps);
+  await world.settle({
+    minutes: 40,
+    deliver: (wakes) => disturb(wakes, messages, random),
+    handle: async (wake) => {
+      const killed = new Promise<void>((resolve) => (die = resolve));
+      await Promise.race([handle(world.deps, wake).then(() => world.deps.at("before ack")), killed]);
+    },
+  });
+  const jobs = await world.deps.db
+    .select()
+    .from(bulkExports)
+    .where(eq(bulkExports.sourceExportId, schedule.id))
+    .orderBy(bulkExports.spawned)
+    .all();
+  expect(jobs.map(({ status, spawned }) => [spawned, status])).toEqual([
+    [1, "COMPLETED"],
+    [2, "COMPLETED"],
+  ]);
+  const [one, two] = await Promise.all(
+    [1, 2].map((window) => readBack(world.s3, jobs.find(({ spawned }) => spawned === window)?.id ?? "")),
+  );
+  const changed = world.runs.filter(({ id }) => world.changed.get(id) === 2);
+  const inOrder = [...changed].sort((a, b) => world.shardOf(a) - world.shardOf(b));
+  expect(two?.rows).toEqual(expectedRows(inOrder));
+  expect(two?.manifest?.late.flatMap(({ files }) => files.map(({ key }) => key)).sort()).toEqual(two?.keys);
+  expect(two?.keys.every((key) => /\/late-2-(s01-)?\d{5}\.parquet$/.test(key))).toBe(true);
+  const newest = new Map([...(one?.rows ?? []), ...(two?.rows ?? [])].map((row) => [row["id"], row]));
+  const all = expectedRows(world.runs);
+  expect(newest.size).toBe(all.length);
+  expect(all.map((row) => newest.get(row["id"]))).toEqual(all);
+  return true;
+}
+
 const COMBINATIONS = POINTS.flatMap((point) =>
   Object.entries(FAULTS).flatMap(([name, faults]) =>
     (["as sent", "doubled", "dropped", "shuffled"] as const).map((messages) => ({ point, name, faults, messages })),
@@ -220,6 +306,11 @@ describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
     await expect(survives({ seed: BASE_SEED, kills: 0, faults, messages: "as sent" })).resolves.toBe(true);
   });
 
+  it.for(POINTS)("of late runs and patches, when the process dies: %s", async (point) => {
+    const fire = { kills: 3, faults: FAULTS.everything ?? [], messages: "doubled" as const };
+    await expect(survivesLate({ seed: BASE_SEED, point, ...fire })).resolves.toBe(true);
+  });
+
   it("when all of it happens", async () => {
     const fire = { point: "after complete" as const, kills: 2, faults: FAULTS.everything ?? [] };
     await expect(survives({ ...fire, seed: BASE_SEED, messages: "dropped" })).resolves.toBe(true);
@@ -231,6 +322,7 @@ describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
     async ({ point, faults, messages }) => {
       for (let seed = BASE_SEED; seed < BASE_SEED + SEEDS; seed++) {
         await expect(survives({ seed, point, kills: 3, faults, messages }), `SEED=${seed}`).resolves.toBe(true);
+        await expect(survivesLate({ seed, point, kills: 3, faults, messages }), `SEED=${seed}`).resolves.toBe(true);
       }
     },
   );

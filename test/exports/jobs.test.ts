@@ -65,6 +65,7 @@ describe("an export job", () => {
       updated_at: expect.any(String),
       finished_at: null,
       progress: { rows_written: 0, bytes_written: 0, files_written: 0, runs_total: 0, runs_completed: 0, fraction: 0 },
+      late_runs: null,
     });
   });
 

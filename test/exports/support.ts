@@ -97,14 +97,17 @@ export async function exportRow(world: World, id: string) {
   return row;
 }
 
+interface ExportedWindow {
+  session_id: string;
+  day: string;
+  rows: number;
+  files: { key: string; rows: number; bytes: number; sha256: string }[];
+}
+
 interface Manifest {
   rows: number;
-  partitions: {
-    session_id: string;
-    day: string;
-    rows: number;
-    files: { key: string; rows: number; bytes: number; sha256: string }[];
-  }[];
+  partitions: ExportedWindow[];
+  late: ExportedWindow[];
 }
 
 /** What a reader of the bucket finds: the manifest, and the rows of every Parquet file below the export's folder. */
@@ -128,19 +131,25 @@ export function expectedRows(runs: StoredRun[]): Record<string, unknown>[] {
 
 /** A partition over runs in memory, in the order and within the bounds that the real one keeps. */
 class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
-  constructor(private readonly runs: StoredRun[]) {}
+  constructor(
+    private readonly runs: StoredRun[],
+    /** The number of each run's last change, and of the partition's. */
+    private readonly changeOf: (run: StoredRun) => number,
+    private readonly changes: number,
+  ) {}
 
-  async readPage({ after, startTime, endTime, limit, maxBytes }: PageRequest): Promise<RunPage> {
+  async readPage({ after, since = -1, startTime, endTime, limit, maxBytes }: PageRequest): Promise<RunPage> {
     const rest = this.runs.filter(
-      ({ start_time, id }) =>
-        start_time >= startTime &&
-        start_time < endTime &&
-        (!after || start_time > after.start_time || (start_time === after.start_time && id > after.id)),
+      (run) =>
+        this.changeOf(run) > since &&
+        run.start_time >= startTime &&
+        run.start_time < endTime &&
+        (!after || run.start_time > after.start_time || (run.start_time === after.start_time && run.id > after.id)),
     );
     let bytes = 0;
     let size = 0;
     while (size < rest.length && size < limit && bytes < maxBytes) bytes += rest[size++]?.inputs?.length ?? 0;
-    return { ...pageOf(rest.slice(0, size)), done: size === rest.length };
+    return { ...pageOf(rest.slice(0, size)), done: size === rest.length, changes: this.changes };
   }
 }
 
@@ -151,6 +160,8 @@ export interface World {
   queue: { wake: Wake; due: number }[];
   runs: StoredRun[];
   shardOf: (run: StoredRun) => number;
+  /** The numbers of changes, by run. */
+  changed: Map<string, number>;
   clock: { now: number };
   /** Lets minutes pass: messages are handled when due, and the sweep runs, until nothing is left to do. */
   settle(options?: SettleOptions): Promise<void>;
@@ -192,6 +203,8 @@ export function newWorld(options: WorldOptions = {}): World {
             dayOf(run.start_time) === day &&
             world.shardOf(run) === shard,
         ),
+        (run) => world.changed.get(run.id) ?? 0,
+        Math.max(0, ...world.changed.values()),
       ) as unknown as TracePartitionRpc,
     resolve: async ({ payloads }, field) => payloads[field],
     open: (destination) =>
@@ -214,6 +227,7 @@ export function newWorld(options: WorldOptions = {}): World {
     queue,
     runs,
     shardOf: () => 0,
+    changed: new Map(),
     clock,
     async settle(options: SettleOptions = {}) {
       const {

@@ -20,6 +20,7 @@ export function pageOf(runs: StoredRun[]): RunPage {
     bytes: 0,
     next: last ? { start_time: last.start_time, id: last.id } : null,
     done: true,
+    changes: 0,
   };
   for (const field of EXPORT_FIELDS) {
     if (isConstant(field)) continue;

@@ -28,7 +28,7 @@ describe("the strip", () => {
     const longer = { ...lost, connection: { lostAt: NOW - 3_000, nextTryAt: NOW + 1_500, attempt: 2 } };
     expect(stripLine(longer)).toMatchObject({
       tone: "lost",
-      text: "Connection lost. Next try in 2 s (attempt 2). The run goes on at the server.",
+      text: "Connection lost. Retrying in 2 s (attempt 2). The run continues on the server.",
       actions: ["reconnect"],
     });
   });
@@ -37,7 +37,10 @@ describe("the strip", () => {
     const all = { ...QUIET, waiting: 2, error: "boom\nat x" };
     expect(stripLine(all)).toMatchObject({ tone: "waiting", text: "Waiting for you · 2 decisions" });
     expect(stripLine({ ...all, running: true, at: "search", tools: 1 }).text).toBe("Running · search · 0 s · 1 tool");
-    expect(stripLine({ ...all, waiting: 0 })).toMatchObject({ text: "boom", actions: ["retry", "copy"] });
+    expect(stripLine({ ...all, waiting: 0 })).toMatchObject({
+      text: "The last run failed",
+      actions: ["retry", "copy"],
+    });
   });
 });
 

@@ -1,9 +1,11 @@
 /** D1: how an export job starts, is laid out in runs, and ends. */
 import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
+import type { PerShard } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
 import { before, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
+import { noteLateSeen } from "./late.ts";
 import { endOpenRuns } from "./lease.ts";
 
 /** The most exports that one call starts. Each takes a queue message. */
@@ -39,6 +41,8 @@ export interface PlannedRun {
   day: string;
   startTime: number;
   endTime: number;
+  /** Of a late run (ledger/late.ts). */
+  since?: PerShard;
 }
 
 /** Lays down the runs of an export. Doing so again changes nothing. */
@@ -46,9 +50,11 @@ export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[
   for (let at = 0; at < runs.length; at += 1000) {
     await db.run(sql`
       INSERT OR IGNORE INTO export_runs
-        (export_id, id, workspace_id, project_id, day, start_time, end_time, status, files, created_at, updated_at)
+        (export_id, id, workspace_id, project_id, day, late, since, start_time, end_time, status, files, created_at,
+          updated_at)
       SELECT ${job.id}, value ->> 'id', ${job.workspaceId}, value ->> 'projectId', value ->> 'day',
-        value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now}, ${now}
+        value -> 'since' IS NOT NULL, value -> 'since', value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now},
+        ${now}
       FROM json_each(${JSON.stringify(runs.slice(at, at + 1000))})`);
   }
 }
@@ -60,7 +66,7 @@ export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[
 export async function completeEmptyRuns(db: Database, exportId: string, now: number): Promise<void> {
   await db
     .update(exportRuns)
-    .set({ status: "COMPLETED", updatedAt: now, finishedAt: now })
+    .set({ status: "COMPLETED", seen: {}, updatedAt: now, finishedAt: now })
     .where(
       and(
         eq(exportRuns.exportId, exportId),
@@ -133,6 +139,8 @@ export async function completeJob(db: Database, id: string, now: number): Promis
       ),
     )
     .returning({ id: bulkExports.id });
+  // If this fails, the next window exports the same late runs again.
+  await noteLateSeen(db, id);
   return done.length > 0;
 }
 
@@ -157,8 +165,8 @@ export async function noteJobRetry(db: Database, id: string, reason: string, nex
 /** Rows per query. An export can have 100,000 runs. */
 const PAGE = 200;
 
-/** Every run of an export with its files, by project and day, for the manifest. */
-export async function* allRuns(db: Database, exportId: string) {
+/** Every run of an export with its files, by project and day, for the manifest: those of its own windows, or the late ones. */
+export async function* allRuns(db: Database, exportId: string, late: boolean) {
   let after = { projectId: "", day: "" };
   for (;;) {
     const rows = await db
@@ -167,6 +175,7 @@ export async function* allRuns(db: Database, exportId: string) {
       .where(
         and(
           eq(exportRuns.exportId, exportId),
+          eq(exportRuns.late, late),
           sql`(${exportRuns.projectId}, ${exportRuns.day}) > (${after.projectId}, ${after.day})`,
         ),
       )

@@ -1,7 +1,7 @@
 /** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { ExportedFile, PendingUpload } from "../../db/exports.ts";
+import type { ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
 import type { RunPosition } from "../../traces/rpc.ts";
 import { before, OPEN } from "../status.ts";
@@ -106,6 +106,7 @@ export interface Commit {
   /** Where the next slice begins. */
   shard: number;
   cursor: RunPosition | null;
+  seen: PerShard | null;
   /** Null when the slice held no run. */
   file: ExportedFile | null;
   /** COMPLETED when nothing is left in the run's window. */
@@ -116,12 +117,13 @@ export interface Commit {
 
 /** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is gone. */
 export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
-  const { shard, cursor, file, status, now, until } = commit;
+  const { shard, cursor, seen, file, status, now, until } = commit;
   const kept = await db
     .update(exportRuns)
     .set({
       shard,
       cursor,
+      seen,
       ...(file && {
         files: sql`json_insert(${exportRuns.files}, '$[#]', json(${JSON.stringify(file)}))`,
         rows: sql`${exportRuns.rows} + ${file.rows}`,

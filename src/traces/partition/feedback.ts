@@ -1,5 +1,6 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../rpc.ts";
+import { nextChange, numberRuns } from "./changes.ts";
 
 /** The columns of feedback that statistics need. `rest` holds the complete feedback and is not loaded. */
 export interface LightFeedback extends Record<string, SqlStorageValue> {
@@ -51,6 +52,7 @@ export function putFeedback(sql: SqlStorage, feedback: StoredFeedback): StoredFe
   );
   const runs = [stored.run_id, before?.run_id].filter((id) => typeof id === "string");
   refreshStats(sql, [...new Set(runs)]);
+  numberRuns(sql, nextChange(sql), "id", runs);
   return stored;
 }
 
@@ -68,7 +70,10 @@ export function deleteFeedback(sql: SqlStorage, id: string): boolean {
   const [gone] = sql
     .exec<{ run_id: string | null }>("DELETE FROM feedback WHERE id = ? RETURNING run_id", id)
     .toArray();
-  if (gone?.run_id) refreshStats(sql, [gone.run_id]);
+  if (gone?.run_id) {
+    refreshStats(sql, [gone.run_id]);
+    numberRuns(sql, nextChange(sql), "id", [gone.run_id]);
+  }
   return gone !== undefined;
 }
 

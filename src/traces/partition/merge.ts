@@ -73,6 +73,7 @@ export function emptyRow(id: string, start: number): WholeRow {
     feedback_stats: null,
     patched: 0,
     bytes: 0,
+    change: 0,
     inputs: null,
     outputs: null,
     extra: null,

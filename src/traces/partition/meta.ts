@@ -38,14 +38,14 @@ export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value:
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
 }
 
-/** Counts new runs and numbers the change in the transaction that writes them. The alarm writes the counts to D1 later. */
+/** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
 export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
   writeMeta(sql, "counts", {
     rows: counts.rows + added.rows,
     bytes: counts.bytes + added.bytes,
     lastStart: Math.max(counts.lastStart, added.lastStart),
-    changes: (counts.changes ?? 0) + 1,
+    ...(counts.changes === undefined ? {} : { changes: counts.changes }),
   });
   writeMeta(sql, "written", Date.now());
 }

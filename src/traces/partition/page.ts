@@ -4,11 +4,13 @@ import {
   isConstant,
   isPayload,
   type LightField,
+  type ChangedRequest,
   type PageRequest,
   type RunPage,
   TextsBuilder,
 } from "../page.ts";
 import { blobPrefix, type LargePayload, type PartitionIdentity, type PayloadField, payloadKey } from "../rpc.ts";
+import { lastChange } from "./changes.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
@@ -29,7 +31,17 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
     trace_tier: identity.traceTier,
   };
   const prefix = blobPrefix(identity.workspaceId, identity);
-  const page: RunPage = { rows: 0, constants, light: {}, payloads: {}, large: [], bytes: 0, next: null, done: true };
+  const page: RunPage = {
+    rows: 0,
+    constants,
+    light: {},
+    payloads: {},
+    large: [],
+    bytes: 0,
+    next: null,
+    done: true,
+    changes: lastChange(sql),
+  };
   const lightColumns = light.map((): (string | number | null)[] => []);
   const feedbacks: (string | null)[] = [];
   const withFeedback = request.fields.includes("feedbacks");
@@ -79,7 +91,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
 function rowsOf(
   sql: SqlStorage,
   identity: PartitionIdentity,
-  { startTime, endTime, filter, after, limit }: PageRequest,
+  { startTime, endTime, filter, after, since, limit }: PageRequest,
   light: LightField[],
   payloads: PayloadField[],
 ): Iterable<SqlStorageValue[]> {
@@ -94,12 +106,29 @@ function rowsOf(
   return sql
     .exec(
       `SELECT ${columns.join(", ")} FROM (
-         SELECT r.n FROM runs r WHERE ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
+         SELECT r.n FROM ${changedRuns(since)} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
          ORDER BY r.start_time, r.id LIMIT ?
        ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+      ...(since === undefined ? [] : [since]),
       ...condition.values,
       ...(after ? [after.start_time, after.id] : []),
       limit + 1,
     )
     .raw();
+}
+
+/** How many runs of the window have changed after a change. */
+export function countChanged(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  { since, startTime, endTime, filter }: ChangedRequest,
+): number {
+  const condition = selectionCondition(sql, identity, { startTime, endTime, filter: filter ?? undefined });
+  const text = `SELECT count(*) AS n FROM ${changedRuns(since)} ${condition.sql}`;
+  return sql.exec<{ n: number }>(text, since, ...condition.values).one().n;
+}
+
+/** The runs that have changed after a change, or all, up to a condition. The planner would read the whole window for them. */
+function changedRuns(since: number | undefined): string {
+  return since === undefined ? "runs r WHERE" : "runs r INDEXED BY runs_change WHERE r.change > 0 AND r.change > ? AND";
 }

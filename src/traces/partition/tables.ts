@@ -117,6 +117,14 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    id: "0003_changes",
+    sql: `
+      -- The number of the run's last change (changes.ts); 0 for a run that has not changed since an earlier version.
+      ALTER TABLE runs ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
+      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */
@@ -175,6 +183,7 @@ export interface RunRow {
   feedback_stats: string | null;
   patched: number;
   bytes: number;
+  change: number;
 }
 
 /** A row of `payloads`. */
@@ -224,6 +233,7 @@ export const RUN_COLUMNS = [
   "feedback_stats",
   "patched",
   "bytes",
+  "change",
 ] as const satisfies (keyof RunRow)[];
 
 export const PAYLOAD_COLUMNS = [

@@ -1,6 +1,7 @@
 /** Upserting a batch of writes in one transaction. */
 import { uuidTime } from "../dotted.ts";
 import { openBlocks } from "./blocks/blocks.ts";
+import { nextChange, numberRuns } from "./changes.ts";
 import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
 import type { RunWrite } from "../rpc.ts";
@@ -60,7 +61,9 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
   });
   if (changed.length === 0) return;
   let next = nextNumber(sql);
+  const change = nextChange(sql);
   for (const row of changed) {
+    row.change = change;
     if (row.n === 0) row.n = next++;
     sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
     sql.exec(INSERT_PAYLOAD, ...PAYLOAD_FIELDS_WITH_N.map((column) => row[column]));
@@ -69,6 +72,8 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
   const moved = placeDerived(sql, changedIds);
   const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  numberRuns(sql, change, "trace_id", moved);
+  numberRuns(sql, change, "id", summed);
   openBlocks(sql, [...changedIds.filter((id) => before.has(id)), ...summed]);
   const fresh = changed.filter(({ id }) => !before.has(id));
   refreshStats(

@@ -16,10 +16,17 @@ export const queryClient = new QueryClient({
 
 const PAGE = 50;
 
-/** The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. */
-export function useThreads(enabled: boolean) {
+/** Words that the server searches for at once. */
+const WORDS = 10;
+
+/**
+ * The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. `query`: only those with each of
+ * these words in the title or in a message.
+ */
+export function useThreads(enabled: boolean, query = "") {
+  const words = query.split(/\s+/).slice(0, WORDS).join(" ");
   return useInfiniteQuery({
-    queryKey: ["threads"],
+    queryKey: words === "" ? ["threads"] : ["threads", words],
     enabled,
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
@@ -27,6 +34,7 @@ export function useThreads(enabled: boolean) {
         "POST",
         "/threads/search",
         {
+          ...(words !== "" && { query: words }),
           limit: PAGE,
           offset: pageParam,
           sort_by: "updated_at",
@@ -128,15 +136,25 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
   };
 }
 
-const readState = (threadId: string, signal?: AbortSignal) =>
-  call<ThreadState>("GET", `/threads/${threadId}/state`, undefined, signal).catch(none);
+const reading = new Map<string, Promise<ThreadState | null>>();
+
+/** The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request. */
+export function readState(threadId: string): Promise<ThreadState | null> {
+  const state =
+    reading.get(threadId) ??
+    call<ThreadState>("GET", `/threads/${threadId}/state`)
+      .catch(none)
+      .finally(() => reading.delete(threadId));
+  reading.set(threadId, state);
+  return state;
+}
 
 /** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
 export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
   return useQuery({
     queryKey: ["state", threadId, phase],
     enabled: enabled && threadId !== undefined,
-    queryFn: ({ signal }) => readState(threadId ?? "", signal),
+    queryFn: () => readState(threadId ?? ""),
     staleTime: 0,
     gcTime: 0,
   });

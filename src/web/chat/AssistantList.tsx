@@ -48,7 +48,7 @@ export function AssistantList({
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p className={css.note}>No assistant matches.</p>}
+      {found.length === 0 && <p className={css.note}>No assistants match this search.</p>}
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** The request that the chat makes, for a program: to copy, with this server's address in it. */
 import { Tabs } from "radix-ui";
+import { SERVER } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { examplesOf } from "./examples.ts";
@@ -38,7 +39,7 @@ export function CallFromCode({ assistant }: { assistant: Assistant }) {
 }
 
 function samplesOf(assistant: Assistant): { name: string; text: string }[] {
-  const { origin } = location;
+  const origin = SERVER;
   const id = assistant.metadata?.created_by === "system" ? assistant.graph_id : assistant.assistant_id;
   const message = examplesOf(assistant)[0] ?? "Hello";
   const words = JSON.stringify(message);

@@ -1,11 +1,12 @@
 /** The chat route: which assistant, which thread, and a stream of its own for each. */
-import { useQuery } from "@tanstack/react-query";
+import { type InfiniteData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, call } from "../api/http.ts";
-import { useAssistants, useRuns, useThreads } from "../api/queries.ts";
+import { queryClient, useAssistants, useRuns, useThreads } from "../api/queries.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import { loadMarkdown } from "./Answer.tsx";
+import { titleOf } from "../sidebar/groups.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
@@ -43,6 +44,11 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   const [context, setContext] = useState<Record<string, unknown>>({});
   const assistant = pick(assistants.data, mount.threadId === undefined ? chosen : assistantOf(thread.data));
   const running = useRef(false);
+  const listed = useThreads(true)
+    .data?.pages.flat()
+    .find((one) => one.thread_id === threadId);
+  const row = listed ?? thread.data;
+  const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
   useLate(threadId, running, () => remount(threadId));
 
   const begin = useCallback(
@@ -78,7 +84,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       <Bare>
         <Notice
           title="No thread with this id in this workspace."
-          text="It may have been deleted. The others are on the left."
+          text="It may have been deleted. Choose another thread from the list."
         />
       </Bare>
     );
@@ -100,6 +106,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       header={
         <Header
           threadId={threadId}
+          title={title}
           assistant={assistant}
           assistants={assistants.data ?? []}
           context={context}
@@ -111,6 +118,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       assistants={assistants.data ?? []}
       context={context}
       threadId={mount.threadId}
+      title={title}
       runs={runs.data ?? NO_RUNS}
       onThreadId={begin}
       onReconnect={() => remount(threadId)}
@@ -126,6 +134,12 @@ function useThreadRow(threadId: string | undefined) {
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
     queryFn: ({ signal }) => call<ThreadRow>("GET", `/threads/${threadId}`, undefined, signal),
+    // The row of the list has what is read here, and not the whole state.
+    initialData: () =>
+      queryClient
+        .getQueryData<InfiniteData<ThreadRow[]>>(["threads"])
+        ?.pages.flat()
+        .find((one) => one.thread_id === threadId),
     staleTime: 60_000,
   });
 }

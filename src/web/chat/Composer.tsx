@@ -75,7 +75,6 @@ export function Composer({
     onSend(text.trim(), media);
     if (!coarse) box.current?.focus();
   };
-  const stops = running && nothing;
   return (
     <form
       className={css.composer}
@@ -174,19 +173,21 @@ export function Composer({
             }
           }}
         />
-        {stops ? (
-          <button type="button" className={css.send} aria-label="Stop" title="Stop (Ctrl .)" onClick={onStop}>
-            <Square size={14} fill="currentColor" aria-hidden />
-          </button>
-        ) : (
+        {(!running || !nothing) && (
           <button
             type="submit"
             className={css.send}
+            data-look={running ? "plain" : undefined}
             aria-label={running ? "Queue message" : "Send message"}
             title={running ? "Queue message (Enter)" : "Send message (Enter)"}
             disabled={nothing || closed !== undefined}
           >
             <ArrowUp size={18} aria-hidden />
+          </button>
+        )}
+        {running && (
+          <button type="button" className={css.send} aria-label="Stop" title="Stop (Ctrl .)" onClick={onStop}>
+            <Square size={14} fill="currentColor" aria-hidden />
           </button>
         )}
       </div>

@@ -22,9 +22,9 @@ export function ContextForm({
   return (
     <div className={css.form}>
       <h2>Context</h2>
-      {schemas.isPending && <p className={css.note}>Reading the schema…</p>}
-      {schemas.error && <p className={css.note}>The schema did not load. {schemas.error.message}</p>}
-      {schemas.data && fields.length === 0 && <p>This graph asks for no context.</p>}
+      {schemas.isPending && <p className={css.note}>Loading…</p>}
+      {schemas.error && <p className={css.note}>The fields could not be loaded. {schemas.error.message}</p>}
+      {schemas.data && fields.length === 0 && <p>This graph takes no context.</p>}
       {fields.length > 0 && (
         <Fields
           key={assistant.assistant_id}

@@ -1,6 +1,7 @@
 /** One thread: its stream, its log, its decisions, and the composer under them. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Assistant } from "../api/types.ts";
+import { useTitle } from "../ui/title.ts";
 import { coarse } from "../frame/device.ts";
 import { useKeys } from "../frame/keys.ts";
 import { liveCallsOf, useAgent } from "./agent.ts";
@@ -35,6 +36,7 @@ export function Conversation({
   assistants,
   context,
   threadId,
+  title,
   runs,
   onThreadId,
   onReconnect,
@@ -48,6 +50,8 @@ export function Conversation({
   context: Record<string, unknown>;
   /** Undefined for a conversation not yet begun. */
   threadId: string | undefined;
+  /** What the thread is called. */
+  title: string;
   /** Of the thread, when it was opened. */
   runs: { open: boolean; newest: string | undefined };
   onThreadId: (threadId: string) => void;
@@ -80,6 +84,8 @@ export function Conversation({
   const page = useRef<HTMLElement>(null);
   const follow = useFollow();
   const clock = useRunClock(running);
+  // The composer opens with the next render. On touch the focus would bring up the keyboard.
+  const toComposer = () => setTimeout(() => !coarse && box.current?.focus());
   const act = useDriver({
     stream,
     view,
@@ -87,6 +93,7 @@ export function Conversation({
     seconds: clock,
     fresh: threadId === undefined,
     toEnd: follow.toEnd,
+    toComposer,
     setEditing,
     open: (id) => {
       opener.current = document.activeElement as HTMLElement | null;
@@ -99,6 +106,7 @@ export function Conversation({
   const busy = running || waiting > 0;
   const error =
     running || waiting > 0 ? undefined : (view.failed ?? (stream.error ? errorText(stream.error) : undefined));
+  const loadFailed = stream.error !== undefined && turns.length === 0 && threadId !== undefined && !running;
   const lastCalls = turns.at(-1)?.parts.flatMap((part) => ("calls" in part ? part.calls : [])) ?? [];
   const online = useOnline();
   const connection = useConnection();
@@ -110,7 +118,7 @@ export function Conversation({
     tools: lastCalls.length,
     at: lastCalls.findLast((call) => call.state === "running")?.name,
     waiting,
-    error: at === undefined ? error : undefined,
+    error: at === undefined && !loadFailed ? error : undefined,
     stopped: thread.stopped,
     branch: view.place,
     now: useClock(running || connection.lostAt !== undefined || connection.backAt !== undefined),
@@ -121,8 +129,6 @@ export function Conversation({
     card?.scrollIntoView({ block: "end" });
     card?.focus();
   };
-  // The composer opens with the next render. On touch the focus would bring up the keyboard.
-  const toComposer = () => setTimeout(() => !coarse && box.current?.focus());
   const closePanel = () => {
     setOpened(undefined);
     opener.current?.focus();
@@ -133,7 +139,7 @@ export function Conversation({
     decision: toDecision,
     turns: () => [...(page.current?.querySelectorAll<HTMLElement>("[data-turn]") ?? [])],
   });
-  useTitle(waiting);
+  useTitle(waiting > 0 ? `(${waiting}) ${title}` : title);
   const sent = useRef(first);
   useEffect(() => {
     if (sent.current !== undefined) act.send(sent.current);
@@ -144,7 +150,6 @@ export function Conversation({
     .flatMap((turn) => turn.parts)
     .flatMap((part) => (part.kind === "subagents" ? part.calls : []))
     .find((call) => call.id === opened);
-  const loadFailed = stream.error !== undefined && turns.length === 0 && threadId !== undefined && !running;
   const loading = threadId !== undefined && view.messages === undefined && !loadFailed;
   const empty = turns.length === 0 && !loading && !loadFailed && !running;
 
@@ -184,7 +189,7 @@ export function Conversation({
                 after={messages.at(-1)?.id}
                 context={context}
                 tell={tell}
-                onSent={() => toComposer()}
+                onSent={toComposer}
               />
             )}
           </Log>
@@ -194,8 +199,7 @@ export function Conversation({
             <Strip
               line={line}
               onAction={(action) => {
-                if (action === "stop") act.stop();
-                else if (action === "show") toDecision();
+                if (action === "show") toDecision();
                 else if (action === "reconnect") onReconnect();
                 else if (action === "leave-branch") view.goTo(undefined);
                 else if (action === "copy") void navigator.clipboard.writeText(error ?? "").catch(() => undefined);
@@ -206,7 +210,7 @@ export function Conversation({
               box={box}
               threadId={threadId}
               running={running}
-              closed={waiting > 0 ? "Answer the question above to continue" : undefined}
+              closed={waiting > 0 ? "Answer above to continue" : undefined}
               hint={running ? "Write the next message" : `Message ${assistant.name}`}
               accepts={acceptedBy(assistant)}
               queued={act.queue}
@@ -217,17 +221,14 @@ export function Conversation({
             />
           </div>
         </div>
-        <Announcer text={spoken} alarm={line.tone === "failed" ? line.text : ""} />
+        <Announcer
+          text={spoken}
+          alarm={line.tone === "failed" ? `The run failed. ${error?.split("\n")[0] ?? ""}` : ""}
+        />
       </main>
       {openedCall && (
         <Panel stream={stream} call={openedCall} agent={stream.subagents.get(openedCall.id)} onClose={closePanel} />
       )}
     </div>
   );
-}
-
-function useTitle(waiting: number): void {
-  useEffect(() => {
-    document.title = waiting > 0 ? `(${waiting}) Weir` : "Weir";
-  }, [waiting]);
 }

@@ -28,7 +28,7 @@ export function LoadingTurns() {
 }
 
 export function LoadFailed({
-  title = "The conversation did not load.",
+  title = "The conversation could not be loaded.",
   error,
   onRetry,
 }: {
@@ -43,7 +43,7 @@ export function LoadFailed({
         <p>{error}</p>
         <div>
           <Button look="filled" onClick={onRetry}>
-            Load again
+            Try again
           </Button>
         </div>
       </div>

@@ -1,10 +1,8 @@
 import { ChevronDown, PanelLeft, SlidersHorizontal } from "lucide-react";
 import { Popover } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import { useThreads } from "../api/queries.ts";
 import type { Assistant } from "../api/types.ts";
 import { useFrame } from "../frame/frame.ts";
-import { titleOf } from "../sidebar/groups.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { AssistantList } from "./AssistantList.tsx";
@@ -14,6 +12,7 @@ import css from "./Header.module.css";
 /** What the conversation is, who answers in it, and with what context. */
 export function Header({
   threadId,
+  title,
   assistant,
   assistants,
   context,
@@ -21,17 +20,15 @@ export function Header({
   onAssistant,
 }: {
   threadId: string | undefined;
+  title: string;
   assistant: Assistant;
   assistants: Assistant[];
   context: Record<string, unknown>;
   onContext: (context: Record<string, unknown>) => void;
   onAssistant: (assistant: Assistant) => void;
 }) {
-  const threads = useThreads(true);
-  const row = threads.data?.pages.flat().find((one) => one.thread_id === threadId);
   const [choosing, setChoosing] = useState(false);
   const [setting, setSetting] = useState(false);
-  const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
   const changes = Object.keys(context).length;
   return (
     <header className={css.header}>

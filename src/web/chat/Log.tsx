@@ -1,6 +1,6 @@
 /** The conversation: turns beside the gauge rail. Nothing in it moves unless the reader is at its end. */
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, startTransition, useEffect, useRef, useState } from "react";
 import type { Stream } from "./agent.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
@@ -9,7 +9,9 @@ import type { Subagent } from "./Subagents.tsx";
 import { Turn, type TurnActions } from "./Turn.tsx";
 import type { Turn as TurnShape } from "./turns.ts";
 
-/** Turns mounted at first, and more at each press: 100 mount in 0.2 s. */
+/** Turns that are mounted at first: a screen of them. */
+const FIRST = 8;
+/** Turns that follow once these are on the screen, and more at each press. */
 const WINDOW = 60;
 
 export function Log({
@@ -40,7 +42,11 @@ export function Log({
   /** What stands at the end: decisions. */
   children?: ReactNode;
 }) {
-  const [most, setMost] = useState(WINDOW);
+  const [most, setMost] = useState(FIRST);
+  useEffect(() => {
+    const timer = setTimeout(() => startTransition(() => setMost((now) => Math.max(now, WINDOW))), 100);
+    return () => clearTimeout(timer);
+  }, []);
   const parts = turns.reduce((sum, turn) => sum + 1 + turn.parts.length, 0);
   const seen = useRef(parts);
   if (follow.following) seen.current = parts;
@@ -60,9 +66,9 @@ export function Log({
         tabIndex={0}
       >
         <div ref={follow.content} className={css.content} data-running={running || undefined}>
-          {first > 0 && (
+          {first > 0 && most >= WINDOW && (
             <button type="button" className={css.earlier} onClick={() => setMost(most + WINDOW)}>
-              Show earlier, {first} more
+              Show earlier messages ({first} turns)
             </button>
           )}
           {turns.slice(first).map((turn, i) => {
@@ -91,7 +97,7 @@ export function Log({
       </div>
       {!follow.following && (
         <button type="button" className={css.down} onClick={follow.toEnd}>
-          {fresh > 0 ? `${fresh} new` : "To the end"} <ArrowDown size={14} aria-hidden />
+          {fresh > 0 ? `${fresh} new` : "Jump to latest"} <ArrowDown size={14} aria-hidden />
         </button>
       )}
     </div>

@@ -72,7 +72,7 @@ function Work({ stream, call, agent, asked }: { stream: Stream; call: ToolCall; 
   return (
     // What scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className={css.body} ref={follow.scroller} tabIndex={0} role="region" aria-label="What it does">
+    <div className={css.body} ref={follow.scroller} tabIndex={0} role="region" aria-label="Steps">
       <div ref={follow.content} className={css.parts}>
         <p className={css.task}>{asked}</p>
         {parts.map((part, i) => (

@@ -10,7 +10,7 @@ export function RunFailed({ error }: { error: string }) {
       <p>The run failed here. {first}</p>
       {rest.length > 0 && (
         <details>
-          <summary>Whole error, {rest.length + 1} lines</summary>
+          <summary>Show the full error ({rest.length + 1} lines)</summary>
           {/* What scrolls must be reachable by keyboard. */}
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
           <pre tabIndex={0} role="region" aria-label="Error">

@@ -3,12 +3,11 @@ import css from "./Strip.module.css";
 import type { StripAction, StripLine } from "./status.ts";
 
 const WORDS: Record<StripAction, string> = {
-  stop: "Stop",
   show: "Show",
-  reconnect: "Try now",
+  reconnect: "Reconnect",
   retry: "Retry",
-  copy: "Copy",
-  "leave-branch": "Newest branch",
+  copy: "Copy error",
+  "leave-branch": "Go to newest branch",
   continue: "Continue",
 };
 

@@ -9,11 +9,14 @@ export type Subagent = SubagentDiscoverySnapshot;
 
 export function Subagents({
   calls,
+  took,
   known,
   opened,
   onOpen,
 }: {
   calls: ToolCall[];
+  /** Seconds from the calls to the last result, where both are in checkpoints. */
+  took: number | undefined;
   known: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
   onOpen: (id: string) => void;
@@ -21,9 +24,10 @@ export function Subagents({
   const done = calls.filter((call) => call.state === "done").length;
   return (
     <div>
-      {calls.length >= 5 && (
+      {calls.length > 1 && (
         <p className={css.crew}>
-          {done} of {calls.length} done
+          {done < calls.length ? `${done} of ${calls.length} subagents done` : `${calls.length} subagents`}
+          {done === calls.length && took !== undefined && ` · ${took.toFixed(1)} s`}
         </p>
       )}
       <ul className={css.cards}>
@@ -58,7 +62,6 @@ function Card({
         <StateGlyph state={call.state} />
         <span className={css.name}>{name}</span>
         <span className="visually-hidden">{STATE_WORDS[call.state]}</span>
-        <span className={css.count}>{seconds(agent)}</span>
       </span>
       <span className={css.cardLine}>{line}</span>
     </button>
@@ -68,10 +71,4 @@ function Card({
 function firstLine(output: unknown): string {
   const text = Array.isArray(output) ? textOf({ content: output }) : resultText(output);
   return text.split("\n").find((line) => line.trim() !== "") ?? "";
-}
-
-function seconds(agent: Subagent | undefined): string {
-  if (!agent?.completedAt) return "";
-  const took = agent.completedAt.getTime() - agent.startedAt.getTime();
-  return took > 0 ? `${(took / 1000).toFixed(1)} s` : "";
 }

@@ -23,7 +23,7 @@ export function Tick({
   onRerun?: ((checkpoint: string) => void) | undefined;
 }) {
   if (!checkpoint) return <span className={css.tick} data-kind={kind} data-parts={parts || undefined} aria-hidden />;
-  const time = checkpoint.at ? exactTime(checkpoint.at) : "time not known";
+  const time = checkpoint.at ? exactTime(checkpoint.at) : "time unknown";
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger
@@ -39,7 +39,7 @@ export function Tick({
           <DropdownMenu.Label className={menu.label}>{time}</DropdownMenu.Label>
           {onRerun && (
             <DropdownMenu.Item className={menu.item} onSelect={() => onRerun(checkpoint.id)}>
-              Re-run from here
+              Run again from here
             </DropdownMenu.Item>
           )}
           <DropdownMenu.Item

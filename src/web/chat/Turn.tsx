@@ -1,7 +1,7 @@
 /** One turn: what was asked, what came of it, and what can be done with it. */
 import { useMessageMetadata } from "@langchain/react";
 import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
-import { memo } from "react";
+import { memo, useRef } from "react";
 import { Link } from "wouter";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { IconButton } from "../ui/IconButton.tsx";
@@ -59,13 +59,21 @@ export const Turn = memo(function Turn({
   actions: TurnActions;
 }) {
   const { asked } = turn;
+  const article = useRef<HTMLElement>(null);
   const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
   const at = checkpoints.get(turn.id)?.at;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
   const rerun = busy ? undefined : actions.rerun;
   return (
-    <article className={css.turn} tabIndex={-1} data-turn={turn.id} aria-posinset={place.index} aria-setsize={place.of}>
+    <article
+      ref={article}
+      className={css.turn}
+      tabIndex={-1}
+      data-turn={turn.id}
+      aria-posinset={place.index}
+      aria-setsize={place.of}
+    >
       {asked && (
         <div className={css.row}>
           <h2 className="visually-hidden">You{at ? `, ${clockTime(at)}` : ""}</h2>
@@ -73,7 +81,10 @@ export const Turn = memo(function Turn({
           {editing ? (
             <EditMessage
               text={asked.text}
-              onLeave={() => actions.edit(undefined)}
+              onLeave={() => {
+                actions.edit(undefined);
+                setTimeout(() => article.current?.querySelector<HTMLElement>('[aria-label="Edit message"]')?.focus());
+              }}
               onSend={(text) => actions.resend(asked.id, text)}
             />
           ) : (
@@ -113,6 +124,7 @@ export const Turn = memo(function Turn({
           />
           <PartView
             part={part}
+            checkpoints={checkpoints}
             growing={growing && i === turn.parts.length - 1}
             subagents={subagents}
             opened={opened}
@@ -144,14 +156,23 @@ function tickKind(part: Part, now: boolean): TickKind {
   return part.kind === "failed" ? "failed" : now ? "now" : "step";
 }
 
+/** How long subagents worked, by their checkpoints: the same during the run and after it. */
+function secondsOf(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<string, Checkpoint>) {
+  const [from, to] = [part.from, part.to].map((id) => Date.parse(checkpoints.get(id ?? "")?.at ?? ""));
+  const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
+  return Number.isFinite(took) && took > 0 ? took : undefined;
+}
+
 function PartView({
   part,
+  checkpoints,
   growing,
   subagents,
   opened,
   onOpen,
 }: {
   part: Part;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
   growing: boolean;
   subagents: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
@@ -173,15 +194,24 @@ function PartView({
     case "failed":
       return <ToolLine call={part.call} />;
     case "subagents":
-      return <Subagents calls={part.calls} known={subagents} opened={opened} onOpen={onOpen} />;
+      return (
+        <Subagents
+          calls={part.calls}
+          took={secondsOf(part, checkpoints)}
+          known={subagents}
+          opened={opened}
+          onOpen={onOpen}
+        />
+      );
   }
 }
 
 function DecidedLine({ decided }: { decided: Decided }) {
   return (
     <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
-      {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />} You {decided.words}
-      {decided.at && <time dateTime={decided.at}> · {clockTime(decided.at)}</time>}
+      {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+      <span>You {decided.words}</span>
+      {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
     </p>
   );
 }

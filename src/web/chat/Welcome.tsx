@@ -2,6 +2,7 @@
 import { ArrowRight } from "lucide-react";
 import { Link } from "wouter";
 import { useInfo } from "../api/queries.ts";
+import { addressOf } from "../api/server.ts";
 import type { Assistant } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { CallFromCode } from "./CallFromCode.tsx";
@@ -83,7 +84,7 @@ export function Welcome({
           <a href={DOCS} target="_blank" rel="noopener noreferrer">
             Read the documentation <ArrowRight size={14} aria-hidden />
           </a>
-          <a href="/openapi.json" target="_blank" rel="noopener noreferrer">
+          <a href={addressOf("/openapi.json")} target="_blank" rel="noopener noreferrer">
             OpenAPI <ArrowRight size={14} aria-hidden />
           </a>
         </nav>

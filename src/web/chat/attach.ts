@@ -53,12 +53,13 @@ const bytesOf = ({ url = "" }: Media) => (url.length * 3) / 4;
 const kindOf = (type: string): Media["kind"] =>
   type.startsWith("image/") ? "image" : type.startsWith("audio/") ? "audio" : "file";
 
-function readFile(file: File): Promise<Media> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onerror = () => reject(reader.error ?? new Error("The file cannot be read."));
-    reader.onload = () =>
-      resolve({ kind: kindOf(file.type), url: String(reader.result), name: file.name, mime: file.type });
+async function readFile(file: File): Promise<Media> {
+  const reader = new FileReader();
+  await new Promise((resolve, reject) => {
+    reader.addEventListener("load", resolve);
+    reader.addEventListener("error", () => reject(new Error("The file cannot be read.")));
     reader.readAsDataURL(file);
   });
+  const url = typeof reader.result === "string" ? reader.result : "";
+  return { kind: kindOf(file.type), url, name: file.name, mime: file.type };
 }

@@ -35,10 +35,3 @@ function subscribe(listener: () => void): () => void {
 export function useOnline(): boolean {
   return useSyncExternalStore(subscribe, () => navigator.onLine);
 }
-
-/** When the last run was seen to end, in milliseconds since epoch; 0 before. Known in the very render that sees it. */
-export function useSettledAt(running: boolean): number {
-  const [seen, setSeen] = useState({ running, at: 0 });
-  if (seen.running !== running) setSeen({ running, at: running ? seen.at : Date.now() });
-  return seen.at;
-}

@@ -19,6 +19,8 @@ interface Wiring {
   /** The thread does not exist before the first message. */
   fresh: boolean;
   toEnd: () => void;
+  /** Moves the focus to the composer: what had it goes away. */
+  toComposer: () => void;
   setEditing: (messageId: string | undefined) => void;
   open: (callId: string) => void;
 }
@@ -73,6 +75,7 @@ export function useDriver(wiring: Wiring): Driver {
       edit: (messageId) => now.current.setEditing(messageId),
       resend: (messageId, text) => {
         now.current.setEditing(undefined);
+        now.current.toComposer();
         submit(human(withText(contentAt(messageId), text)), now.current.view.before(messageId));
       },
       retry: (messageId) => submit(human(contentAt(messageId)), now.current.view.before(messageId)),

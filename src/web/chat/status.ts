@@ -1,7 +1,7 @@
 /** The one line above the composer: what holds now, and what can be done about it. */
 import { type Connection, QUIET_MS } from "./connection.ts";
 
-export type StripAction = "stop" | "show" | "reconnect" | "retry" | "copy" | "leave-branch" | "continue";
+export type StripAction = "show" | "reconnect" | "retry" | "copy" | "leave-branch" | "continue";
 
 export interface StripLine {
   tone: "plain" | "running" | "waiting" | "failed" | "lost";
@@ -29,30 +29,32 @@ export interface Facts {
 /** The first of these that holds: connection, run, decision, failure, branch, quiet. */
 export function stripLine(facts: Facts): StripLine {
   const { connection, now } = facts;
-  if (!facts.online) return { tone: "lost", text: "You are offline. It goes on when you are back.", actions: [] };
+  if (!facts.online)
+    return { tone: "lost", text: "You are offline. The chat continues when you are online again.", actions: [] };
   if (connection.lostAt !== undefined && now - connection.lostAt > QUIET_MS) {
     const wait = Math.max(0, Math.ceil(((connection.nextTryAt ?? now) - now) / 1000));
-    const goesOn = facts.running ? " The run goes on at the server." : "";
-    const next = wait > 0 ? `Next try in ${wait} s (attempt ${connection.attempt ?? 1}).` : "Trying again.";
+    const goesOn = facts.running ? " The run continues on the server." : "";
+    const next = wait > 0 ? `Retrying in ${wait} s (attempt ${connection.attempt ?? 1}).` : "Connecting.";
     return { tone: "lost", text: `Connection lost. ${next}${goesOn}`, actions: ["reconnect"] };
   }
   if (connection.backAt !== undefined && now - connection.backAt < 3_000)
-    return { tone: "running", text: "Caught up.", actions: facts.running ? ["stop"] : [] };
+    return { tone: "running", text: "Connected.", actions: [] };
   if (facts.running) {
     const tools = facts.tools === 0 ? "" : ` · ${facts.tools} ${facts.tools === 1 ? "tool" : "tools"}`;
     const at = facts.at === undefined ? "" : ` · ${facts.at}`;
-    return { tone: "running", text: `Running${at} · ${facts.seconds} s${tools}`, actions: ["stop"] };
+    return { tone: "running", text: `Running${at} · ${facts.seconds} s${tools}`, actions: [] };
   }
   if (facts.waiting > 0) {
     const many = facts.waiting === 1 ? "1 decision" : `${facts.waiting} decisions`;
     return { tone: "waiting", text: `Waiting for you · ${many}`, actions: ["show"] };
   }
   if (facts.error !== undefined)
-    return { tone: "failed", text: facts.error.split("\n")[0] ?? "", actions: ["retry", "copy"] };
+    // The log has the message, at the place where the run failed.
+    return { tone: "failed", text: "The last run failed", actions: ["retry", "copy"] };
   if (facts.branch)
     return {
       tone: "plain",
-      text: `Branch ${facts.branch.index + 1} of ${facts.branch.of}. A message continues from here.`,
+      text: `Branch ${facts.branch.index + 1} of ${facts.branch.of}. A new message continues this branch.`,
       actions: ["leave-branch"],
     };
   if (facts.stopped !== undefined)

@@ -141,5 +141,5 @@ export function resumedRuns(steps: Step[], tip: string | undefined): { run: stri
         ? [{ run: step.run!, after: before.last, at: step.at }]
         : [];
     })
-    .reverse();
+    .toReversed();
 }

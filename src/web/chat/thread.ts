@@ -198,13 +198,11 @@ function underway({ run, live, read }: Thread): RawMessage[] {
 
 export const isRunning = ({ run }: Thread): boolean => run !== undefined && run.sure && !run.ended;
 
-/** A run is over, or the stream saw one that the server may not have: the state and the runs are asked for. */
-export const isUncertain = ({ run }: Thread): boolean => run !== undefined && (!run.sure || run.ended);
-
 /** The messages of the path in view; undefined while they are not known. */
 export function messagesOf(thread: Thread): RawMessage[] | undefined {
   const { at, tips, read, run, live } = thread;
   if (at !== undefined) return tips.get(at);
+  if (!run && !read) return live.length > 0 ? live : undefined;
   if (!run) return read && withPartials([...read.messages, ...unsent(thread, read)], thread.partials);
   if (!run.base && !read && live.length === 0) return undefined;
   // Until the server confirms it, a run changes nothing.

@@ -19,7 +19,7 @@ export type Part =
   | { kind: "text"; id: string; text: string; reasoning: string; media: Media[]; stopped: boolean }
   | { kind: "tools"; id: string; calls: ToolCall[] }
   | { kind: "failed"; id: string; call: ToolCall }
-  | { kind: "subagents"; id: string; calls: ToolCall[] }
+  | { kind: "subagents"; id: string; calls: ToolCall[]; from: string; to: string | undefined }
   | { kind: "decided"; id: string; decided: Decided };
 
 export interface Turn {
@@ -93,8 +93,14 @@ function addAnswer(
     const kind = raw.name === "task" ? "subagents" : call.state === "failed" ? "failed" : "tools";
     const last = parts.at(-1);
     if (kind === "failed") parts.push({ kind, id: callId, call });
-    else if (last?.kind === kind) last.calls.push(call);
-    else parts.push({ kind, id: callId, calls: [call] });
+    else if (last?.kind === "tools" && kind === "tools") last.calls.push(call);
+    else if (kind === "tools") parts.push({ kind, id: callId, calls: [call] });
+    else {
+      // From the message that calls them to their last result: the checkpoints of these two have the time.
+      const to = results.get(callId)?.id;
+      if (last?.kind === "subagents") parts.splice(-1, 1, { ...last, to, calls: [...last.calls, call] });
+      else parts.push({ kind, id: callId, calls: [call], from: id, to });
+    }
   }
 }
 

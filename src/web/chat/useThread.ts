@@ -52,7 +52,8 @@ export function useThread(stream: Stream, opened: string | undefined, open: bool
     if (runs.data) tell({ type: "runs", open: runs.data.open });
   }, [runs.data]);
 
-  const history = useHistory(threadId, phase, !own);
+  // The thread answers one call at a time, and its messages come first.
+  const history = useHistory(threadId, phase, !own && thread.read !== undefined);
   useEffect(() => {
     if (history.data) tell({ type: "steps", steps: history.data });
   }, [history.data]);

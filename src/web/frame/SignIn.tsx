@@ -27,6 +27,7 @@ export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => voi
         <h1>
           <Mark /> Weir
         </h1>
+        <p className={css.lead}>Sign in to your agents and their traces.</p>
         <label htmlFor={id}>API key</label>
         <input
           id={id}
@@ -39,7 +40,9 @@ export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => voi
           onChange={(event) => setKey(event.target.value)}
         />
         <p id={`${id}-note`} className={tried ? css.refused : css.note} role={tried ? "alert" : undefined}>
-          {tried ? refusal : "Kept in this tab until it is closed."}
+          {tried
+            ? refusal
+            : "A key of this workspace. weir dev prints one when it starts. It is kept in this tab only."}
         </p>
         <Button look="filled" type="submit" disabled={key.trim() === ""}>
           Use this key

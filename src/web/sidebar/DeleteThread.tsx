@@ -32,7 +32,7 @@ export function DeleteThread({
           )}
           <div className={own.choices}>
             <AlertDialog.Cancel asChild>
-              <Button>Keep it</Button>
+              <Button>Cancel</Button>
             </AlertDialog.Cancel>
             <Button
               look="danger"

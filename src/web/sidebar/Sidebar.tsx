@@ -2,25 +2,26 @@ import { Plus, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useLocation, useRoute } from "wouter";
 import { useThreads } from "../api/queries.ts";
+import { useLater } from "../ui/later.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-import { groupsOf, titleOf } from "./groups.ts";
+import { groupsOf } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadLink } from "./ThreadLink.tsx";
 
+/** After the last letter, so that a word is one search. */
+const SEARCH_MS = 200;
+
 /** The threads beside the chat. */
 export function Sidebar({ onClose }: { onClose?: () => void }) {
-  const threads = useThreads(true);
   const [search, setSearch] = useState("");
+  const words = useLater(search.trim(), SEARCH_MS);
+  const threads = useThreads(true, words);
   const [, navigate] = useLocation();
   const [, params] = useRoute("/chat/:threadId");
   const rows = useMemo(() => threads.data?.pages.flat() ?? [], [threads.data]);
-  const found = useMemo(() => {
-    const words = search.trim().toLowerCase();
-    return words === "" ? rows : rows.filter((row) => titleOf(row).toLowerCase().includes(words));
-  }, [rows, search]);
-  const groups = useMemo(() => groupsOf(found), [found]);
+  const groups = useMemo(() => groupsOf(rows), [rows]);
 
   return (
     <div className={css.side}>
@@ -47,17 +48,22 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
           className={controls.field}
           placeholder="Search threads"
           aria-label="Search threads"
+          maxLength={200}
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
       </div>
       <div className={css.list}>
         {threads.isPending && <Skeleton />}
-        {threads.error && !threads.data && <p className={css.note}>The list did not load. {threads.error.message}</p>}
-        {threads.data && rows.length === 0 && <p className={css.note}>No threads yet. What you send starts one.</p>}
-        {rows.length > 0 && found.length === 0 && (
+        {threads.error && !threads.data && (
+          <p className={css.note}>The threads could not be loaded. {threads.error.message}</p>
+        )}
+        {threads.data && rows.length === 0 && words === "" && (
+          <p className={css.note}>No threads yet. Send a message to start one.</p>
+        )}
+        {threads.data && rows.length === 0 && words !== "" && !threads.isPlaceholderData && (
           <p className={css.note}>
-            No thread matches. <LinkButton onClick={() => setSearch("")}>Clear the search</LinkButton>
+            No thread contains “{words}”. <LinkButton onClick={() => setSearch("")}>Clear search</LinkButton>
           </p>
         )}
         {groups.map((group) => (

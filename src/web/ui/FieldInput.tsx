@@ -36,7 +36,7 @@ export function FieldInput({
       {field.kind === "choice" || field.kind === "boolean" ? (
         <select {...shared} onChange={(event) => onText(event.target.value)}>
           {(field.kind === "choice" || placeholder !== undefined || text === "") && (
-            <option value="">{hint === "" ? "Not set" : `As the assistant: ${hint}`}</option>
+            <option value="">{hint === "" ? "Not set" : `Default: ${hint}`}</option>
           )}
           {(field.choices ?? ["true", "false"]).map((choice) => (
             <option key={choice} value={choice}>

@@ -1,0 +1,24 @@
+/**
+ * The changes of a partition's runs, numbered from 1. Each transaction that changes runs has a number, and a run has the number
+ * of its last change. An export notes the number of the last change that it has seen, and so knows later what came after it.
+ */
+import { readMeta, writeMeta } from "./meta.ts";
+
+/** The number of the last change. */
+export function lastChange(sql: SqlStorage): number {
+  return readMeta(sql, "counts")?.changes ?? 0;
+}
+
+/** The number of a new change. To be called once in a transaction that changes runs. */
+export function nextChange(sql: SqlStorage): number {
+  const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
+  const changes = (counts.changes ?? 0) + 1;
+  writeMeta(sql, "counts", { ...counts, changes });
+  return changes;
+}
+
+/** Gives runs the number of a change, by their ids or by their traces. */
+export function numberRuns(sql: SqlStorage, change: number, by: "id" | "trace_id", ids: string[]): void {
+  if (ids.length === 0) return;
+  sql.exec(`UPDATE runs SET change = ? WHERE ${by} IN (SELECT value FROM json_each(?))`, change, JSON.stringify(ids));
+}

@@ -1,0 +1,149 @@
+/** What comes after its window was exported: with real partitions, a store in memory and a clock of the test's own. */
+import { env, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { sweep } from "../../src/exports/schedule.ts";
+import { tracePartition } from "../../src/traces/rpc.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
+import { newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
+
+const START = Date.parse(`${DAY}T00:00:00Z`);
+const HOUR = 3_600_000;
+const DAY_MS = 24 * HOUR;
+
+async function stage(input: { interval_hours?: number; end_time?: number; filter?: string }) {
+  const caller = await newCaller();
+  await caller.fetch("/sessions", { body: { name: "tests" } });
+  const session_id = await projectId(caller);
+  const world = newWorld({ now: START });
+  world.deps.partition = (workspaceId, place) => tracePartition(env, workspaceId, place);
+  const job = await newExport(world, caller.workspaceId, {
+    bulk_export_destination_id: await newDestination(world, caller.workspaceId),
+    session_id,
+    start_time: START * 1000,
+    ...input,
+  });
+  const object = (shard: number, day = DAY) =>
+    env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${session_id}/${day}${shard === 0 ? "" : `#${shard}`}`);
+  return { caller, world, job, session_id, object };
+}
+
+/** Sends runs and lets their partition tell D1, as its alarm does after two seconds. */
+async function send(caller: Caller, runs: Sent[], objects: DurableObjectStub[], kind: "post" | "patch" = "post") {
+  expect(
+    (
+      await sendMultipart(
+        caller,
+        runs.flatMap((run) => runParts(kind, run)),
+      )
+    ).status,
+  ).toBe(202);
+  await register(objects);
+}
+
+async function register(objects: DurableObjectStub[]) {
+  for (const object of objects)
+    await runInDurableObject(object, (partition) => (partition as { alarm(): unknown }).alarm());
+}
+
+/** Exports the schedule's window k and gives what a reader of the bucket finds of it. */
+async function tick(world: World, scheduleId: string, k: number, hours = 24) {
+  world.clock.now = START + k * hours * HOUR + 10 * 60_000;
+  await sweep(world.deps);
+  const spawned = await env.DB.prepare("SELECT id FROM bulk_exports WHERE source_export_id = ? AND spawned = ?")
+    .bind(scheduleId, k)
+    .first<{ id: string }>();
+  if (!spawned) throw new Error(`window ${k} was not spawned`);
+  await world.settle({ minutes: 3 });
+  const { manifest, rows, keys } = await readBack(world.s3, spawned.id);
+  const late = keys.map((key, file) => ({ key, file })).filter(({ key }) => key.includes("/late-"));
+  return { id: spawned.id, manifest, rows, late: late.map(({ key }) => key) };
+}
+
+const names = (rows: Record<string, unknown>[]) => rows.map((row) => String(row["name"])).sort();
+
+describe("a schedule", () => {
+  it("exports late runs, late patches and late feedback with its next window, each once", async () => {
+    const { caller, world, job, object } = await stage({ interval_hours: 24 });
+    const day = [object(0)];
+    const first = sentRun(NOON, { name: "first" });
+    const untouched = sentRun(NOON + 1, { name: "untouched" });
+    await send(caller, [first, untouched], day);
+    const one = await tick(world, job.id, 1);
+    expect(names(one.rows)).toEqual(["first", "untouched"]);
+    expect(one.manifest).toMatchObject({ partitions: [{ rows: 2 }], late: [] });
+
+    const late = sentRun(NOON + 2, { name: "late" });
+    await send(caller, [late], day);
+    await send(caller, [{ ...first, outputs: { patched: true } }], day, "patch");
+    const two = await tick(world, job.id, 2);
+    expect(names(two.rows)).toEqual(["first", "late"]);
+    expect(two.rows.find((row) => row["id"] === first.id)?.["outputs"]).toBe('{"patched":true}');
+    expect(two.manifest?.partitions).toMatchObject([{ day: "2026-11-21", rows: 0 }]);
+    expect(two.manifest?.late).toMatchObject([{ day: DAY, rows: 2, files: [{ key: two.late[0], rows: 2 }] }]);
+    expect(two.late[0]).toMatch(/\/year=2026\/month=11\/day=20\/late-2-00000\.parquet$/);
+
+    expect((await tick(world, job.id, 3)).manifest?.late).toEqual([]);
+    await caller.fetch("/feedback", { body: { run_id: late.id, key: "mood", score: 1 } });
+    await register(day);
+    const four = await tick(world, job.id, 4);
+    expect(names(four.rows)).toEqual(["late"]);
+    expect(String(four.rows[0]?.["feedback_stats"])).toContain("mood");
+  });
+
+  it("finds what comes late within its day, on an empty day and in a new shard", async () => {
+    const { caller, world, job, object } = await stage({ interval_hours: 1 });
+    // Nothing on the day when its first window is exported.
+    expect((await tick(world, job.id, 1, 1)).manifest).toMatchObject({ partitions: [{ rows: 0 }], late: [] });
+    const early = sentRun(START * 1000 + 5, { name: "early" });
+    const second = sentRun((START + HOUR) * 1000 + 5, { name: "second" });
+    await runInDurableObject(object(0), (partition) => {
+      const own = partition as unknown as { env: Env };
+      own.env = { ...own.env, TRACE_SHARD_BYTES: "1" };
+    });
+    await send(caller, [early, second], [object(0)]);
+    const two = await tick(world, job.id, 2, 1);
+    expect(two.manifest).toMatchObject({ partitions: [{ rows: 1 }], late: [{ day: DAY, rows: 1 }] });
+    expect(names(two.rows)).toEqual(["early", "second"]);
+
+    const inNewShard = sentRun(START * 1000 + 6, { name: "in shard 1" });
+    await send(caller, [inNewShard], [object(0), object(1)]);
+    const three = await tick(world, job.id, 3, 1);
+    expect(names(three.rows)).toEqual(["in shard 1"]);
+    expect(three.late).toMatchObject([expect.stringMatching(/\/late-3-s01-00000\.parquet$/)]);
+    expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
+  });
+
+  it("waits with late runs while an earlier window is being exported", async () => {
+    const { caller, world, job, object } = await stage({ interval_hours: 24 });
+    const run = sentRun(NOON, { name: "first" });
+    await send(caller, [run], [object(0)]);
+    await tick(world, job.id, 1);
+    await send(caller, [{ ...run, outputs: {}, name: "changed" }], [object(0)], "patch");
+    world.clock.now = START + 3 * DAY_MS + 10 * 60_000;
+    await sweep(world.deps);
+    await world.settle({ minutes: 3 });
+    // Windows 2 and 3 were spawned together, so only the first of them has late runs.
+    expect((await tick(world, job.id, 4)).manifest?.late).toEqual([]);
+    const late = [...world.s3.objects.keys()].filter((key) => key.includes("/late-"));
+    expect(late).toMatchObject([expect.stringMatching(/\/late-2-00000/)]);
+  });
+});
+
+it("an export that is complete says how many runs of its window came or changed after it", async () => {
+  const { caller, world, job, object } = await stage({
+    end_time: (START + DAY_MS) * 1000,
+    filter: 'neq(name, "other")',
+  });
+  const late = async () =>
+    (await (await caller.fetch(`/api/v1/bulk-exports/${job.id}`)).json<{ late_runs: number | null }>()).late_runs;
+  const run = sentRun(NOON, { name: "first" });
+  await send(caller, [run], [object(0)]);
+  expect(await late()).toBeNull();
+  world.clock.now = START + 3 * DAY_MS;
+  await world.settle({ minutes: 3 });
+  expect(await late()).toBe(0);
+  await send(caller, [sentRun(NOON + 1, { name: "late" }), sentRun(NOON + 2, { name: "other" })], [object(0)]);
+  await send(caller, [{ ...run, outputs: {} }], [object(0)], "patch");
+  expect(await late()).toBe(2);
+});
