@@ -25,7 +25,7 @@ import { system } from "./system/routes.ts";
 import { application } from "./streaming/app-routes.ts";
 import { namedThreads } from "./streaming/names.ts";
 import { streaming } from "./streaming/routes.ts";
-import { activity } from "./threads/activity-routes.ts";
+import { activity } from "./threads/activity/routes.ts";
 import { threads } from "./threads/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/runs/routes.ts";
 import { notServed } from "./traces/not-served.ts";

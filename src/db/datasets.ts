@@ -116,6 +116,8 @@ export const shares = sqliteTable(
     /** Of a run: its project. */
     projectId: text("project_id"),
     createdAt: integer("created_at").notNull(),
+    /** Milliseconds. Null for a link without an end. */
+    expiresAt: integer("expires_at"),
   },
   (table) => [uniqueIndex("shares_target").on(table.workspaceId, table.kind, table.targetId)],
 );

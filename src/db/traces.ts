@@ -12,6 +12,10 @@ export const projects = sqliteTable(
     defaultDatasetId: text("default_dataset_id"),
     /** How long its runs are kept: `longlived` or `shortlived`. */
     traceTier: text("trace_tier").$type<TraceTier>().notNull(),
+    /** Days that its runs are kept, instead of those of the tier. */
+    retentionDays: integer("retention_days"),
+    /** While set, nothing of the project is deleted: no expiry, no deletion by request. */
+    legalHold: integer("legal_hold", { mode: "boolean" }).notNull().default(false),
     extra: text("extra", { mode: "json" }).$type<Record<string, unknown>>().notNull().default({}),
     /** Milliseconds since the epoch, as every time of these tables. */
     startTime: integer("start_time").notNull(),
@@ -45,6 +49,21 @@ export const tracePartitions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.workspaceId, table.projectId, table.day, table.shard] }),
     index("trace_partitions_day").on(table.workspaceId, table.day),
+  ],
+);
+
+/** Traces that were deleted by request: what readers of exports have to leave out. */
+export const traceDeletions = sqliteTable(
+  "trace_deletions",
+  {
+    workspaceId: text("workspace_id").notNull(),
+    projectId: text("project_id").notNull(),
+    traceId: text("trace_id").notNull(),
+    deletedAt: integer("deleted_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspaceId, table.projectId, table.traceId] }),
+    index("trace_deletions_time").on(table.workspaceId, table.projectId, table.deletedAt),
   ],
 );
 

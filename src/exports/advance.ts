@@ -72,7 +72,8 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
     if (!mayGoOn(deps, job, until)) break;
     run = await claimNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
   }
-  if (!(await hasOpenRuns(deps.db, exportId))) await deps.send({ exportId });
+  // The manifest is written now: a message to do it would delay the end of a small export. The sweep repeats a failed attempt.
+  if (!(await hasOpenRuns(deps.db, exportId))) await advanceExport(deps, exportId);
 }
 
 const mayGoOn = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>

@@ -1,18 +1,26 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
+import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
 import { seal } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
+import { deleteTraces, doomedBlobs, forgetBlobs, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
-import { announce, deleteOutside, expiryOf, nextAttempt, register, REGISTER_DELAY_MS } from "./partition/register.ts";
-import { sumRuns } from "./partition/rollups/read.ts";
+import {
+  announce,
+  currentExpiry,
+  deleteOutside,
+  nextAttempt,
+  register,
+  REGISTER_DELAY_MS,
+} from "./partition/register.ts";
 import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
@@ -30,12 +38,12 @@ import type {
   RunWrite,
   SeriesRequest,
   StoredFeedback,
-  SumsBy,
-  SumsOf,
   ThreadSummary,
   TracePartitionRpc,
   Upserted,
 } from "./rpc.ts";
+import { deletePlacesById } from "./feedback/store.ts";
+import { blobPrefix } from "./rpc.ts";
 import { idsOf, isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
 
@@ -116,10 +124,6 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
   }
 
-  async sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]> {
-    return this.known((identity) => sumRuns(this.sql, identity, selection, by)) ?? [];
-  }
-
   async series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries> {
     return this.known((identity) => partitionSeries(this.sql, identity, selection, request)) ?? NO_SERIES;
   }
@@ -151,6 +155,40 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const gone = this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
     await this.tell();
     return gone;
+  }
+
+  async tracesOf(threadIds: string[]): Promise<string[]> {
+    return this.known(() => tracesOfThreads(this.sql, threadIds)) ?? [];
+  }
+
+  async deleteTraces(traceIds: string[]): Promise<number> {
+    const gone = this.known((identity) =>
+      this.ctx.storage.transactionSync(() =>
+        deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity), traceIds),
+      ),
+    );
+    if (!gone) return 0;
+    const identity = readMeta(this.sql, "identity");
+    if (identity) await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
+    await this.tell();
+    await this.deleteBlobs();
+    return gone.runs;
+  }
+
+  async checkExpiry(): Promise<void> {
+    if (!this.held) return;
+    this.alarmIsSet = true;
+    await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
+  }
+
+  /** Deletes the objects of deleted runs in R2. They are noted in the transaction of the deletion, so none is forgotten. */
+  private async deleteBlobs(): Promise<void> {
+    for (;;) {
+      const keys = this.known(() => doomedBlobs(this.sql)) ?? [];
+      if (keys.length === 0) return;
+      await this.env.BLOBS.delete(keys);
+      this.ctx.storage.transactionSync(() => forgetBlobs(this.sql, keys));
+    }
   }
 
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
@@ -185,7 +223,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private async onAlarm(): Promise<number | undefined> {
     const identity = this.known((identity) => identity);
     if (!identity) return undefined;
-    const expiry = expiryOf(this.env, this.sql) ?? Number.POSITIVE_INFINITY;
+    await this.deleteBlobs();
+    const expiry = await currentExpiry(this.env, this.sql);
     if (expiry <= Date.now()) {
       await this.destroy(identity);
       return undefined;
@@ -202,7 +241,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
       if (!this.held) return true;
       this.ctx.storage.transactionSync(() => seal(this.sql, block));
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      // What one transaction wrote must have left before the next one, or memory fills with it.
+      await this.ctx.storage.sync();
     }
     return blocks.length <= SEALED_AT_ONCE;
   }
@@ -237,7 +277,12 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
     for (const group of groups) {
       this.commit(identity, () =>
-        applyWrites(this.sql, dayBounds(identity.day), group, priceTable(this.env.TRACE_PRICES)),
+        applyWrites(
+          this.sql,
+          dayBounds(identity.day),
+          withoutDeleted(this.sql, group),
+          priceTable(this.env.TRACE_PRICES),
+        ),
       );
     }
   }

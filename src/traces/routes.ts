@@ -17,6 +17,7 @@ import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
 import { otlp } from "./otlp/routes.ts";
 import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
+import { runDeletion, runDeletionV2 } from "./query/delete-routes.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
 import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
@@ -24,6 +25,7 @@ import { shares, sharesV2 } from "./share/routes.ts";
 
 const shared = new Hono<App>()
   .route("/", runQueries)
+  .route("/", runDeletion)
   .route("/", projects)
   .route("/", feedbackTokens)
   .route("/", feedback)
@@ -49,5 +51,6 @@ export const traces = new Hono<App>()
   .route("/v1/platform", platformExamples)
   .route("/api/v1/platform", platformExamples)
   .route("/api/v2", runQueriesV2)
+  .route("/api/v2", runDeletionV2)
   .route("/api/v2", sharesV2)
   .route("/api/v2", publicSharesV2);

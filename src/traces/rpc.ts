@@ -122,22 +122,6 @@ export interface RunWrite {
   attachments?: StoredAttachment[];
 }
 
-/**
- * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two
- * bytes.
- */
-export function weightOf(write: RunWrite): number {
-  let weight = 1_000;
-  for (const value of Object.values(write)) {
-    if (typeof value === "string") weight += value.length;
-    else if (Array.isArray(value))
-      for (const item of value) weight += 50 + (typeof item === "string" ? item.length : item.name.length);
-    else if (typeof value === "object")
-      weight += "text" in value ? value.text.length : "preview" in value ? value.preview.length : 0;
-  }
-  return weight;
-}
-
 /** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
 export interface StoredFeedback {
   id: string;
@@ -224,35 +208,6 @@ export interface PartitionStats {
   feedback: Record<string, FeedbackSum>;
 }
 
-/** Durations by bucket; a bucket spans 5 % (partition/rollups/groups.ts). */
-export type Sketch = Record<string, number>;
-
-/** Sums over runs that can be added to those of others. */
-export interface RunSums {
-  run_count: number;
-  error_count: number;
-  streaming_count: number;
-  total_tokens: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number;
-  prompt_cost: number;
-  completion_cost: number;
-  /** Microseconds. */
-  last_run_start_time: number | null;
-  latencies: Sketch;
-  first_tokens: Sketch;
-}
-
-/** How sums are grouped: by the hour, by a column, by both, or not at all. */
-export interface SumsBy {
-  hour?: boolean;
-  column?: "name" | "run_type" | "status" | "model";
-}
-
-/** The sums of one group. `hour` is its first microsecond. */
-export type SumsOf = RunSums & { hour: number | null; key: string | null };
-
 export interface SeriesRequest {
   /** The width of a bucket of time, microseconds. */
   interval: number;
@@ -271,7 +226,7 @@ export interface Figures {
   total_tokens: number;
   /** US dollars. */
   total_cost: number;
-  /** How many runs took about so long: steps of a logarithmic scale (partition/series.ts), so that they can be added. */
+  /** How many runs took about so long: steps of a logarithmic scale (partition/durations.ts), so that they can be added. */
   durations: Record<number, number>;
 }
 
@@ -363,8 +318,6 @@ export interface TracePartitionRpc {
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
   tracesPassing(traces: string[], test: { filter: string; root: boolean }): Promise<string[]>;
   stats(selection: RunSelection): Promise<PartitionStats>;
-  /** Sums of the selected runs by hour or column; at most 1,000 groups, those of most runs first. */
-  sums(selection: RunSelection, by: SumsBy): Promise<SumsOf[]>;
   series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
   /** Of this server's own runs of graphs among them. */
@@ -374,6 +327,12 @@ export interface TracePartitionRpc {
   putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback>;
   getFeedback(ids: string[]): Promise<StoredFeedback[]>;
   deleteFeedback(id: string): Promise<boolean>;
+  /** The traces that have a run of one of these threads here. */
+  tracesOf(threadIds: string[]): Promise<string[]>;
+  /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
+  deleteTraces(traceIds: string[]): Promise<number>;
+  /** Soon deletes everything if the project's retention is over. */
+  checkExpiry(): Promise<void>;
   /** Deletes everything, in R2 and D1 too. */
   destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */

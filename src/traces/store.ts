@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lte, max, min, type SQL, sql } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
-import { projects, tracePartitions } from "../db/schema.ts";
+import { projects, traceDeletions, tracePartitions } from "../db/schema.ts";
 import type { Place } from "./rpc.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
@@ -137,6 +137,16 @@ export async function listPartitions(
     .all();
 }
 
+/** All partitions of a project. */
+export async function allPlaces(db: Database, workspaceId: string, projectId: string): Promise<Place[]> {
+  const { projectId: project, day, shard } = tracePartitions;
+  return db
+    .select({ projectId: project, day, shard })
+    .from(tracePartitions)
+    .where(ofProject(workspaceId, projectId))
+    .all();
+}
+
 /** The shard of a day after this one, or undefined when it is the last. */
 export async function nextShard(
   db: Database,
@@ -221,6 +231,38 @@ export async function updateProject(
   const where = and(eq(projects.workspaceId, workspaceId), eq(projects.id, id));
   if (Object.values(changes).every((value) => value === undefined)) return findProject(db, workspaceId, id);
   return db.update(projects).set(changes).where(where).returning().get();
+}
+
+/** Notes that these traces were deleted. Traces that are noted already keep their time. */
+export async function noteDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  await db.run(
+    sql`INSERT INTO ${traceDeletions} (workspace_id, project_id, trace_id, deleted_at)
+        SELECT ${workspaceId}, ${projectId}, value, ${Date.now()} FROM json_each(${JSON.stringify(traceIds)}) WHERE true
+        ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** The traces of a project that were deleted at or after `since`, milliseconds, oldest first. For exports. */
+export async function listDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  since: number,
+  limit: number,
+): Promise<{ traceId: string; deletedAt: number }[]> {
+  const { workspaceId: workspace, projectId: project, traceId, deletedAt } = traceDeletions;
+  return db
+    .select({ traceId, deletedAt })
+    .from(traceDeletions)
+    .where(and(eq(workspace, workspaceId), eq(project, projectId), gte(deletedAt, since)))
+    .orderBy(asc(deletedAt), asc(traceId))
+    .limit(limit)
+    .all();
 }
 
 export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<void> {

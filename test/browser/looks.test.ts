@@ -19,6 +19,8 @@ const HOSTILE = `## A heading
 
 <script>window.hacked = true</script><img src=x onerror="window.hacked = true">
 
+The area is $\\pi r^2$, for $5.
+
 | a | b |
 |---|---:|
 | long | 1 |
@@ -59,6 +61,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     });
     await log(page).getByRole("heading", { name: "A heading" }).waitFor();
     await log(page).locator(".hljs-keyword").waitFor();
+    await log(page).locator("math msup").waitFor();
     expect(await log(page).locator("script, img").count()).toBe(0);
     expect(await page.evaluate('"hacked" in window')).toBe(false);
     expect(await log(page).getByRole("link").count()).toBe(1);

@@ -13,11 +13,13 @@ import {
 } from "../support/project.ts";
 
 const FIRST = answering(
-  `[process.env.QUOTED, process.env.LIST, text, version].join("|")`,
+  `[process.env.QUOTED, process.env.LIST, text, more, version].join("|")`,
   `
 import { readFileSync } from "node:fs";
 import { version } from "sibling";
 const text = readFileSync(new URL("./prompt.md", import.meta.url), "utf8").trim();
+const name = "more";
+const more = readFileSync(new URL(\`./.prompts/\${name}.md\`, import.meta.url), "utf8").trim();
 `,
 );
 const SLOW = answering(
@@ -44,6 +46,7 @@ beforeAll(async () => {
     "src/first.ts": "export const = 3",
     "src/slow.ts": SLOW,
     "src/prompt.md": "You are kind.\n",
+    "src/.prompts/more.md": "Be brief.\n",
     "src/broken.ts": `throw new Error("no database");\n${answering("1")}`,
     "src/optional.ts": answering("use()", `import { use } from "has-optional";`),
     "node_modules/has-optional/package.json": { name: "has-optional", main: "index.js", version: "1.0.0" },
@@ -93,7 +96,7 @@ it("answers with the error of a first build that failed, and serves once it is m
 });
 
 it("gives a graph its env as it is written, its files, and a package of the monorepo that is not built", async () => {
-  const expected = `it's "quoted" # and\nlong $HOME|[1,"two"]|You are kind.|unbuilt`;
+  const expected = `it's "quoted" # and\nlong $HOME|[1,"two"]|You are kind.|Be brief.|unbuilt`;
   expect(await answer("first")).toBe(expected);
   expect(await answer("described")).toBe(expected);
 });

@@ -163,11 +163,12 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
 
   it("thread.extensions: what stream transformers push, and what they promise", async () => {
     const thread = open("counting");
-    await thread.run.start({ input: human("hi") });
+    // Named before the run: the SDK misses those of a run that ends while it subscribes over SSE.
     const { activity, toolCalls } = thread.extensions as unknown as Record<
       string,
       AsyncIterable<unknown> & PromiseLike<unknown>
     >;
+    await thread.run.start({ input: human("hi") });
     expect(await collect(activity as AsyncIterable<unknown>)).toEqual([{ tool: "double" }, { message: true }]);
     expect(await toolCalls).toBe(1);
     await thread.close();

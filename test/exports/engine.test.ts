@@ -168,7 +168,7 @@ describe("an export", () => {
 });
 
 describe("the manifest", () => {
-  it("of many runs is read from the ledger in pages and uploaded in parts", async () => {
+  it("of many runs is read from the ledger in pages and uploaded in parts", { timeout: 180_000 }, async () => {
     const world = newWorld({ limits: { partBytes: 4_096, runsPerExport: 1_000, inFlight: 1_000 } });
     const session_id = await newProject(world, workspaceId);
     const days = 450;

@@ -1,6 +1,7 @@
 /**
  * The Worker with two more routes, for benches that want more data than they have time to send.
- * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`.
+ * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`;
+ * without `rows` it seals some of its blocks, and says whether there are more.
  * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).
  */
 import weir from "../../src/index.ts";
@@ -51,8 +52,12 @@ export class TracePartition extends Product {
         await this.ctx.storage.sync();
       }
     }
-    while (!(await this.sealBlocks(true)));
     await this.alarm();
+  }
+
+  /** Seals some blocks; true when none is left. */
+  async seal(): Promise<boolean> {
+    return this.sealBlocks(true);
   }
 }
 
@@ -66,6 +71,7 @@ function copied(columns: readonly string[], table: string): string {
 
 interface Multiplying {
   multiply(rows: number): Promise<void>;
+  seal(): Promise<boolean>;
 }
 
 export default {
@@ -79,7 +85,9 @@ export default {
     if (pathname !== "/bench/multiply") return weir.fetch(request, env, ctx);
     const name = ["workspace", "project", "day"].map((part) => searchParams.get(part)).join("/");
     const partition = env.TRACE_PARTITION.getByName(name) as unknown as Multiplying;
-    await partition.multiply(Number(searchParams.get("rows")));
-    return new Response("done\n");
+    const rows = searchParams.get("rows");
+    if (rows === null) return new Response((await partition.seal()) ? "done" : "more");
+    await partition.multiply(Number(rows));
+    return new Response("done");
   },
 } satisfies ExportedHandler<Env>;

@@ -17,8 +17,8 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return items[random.between(0, items.length)] as T;
 }
 
-function randomRun(parent: PlainRun | undefined, n: number): PlainRun {
-  const start = MIDNIGHT + Math.floor(random.next() * 86_000) * 1_000_000;
+function randomRun(parent: PlainRun | undefined, n: number, isUniform: boolean): PlainRun {
+  const start = MIDNIGHT + Math.floor(random.next() * (isUniform ? 14_000 : 86_000)) * 1_000_000;
   const id = uuid7(start, n.toString(16).padStart(12, "0"));
   const maybe = <T>(value: T) => (random.next() < 0.6 ? value : null);
   const tokens = maybe(random.between(0, 60));
@@ -46,16 +46,21 @@ function randomRun(parent: PlainRun | undefined, n: number): PlainRun {
     session_id: session,
     reference_example_id: maybe(uuid7(start)),
     thread_id: (metadata["thread_id"] as string | undefined) ?? null,
-    name: pick(random, [
-      "ChatOpenAI",
-      "café",
-      'say "hi"',
-      "100% [a]*? done",
-      "été 水x",
-      "step",
-      "this is a pattern longer than fifty bytes with its wildcards at its ends!",
-    ]),
-    run_type: pick(random, ["llm", "tool", "chain", "retriever"]),
+    name: pick(
+      random,
+      isUniform
+        ? ["step", "ChatOpenAI"]
+        : [
+            "ChatOpenAI",
+            "café",
+            'say "hi"',
+            "100% [a]*? done",
+            "été 水x",
+            "step",
+            "this is a pattern longer than fifty bytes with its wildcards at its ends!",
+          ],
+    ),
+    run_type: pick(random, isUniform ? ["llm", "tool"] : ["llm", "tool", "chain", "retriever"]),
     status: error === null ? (end === null ? "pending" : "success") : "error",
     error,
     trace_tier: "longlived",
@@ -128,8 +133,8 @@ function asWrite(run: PlainRun): RunWrite {
   };
 }
 
-/** A partition of `count` random runs, feedback included, and the runs. */
-export async function filled(count = 300) {
+/** A partition of `count` random runs, feedback included, and the runs. Uniform ones are of few names, types and hours. */
+export async function filled(count = 300, isUniform = false) {
   const place = { projectId: session, day: DAY, shard: 0 };
   const identity = { workspaceId: crypto.randomUUID(), ...place, traceTier: "longlived" as const };
   const partition = tracePartition(env, identity.workspaceId, identity);
@@ -137,7 +142,7 @@ export async function filled(count = 300) {
   for (let n = 0; n < count; n++) {
     const elsewhere = { id: uuid7(MIDNIGHT), trace_id: "", dotted_order: "" } as PlainRun;
     Object.assign(elsewhere, { trace_id: elsewhere.id, dotted_order: segment(MIDNIGHT, elsewhere.id) });
-    runs.push(randomRun(random.next() < 0.4 ? elsewhere : undefined, n));
+    runs.push(randomRun(random.next() < 0.4 ? elsewhere : undefined, n, isUniform));
   }
   await partition.upsert(identity, runs.map(asWrite));
   for (const run of runs) {

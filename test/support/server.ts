@@ -133,6 +133,10 @@ export async function multiply(
   });
   const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
   if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
+  partition.delete("rows");
+  for (let left = "more"; left === "more";) {
+    left = await (await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" })).text();
+  }
 }
 
 export interface CountingServer extends TestServer {

@@ -32,16 +32,56 @@ async function trace(project: string) {
   return { root, child, unrelated };
 }
 
+describe("a link with an end", () => {
+  const past = async (token: string) => {
+    const { meta } = await env.DB.prepare("UPDATE shares SET expires_at = 1 WHERE workspace_id = ? AND expires_at > 1")
+      .bind(caller.workspaceId)
+      .run();
+    expect([token, meta.changes]).toEqual([token, 1]);
+  };
+
+  it("ends, and makes room for another one", async () => {
+    const { root } = await trace("ending");
+    const path = `/runs/${root.id}/share`;
+    const expires_at = "2100-01-02T03:04:05.000Z";
+    const first = await ask<Share>(caller, path, { method: "PUT", body: { expires_at } });
+    expect(first).toMatchObject({ expires_at });
+    expect((await read(`/public/${first.share_token}/runs`))[0]).toBe(200);
+    await past(first.share_token);
+    expect((await read(`/public/${first.share_token}/runs`))[0]).toBe(404);
+    expect((await read(`/public/${first.share_token}/run`))[0]).toBe(404);
+    expect(await ask(caller, path)).toBeNull();
+    const second = await ask<Share>(caller, path, { method: "PUT", body: {} });
+    expect(second).toMatchObject({ expires_at: null });
+    expect(second.share_token).not.toBe(first.share_token);
+    expect((await read(`/public/${first.share_token}/runs`))[0]).toBe(404);
+    // An end that is given later applies to the link that is there; without one it stays.
+    expect(await ask(caller, path, { method: "PUT", body: { expires_at } })).toEqual({
+      run_id: root.id,
+      share_token: second.share_token,
+      expires_at,
+    });
+    expect(await ask(caller, path, { method: "PUT", body: {} })).toMatchObject({ expires_at });
+    expect(await ask(caller, path, { method: "PUT", body: { expires_at: null } })).toMatchObject({ expires_at: null });
+  });
+
+  it.each(["2001-01-01T00:00:00Z", "tomorrow", 5])("does not end at %s", async (expires_at) => {
+    const { root } = await trace("ending");
+    const response = await caller.fetch(`/runs/${root.id}/share`, { method: "PUT", body: { expires_at } });
+    expect(response.status).toBe(422);
+  });
+});
+
 describe("a shared trace", () => {
   it("is read without a key, and nothing beside it", async () => {
     const { root, child, unrelated } = await trace("shared");
     const proposed = crypto.randomUUID();
     const body = { run_id: child.id, share_token: proposed };
     const share = await ask<Share>(caller, `/runs/${child.id}/share`, { method: "PUT", body });
-    expect(share).toEqual({ run_id: child.id, share_token: proposed });
+    expect(share).toEqual({ run_id: child.id, share_token: proposed, expires_at: null });
     // The link is of the trace: there is one, whichever run of it is named.
     expect(await ask(caller, `/runs/${root.id}/share`)).toMatchObject({ share_token: proposed });
-    expect(await ask(caller, `/api/v2/runs/${root.id}/share`, { body: {} })).toEqual({ share_token: proposed });
+    expect(await ask(caller, `/api/v2/runs/${root.id}/share`, { body: {} })).toMatchObject({ share_token: proposed });
 
     const [, runs] = await read<{ id: string }[]>(`/public/${proposed}/runs`);
     expect(runs.map(({ id }) => id)).toEqual([root.id, child.id]);

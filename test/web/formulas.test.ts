@@ -13,6 +13,7 @@ it.each([
 
 it.each([
   "It costs $5 and then $6.",
+  "It costs $5 or 6$ here.",
   "Set `$a_1$` in the shell",
   "echo $HOME and $PATH",
   "no formula",

@@ -2,7 +2,7 @@
  * Files that the project reads while it runs. The platform shows a Worker's modules as files under /bundle, which is also
  * its working folder. So a file that the code names is made a module, and each source knows its own path there.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { Loader, Plugin } from "esbuild";
@@ -41,6 +41,8 @@ export const MODULE_RULES = [
 
 const LARGEST = 5 * 1024 ** 2;
 const LITERAL = new RegExp(`["'\`]([^"'\`\\n]+\\.(?:${ENDINGS.join("|")}))["'\`]`, "g");
+/** A file whose name is computed, in a folder that is named. */
+const COMPUTED = /new URL\(\s*`(\.{1,2}\/[^`$\n]*\/)\$\{/g;
 const LOADERS: Record<string, Loader> = { ".ts": "ts", ".mts": "ts", ".cts": "ts", ".tsx": "tsx", ".jsx": "jsx" };
 
 /** This repository's sources, which the runtime is bundled from where they are there. */
@@ -66,6 +68,11 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
               inputs.add(file);
               modules.set(virtual(root, file), readFileSync(file));
             }
+        for (const [, name = ""] of text.matchAll(COMPUTED))
+          for (const file of readable(resolve(dirname(path), name))) {
+            inputs.add(file);
+            modules.set(virtual(root, file), readFileSync(file));
+          }
         if (!/import\.meta|__dirname|__filename/.test(text)) return undefined;
         const contents = located(text, `/bundle/${virtual(root, path)}`);
         return { contents, loader: LOADERS[extname(path)] ?? (extname(path) === ".js" ? "jsx" : "js") };
@@ -82,6 +89,15 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
       });
     },
   };
+}
+
+/** The files of a folder that a project may read. */
+function readable(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => ENDINGS.includes(extname(name).slice(1)))
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file).size <= LARGEST);
 }
 
 /** The source with its own address where it asks for it. */

@@ -44,6 +44,13 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
+/** Forgets where these feedbacks lie. */
+export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { workspaceId: workspace, id } = feedbackPlaces;
+  await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), among(id, ids)));
+}
+
 export async function deletePlace(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
 }

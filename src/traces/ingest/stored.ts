@@ -1,8 +1,9 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { outageOf } from "../../http/outage.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { blobPrefix, type PartitionIdentity, tracePartition, weightOf } from "../rpc.ts";
+import { blobPrefix, type PartitionIdentity, tracePartition } from "../rpc.ts";
 import { isClosed, MOST_SHARDS } from "../shards.ts";
+import { weightOf } from "../weight.ts";
 import type { Draft } from "./normalise.ts";
 import type { Operation } from "./operations.ts";
 import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";

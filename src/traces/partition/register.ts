@@ -3,13 +3,27 @@ import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix, type PartitionIdentity } from "../rpc.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
-import { announcePartition, deletePartition, savePartition } from "../store.ts";
+import { announcePartition, deletePartition, findProject, type ProjectRow, savePartition } from "../store.ts";
 import { dayBounds } from "../time.ts";
 import { readIdentity, readMeta, writeMeta } from "./meta.ts";
 
 const DAY_MS = 86_400_000;
 /** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */
 const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 14 };
+
+/** What the project says of its runs. A project that is gone says nothing. */
+export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
+
+/** A partition on hold asks again after this time, milliseconds. */
+const HOLD_MS = DAY_MS;
+
+/** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
+export async function currentExpiry(env: Env, sql: SqlStorage): Promise<number> {
+  const identity = readMeta(sql, "identity");
+  const project = identity && (await findProject(database(env.DB), identity.workspaceId, identity.projectId));
+  const expiry = expiryOf(env, sql, project) ?? Number.POSITIVE_INFINITY;
+  return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
+}
 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
@@ -43,11 +57,13 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * When the partition is to be deleted, milliseconds. It counts from the day's end, or from the last write where that is
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
-export function expiryOf(env: Env, sql: SqlStorage): number | undefined {
+export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
   const identity = readIdentity(sql);
   if (!identity) return undefined;
-  const set = Number(identity.traceTier === "longlived" ? env.TRACE_RETENTION_DAYS : env.TRACE_RETENTION_DAYS_SHORT);
-  const days = set > 0 ? set : RETENTION_DAYS[identity.traceTier];
+  const tier = kept?.traceTier ?? identity.traceTier;
+  const set =
+    kept?.retentionDays ?? Number(tier === "longlived" ? env.TRACE_RETENTION_DAYS : env.TRACE_RETENTION_DAYS_SHORT);
+  const days = set > 0 ? set : RETENTION_DAYS[tier];
   return Math.max(dayBounds(identity.day).end / 1000, readMeta(sql, "written") ?? 0) + days * DAY_MS;
 }
 

@@ -1,5 +1,11 @@
 /** Figures of a partition's runs by time and by a property, in one pass over them each. */
 import type { Figures, PartitionSeries, PartitionIdentity, RunSelection, SeriesRequest } from "../rpc.ts";
+import { HOUR_MICROS } from "../time.ts";
+import { sourceOf } from "./blocks/candidates.ts";
+import { wantedOf } from "./blocks/wanted.ts";
+import { stepSql } from "./durations.ts";
+import type { RunSums } from "./rollups/groups.ts";
+import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
 import { selectionCondition } from "./read.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
@@ -16,12 +22,8 @@ const PROPERTIES: Record<NonNullable<SeriesRequest["by"]>, { sql: string; join?:
   tag: { sql: `substr(t.value, 1, ${KEY})`, join: ", json_each(r.tags) t" },
 };
 
-/** Durations are counted in steps of e^(1/20), which is 5 %. Running runs have the step null. */
-const STEP =
-  "CASE WHEN r.end_time IS NOT NULL THEN CAST(round(ln(max(1, r.end_time - r.start_time)) * 20) AS INTEGER) END";
-
-/** The duration, in seconds, that a step stands for. */
-export const secondsOf = (step: number): number => Math.exp(step / 20) / 1e6;
+/** Running runs have the step null. */
+const STEP = `CASE WHEN r.end_time IS NOT NULL THEN ${stepSql("r.end_time - r.start_time")} END`;
 
 /** The figures of no runs. */
 export const NO_SERIES: PartitionSeries = { times: [], keys: [] };
@@ -32,7 +34,10 @@ export function partitionSeries(
   selection: RunSelection,
   { interval, by }: SeriesRequest,
 ): PartitionSeries {
-  const { sql: where, values } = selectionCondition(sql, identity, selection);
+  if (by !== "tag" && interval % HOUR_MICROS === 0 && isSummed(selection) && hasSums(sql))
+    return summedSeries(sql, identity, selection, interval, by);
+  const condition = selectionCondition(sql, identity, selection);
+  const source = sourceOf(sql, wantedOf(selection));
   const grouped = (key: string, join = "") =>
     figuresOf(
       sql.exec<Row>(
@@ -40,8 +45,9 @@ export function partitionSeries(
            sum(r.end_time IS NULL) AS pending_count, sum(coalesce(r.prompt_tokens, 0)) AS prompt_tokens,
            sum(coalesce(r.completion_tokens, 0)) AS completion_tokens, sum(coalesce(r.total_tokens, 0)) AS total_tokens,
            sum(coalesce(r.total_cost, 0)) AS total_cost
-         FROM runs r${join} WHERE ${where} GROUP BY 1, 2`,
-        ...values,
+         FROM ${source.from}${join} WHERE ${source.sql} AND ${condition.sql} GROUP BY 1, 2`,
+        ...source.values,
+        ...condition.values,
       ),
     );
   const times = grouped(`r.start_time / ${interval} * ${interval}`);
@@ -49,6 +55,43 @@ export function partitionSeries(
   const { sql: key, join } = PROPERTIES[by];
   const keys = grouped(key, join).sort((a, b) => b.run_count - a.run_count);
   return { times, keys: keys.slice(0, MOST_KEYS) };
+}
+
+/** As above, from the sums of sealed blocks, which are by the hour and know no tags. */
+function summedSeries(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  selection: RunSelection,
+  interval: number,
+  by: SumsColumn | undefined,
+): PartitionSeries {
+  const times = new Map<number, Figures>();
+  for (const { hour, ...sums } of sumRuns(sql, identity, selection, { hour: true })) {
+    const key = (hour ?? 0) - ((hour ?? 0) % interval);
+    const figures = figuresOfSums(key, sums);
+    const known = times.get(key);
+    times.set(key, known ? addFigures(known, figures) : figures);
+  }
+  const keys = by ? sumRuns(sql, identity, selection, { column: by }) : [];
+  return {
+    times: [...times.values()],
+    keys: keys.flatMap(({ key, ...sums }) => (key === null ? [] : [figuresOfSums(key, sums)])).slice(0, MOST_KEYS),
+  };
+}
+
+function figuresOfSums(key: string | number, { latencies: durations, ...sums }: RunSums): Figures {
+  const ended = Object.values(durations).reduce((total, count) => total + count, 0);
+  return {
+    key,
+    run_count: sums.run_count,
+    error_count: sums.error_count,
+    pending_count: sums.run_count - ended,
+    prompt_tokens: sums.prompt_tokens,
+    completion_tokens: sums.completion_tokens,
+    total_tokens: sums.total_tokens,
+    total_cost: sums.total_cost,
+    durations,
+  };
 }
 
 interface Row extends Record<string, SqlStorageValue> {

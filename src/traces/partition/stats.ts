@@ -2,12 +2,11 @@
 import { preview } from "../preview.ts";
 import type { PartitionIdentity, PartitionStats, RunSelection, ThreadSummary } from "../rpc.ts";
 import { LIGHT, type LightFeedback, sumFeedback } from "./feedback.ts";
-import { blocksWith } from "./blocks/blocks.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
 import { selectionCondition } from "./read.ts";
 import { durationsOf, noSums } from "./rollups/groups.ts";
-import { isSummed, sumRuns } from "./rollups/read.ts";
+import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
@@ -102,10 +101,6 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
     first_tokens: durationsOf(first_tokens, SAMPLE),
     feedback: sumFeedback(feedback),
   };
-}
-
-function hasSums(sql: SqlStorage): boolean {
-  return blocksWith(sql, "has_sums").sealed.length > 0;
 }
 
 interface ThreadRow extends Record<string, SqlStorageValue> {

@@ -125,6 +125,15 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0;
     `,
   },
+  {
+    id: "0004_deleted",
+    sql: `
+      -- The ids of deleted traces and of their runs.
+      CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
+      -- The keys in R2 of what is still to be deleted there.
+      CREATE TABLE doomed (key TEXT PRIMARY KEY) WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

@@ -34,6 +34,8 @@ export function newProject(workspaceId: string, name: string, given: Partial<Pro
     referenceDatasetId: null,
     defaultDatasetId: null,
     traceTier: "longlived",
+    retentionDays: null,
+    legalHold: false,
     extra: {},
     startTime: Date.now(),
     endTime: null,

@@ -19,6 +19,7 @@ import {
   updateProject,
 } from "../store.ts";
 import { destroyProjects } from "./destroy.ts";
+import { checkExpiry, refuseHeld } from "./retention.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
 
@@ -33,6 +34,8 @@ export const projects = new Hono<App>()
     const row = newProject(workspaceId, name, {
       ...(given.id === undefined ? {} : { id: given.id }),
       ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
+      retentionDays: given.retention_days ?? null,
+      legalHold: given.legal_hold ?? false,
       ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
       description: given.description ?? null,
       extra: extraOf(extra, metadata && { metadata }),
@@ -66,7 +69,8 @@ export const projects = new Hono<App>()
   .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
     const row = await existingProject(c, c.req.valid("param").session_id);
     const db = database(c.env.DB);
-    const { name, description, extra, default_dataset_id, trace_tier, end_time } = c.req.valid("json");
+    const given = c.req.valid("json");
+    const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
     const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
     if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
     const changed = await updateProject(db, row.workspaceId, row.id, {
@@ -75,19 +79,24 @@ export const projects = new Hono<App>()
       extra: extra && extraOf(row.extra, extra),
       defaultDatasetId: default_dataset_id,
       traceTier: trace_tier,
+      retentionDays: given.retention_days,
+      legalHold: given.legal_hold,
       endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
     });
     forgetProjects();
+    if (trace_tier !== undefined || given.retention_days !== undefined || given.legal_hold === false)
+      await checkExpiry(c.env, row.workspaceId, row.id);
     return c.json(await shown(c, changed ?? row));
   })
   .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
-    const { workspaceId, id } = await existingProject(c, c.req.valid("param").session_id);
+    const { workspaceId, id, legalHold } = await existingProject(c, c.req.valid("param").session_id);
+    refuseHeld(legalHold);
     await destroyProjects(c.env, workspaceId, [id]);
     return c.json({ message: "Project deleted" });
   })
   .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
     const ids = c.req.valid("query").session_ids ?? [];
-    for (const id of ids) await existingProject(c, id);
+    for (const id of ids) refuseHeld((await existingProject(c, id)).legalHold);
     await destroyProjects(c.env, c.get("principal").workspaceId, ids);
     return c.json({ message: "Projects deleted" });
   });
@@ -118,6 +127,8 @@ async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsF
     default_dataset_id: row.defaultDatasetId,
     reference_dataset_id: row.referenceDatasetId,
     trace_tier: row.traceTier,
+    retention_days: row.retentionDays,
+    legal_hold: row.legalHold,
     last_run_start_time: lastRun,
     last_run_start_time_live: lastRun,
     test_run_number: null,

@@ -8,6 +8,12 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const extra = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));
 const tier = v.picklist(["longlived", "shortlived"]);
 
+/** Own fields: null for the days of the tier. A project on hold keeps everything. */
+const retention = {
+  retention_days: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(36_500)))),
+  legal_hold: optional(v.boolean()),
+};
+
 export const CreateProject = v.looseObject({
   id: optional(Uuid),
   name,
@@ -17,6 +23,7 @@ export const CreateProject = v.looseObject({
   reference_dataset_id: optional(Uuid),
   default_dataset_id: optional(Uuid),
   trace_tier: optional(tier),
+  ...retention,
   start_time: optional(Time),
   end_time: optional(Time),
 });
@@ -27,6 +34,7 @@ export const UpdateProject = v.looseObject({
   extra: optional(extra),
   default_dataset_id: optional(Uuid),
   trace_tier: optional(tier),
+  ...retention,
   end_time: optional(Time),
 });
 

@@ -8,14 +8,15 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { locateRuns } from "../locate.ts";
-import type { RunSelection } from "../rpc.ts";
+import { parseFilter } from "../filter/filter.ts";
+import type { QueriedRun, RunSelection } from "../rpc.ts";
 import { listProjectsOfDataset } from "../store.ts";
-import { DAY_MICROS } from "../time.ts";
+import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { answer } from "./answer.ts";
 import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
-import { QueryThreads, QueryThreadTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
+import { QueryThreads, QueryThreadTraces, QueryTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
 import { NAMES_V2, payloadNames, runV2, valuesOf } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
 
@@ -27,9 +28,16 @@ export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
     pageOf(c.env, addressOf(c), c.get("principal").workspaceId, c.req.valid("json"), {}),
   )
-  .post("/traces/query", doc("Find the root runs of traces"), body(QueryV2), async (c) =>
-    pageOf(c.env, addressOf(c), c.get("principal").workspaceId, c.req.valid("json"), { isRoot: true }),
-  )
+  .post("/traces/query", doc("Find traces by their root runs"), body(QueryTraces), async (c) => {
+    const { project_id, trace_ids, filter, ...wanted } = c.req.valid("json");
+    const project_ids = project_id ? [project_id, ...(wanted.project_ids ?? [])] : wanted.project_ids;
+    // The root of a trace can have another id than the trace.
+    const among = trace_ids && `in(trace_id, ${JSON.stringify(trace_ids)})`;
+    const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
+    if (filter) parseFilter(filter);
+    const query = { ...wanted, project_ids, filter: joined };
+    return pageOf(c.env, addressOf(c), c.get("principal").workspaceId, query, { isRoot: true }, traceOf);
+  })
   .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
@@ -108,12 +116,20 @@ export const runQueriesV2 = new Hono<App>()
     },
   );
 
+/** A trace as the SDKs read it: its root, and sums that include all runs below it. */
+function traceOf(shown: object, { total_tokens, total_cost, first_token_time }: QueriedRun): object {
+  const first = first_token_time === null ? undefined : isoFromMicros(first_token_time);
+  const trace_aggregates = { total_tokens: total_tokens ?? 0, total_cost: total_cost ?? 0, first_token_time: first };
+  return { root_run: shown, trace_aggregates };
+}
+
 async function pageOf(
   env: Env,
   origin: string,
   workspaceId: string,
   wanted: Query,
   more: RunSelection,
+  itemOf: (shown: object, run: QueriedRun) => object = (shown) => shown,
 ): Promise<Response> {
   const selection: RunSelection = {
     ids: wanted.ids,
@@ -137,7 +153,7 @@ async function pageOf(
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
   const found = await find(env, workspaceId, projectIds, selection, selects, page);
   const context = await contextOf(env, origin, workspaceId, found.runs);
-  const items = found.runs.map((run) => runV2(run, selects, context));
+  const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
   return answer(env.BLOBS, { items, next_cursor: writeCursor(found.next), has_more: found.next !== null });
 }
 

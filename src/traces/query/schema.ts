@@ -65,6 +65,13 @@ export const QueryV2 = v.looseObject({
   sort_order: optional(v.picklist(["ASC", "DESC", "asc", "desc"])),
 });
 
+/** `project_id` is what the SDKs send; `project_ids` and the conditions of runs are further ones. */
+export const QueryTraces = v.looseObject({
+  ...QueryV2.entries,
+  project_id: optional(Uuid),
+  trace_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
+});
+
 export const RunId = v.object({ run_id: Uuid });
 
 const list = v.union([v.string(), v.array(v.string())]);

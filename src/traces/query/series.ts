@@ -1,7 +1,8 @@
 /** Statistics over projects and days by time and by a property, merged from what each partition counts. */
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { addFigures, secondsOf } from "../partition/series.ts";
+import { secondsOf } from "../partition/durations.ts";
+import { addFigures } from "../partition/series.ts";
 import { type Figures, type RunSelection, type SeriesRequest, tracePartition } from "../rpc.ts";
 import { listDays } from "../store.ts";
 import { dayOf, isoFromMicros } from "../time.ts";

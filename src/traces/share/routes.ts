@@ -9,26 +9,34 @@ import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { findRuns } from "../query/find.ts";
-import { knownToken, shareToken } from "./share.ts";
+import { Time } from "../query/schema.ts";
+import { knownShare, shareOf, type Wish } from "./share.ts";
 import { deleteShare } from "./store.ts";
 
 const doc = documented("Shares");
 
 const RunId = v.object({ run_id: Uuid });
 const DatasetId = v.object({ dataset_id: Uuid });
-const ShareRun = v.looseObject({ share_token: optional(Uuid), session_id: optional(Uuid) });
-const ShareDataset = v.looseObject({});
+/** `expires_at` is an own field: null, as without it at first, for a link without an end. */
+const end = { expires_at: v.nullish(Time) };
+const ShareRun = v.looseObject({ share_token: optional(Uuid), session_id: optional(Uuid), ...end });
+const ShareDataset = v.looseObject(end);
+
+function wishOf(given: { share_token?: string | undefined; expires_at?: number | null | undefined }): Wish {
+  const { share_token: token, expires_at: end } = given;
+  return { token, expiresAt: typeof end === "number" ? Math.floor(end / 1000) : end };
+}
 
 export const shares = new Hono<App>()
   .put("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
     const { run_id } = c.req.valid("param");
     const target = await traceOf(c, run_id);
-    return c.json({ run_id, share_token: await shareToken(c.env, target, c.req.valid("json").share_token) });
+    return c.json({ run_id, ...(await shareOf(c.env, target, wishOf(c.req.valid("json")))) });
   })
   .get("/runs/:run_id/share", doc("Read the link of a shared trace"), param(RunId), async (c) => {
     const { run_id } = c.req.valid("param");
-    const share_token = await knownToken(c.env, await traceOf(c, run_id));
-    return c.json(share_token === undefined ? null : { run_id, share_token });
+    const share = await knownShare(c.env, await traceOf(c, run_id));
+    return c.json(share ? { run_id, ...share } : null);
   })
   .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
     await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
@@ -36,12 +44,12 @@ export const shares = new Hono<App>()
   })
   .put("/datasets/:dataset_id/share", doc("Share a dataset"), param(DatasetId), body(ShareDataset), async (c) => {
     const target = await datasetOf(c, c.req.valid("param").dataset_id);
-    return c.json({ dataset_id: target.targetId, share_token: await shareToken(c.env, target) });
+    return c.json({ dataset_id: target.targetId, ...(await shareOf(c.env, target, wishOf(c.req.valid("json")))) });
   })
   .get("/datasets/:dataset_id/share", doc("Read the link of a shared dataset"), param(DatasetId), async (c) => {
     const target = await datasetOf(c, c.req.valid("param").dataset_id);
-    const share_token = await knownToken(c.env, target);
-    return c.json(share_token === undefined ? null : { dataset_id: target.targetId, share_token });
+    const share = await knownShare(c.env, target);
+    return c.json(share ? { dataset_id: target.targetId, ...share } : null);
   })
   .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset"), param(DatasetId), async (c) => {
     await deleteShare(database(c.env.DB), await datasetOf(c, c.req.valid("param").dataset_id));
@@ -50,7 +58,7 @@ export const shares = new Hono<App>()
 
 export const sharesV2 = new Hono<App>()
   .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) =>
-    c.json({ share_token: await shareToken(c.env, await traceOf(c, c.req.valid("param").run_id)) }),
+    c.json(await shareOf(c.env, await traceOf(c, c.req.valid("param").run_id), wishOf(c.req.valid("json")))),
   )
   .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
     await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));

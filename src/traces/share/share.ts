@@ -1,33 +1,49 @@
-/** Links by which anyone may read one trace or one dataset, until the link is deleted. The token is the only credential. */
+/** Links by which anyone may read one trace or one dataset, until it ends or is deleted. The token is the only credential. */
 import { seal, unseal } from "../../auth/seal.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
-import { findShare, findShareByHash, insertShare, type ShareRow, type Target } from "./store.ts";
+import { findShare, findShareByHash, insertShare, setShareExpiry, type ShareRow, type Target } from "./store.ts";
 
 const PURPOSE = "share token";
 
-/**
- * The token of the target's link, which is created when there is none. `wanted` is the token that the caller proposes.
- * @throws Problem 409 when the proposed token is in use.
- */
-export async function shareToken(
-  env: Env,
-  target: Target & { projectId: string | null },
-  wanted: string = crypto.randomUUID(),
-): Promise<string> {
-  const db = database(env.DB);
-  const row = { ...target, hash: sha256(wanted), sealed: await seal(env, wanted, PURPOSE), createdAt: Date.now() };
-  await insertShare(db, row);
-  const token = await knownToken(env, target);
-  if (token === undefined) throw new Problem(409, "Another link has this share_token.");
-  return token;
+/** A link as answers show it. */
+export interface Share {
+  share_token: string;
+  /** ISO 8601. Null for a link without an end. */
+  expires_at: string | null;
 }
 
-/** The token of the target's link. Undefined when it is not shared. */
-export async function knownToken(env: Env, target: Target): Promise<string | undefined> {
+/** What a caller says of a link: the token it proposes, and when the link ends, milliseconds. */
+export interface Wish {
+  token?: string | undefined;
+  expiresAt?: number | null | undefined;
+}
+
+/**
+ * The target's link, which is created when there is none. An end that is given replaces that of an existing link.
+ * @throws Problem 409 when the proposed token is in use, 422 when the end is in the past.
+ */
+export async function shareOf(env: Env, target: Target & { projectId: string | null }, wish: Wish): Promise<Share> {
+  const { token = crypto.randomUUID(), expiresAt } = wish;
+  const now = Date.now();
+  if (typeof expiresAt === "number" && expiresAt <= now)
+    throw new Problem(422, "Invalid expires_at: it is in the past.");
+  const db = database(env.DB);
+  const sealed = await seal(env, token, PURPOSE);
+  await insertShare(db, { ...target, hash: sha256(token), sealed, createdAt: now, expiresAt: expiresAt ?? null });
+  if (expiresAt !== undefined) await setShareExpiry(db, target, expiresAt);
+  const share = await knownShare(env, target);
+  if (share === undefined) throw new Problem(409, "Another link has this share_token.");
+  return share;
+}
+
+/** The target's link. Undefined when it is not shared, or not any more. */
+export async function knownShare(env: Env, target: Target): Promise<Share | undefined> {
   const row = await findShare(database(env.DB), target);
-  return row && unseal(env, row.sealed, PURPOSE);
+  if (!row) return undefined;
+  const expires_at = row.expiresAt === null ? null : new Date(row.expiresAt).toISOString();
+  return { share_token: await unseal(env, row.sealed, PURPOSE), expires_at };
 }
 
 /** What the token lets its holder read. @throws Problem 404 */

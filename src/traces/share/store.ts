@@ -1,5 +1,6 @@
 /** D1: links by which anyone may read one trace or one dataset. */
-import { and, eq } from "drizzle-orm";
+import { and, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
+import { among } from "../../db/among.ts";
 import type { Database } from "../../db/client.ts";
 import { shares } from "../../db/schema.ts";
 
@@ -9,21 +10,46 @@ export type Target = Pick<ShareRow, "workspaceId" | "kind" | "targetId">;
 const isTarget = ({ workspaceId, kind, targetId }: Target) =>
   and(eq(shares.workspaceId, workspaceId), eq(shares.kind, kind), eq(shares.targetId, targetId));
 
-/** Inserts a share unless its target or its token has one. */
+const isOver = () => and(isNotNull(shares.expiresAt), lte(shares.expiresAt, Date.now()));
+const isValid = () => or(isNull(shares.expiresAt), gt(shares.expiresAt, Date.now()));
+
+/** Inserts a share unless its target or its token has one. A share of the target that has expired makes room. */
 export async function insertShare(db: Database, row: ShareRow): Promise<void> {
-  await db.insert(shares).values(row).onConflictDoNothing();
+  await db.batch([
+    db.delete(shares).where(and(isTarget(row), isOver())),
+    db.insert(shares).values(row).onConflictDoNothing(),
+  ]);
+}
+
+/** Sets when a share ends, milliseconds; null for never. */
+export async function setShareExpiry(db: Database, target: Target, expiresAt: number | null): Promise<void> {
+  await db.update(shares).set({ expiresAt }).where(isTarget(target));
 }
 
 export async function findShare(db: Database, target: Target): Promise<ShareRow | undefined> {
-  return db.select().from(shares).where(isTarget(target)).get();
+  return db
+    .select()
+    .from(shares)
+    .where(and(isTarget(target), isValid()))
+    .get();
 }
 
 export async function findShareByHash(db: Database, hash: string): Promise<ShareRow | undefined> {
-  return db.select().from(shares).where(eq(shares.hash, hash)).get();
+  return db
+    .select()
+    .from(shares)
+    .where(and(eq(shares.hash, hash), isValid()))
+    .get();
 }
 
 export async function deleteShare(db: Database, target: Target): Promise<void> {
   await db.delete(shares).where(isTarget(target));
+}
+
+/** Deletes the shares of these traces. */
+export async function deleteSharesOfTraces(db: Database, workspaceId: string, traceIds: string[]): Promise<void> {
+  const ofKind = and(eq(shares.workspaceId, workspaceId), eq(shares.kind, "run"));
+  await db.delete(shares).where(and(ofKind, among(shares.targetId, traceIds)));
 }
 
 /** Deletes the shares of a project's traces. */

@@ -1,6 +1,26 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
-import type { RunSums, Sketch } from "../../rpc.ts";
 import { HOUR_MICROS } from "../../time.ts";
+import { secondsOf, stepOf } from "../durations.ts";
+
+/** How many durations took each step. */
+type Sketch = Record<string, number>;
+
+/** Sums over runs that can be added to those of others. */
+export interface RunSums {
+  run_count: number;
+  error_count: number;
+  streaming_count: number;
+  total_tokens: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_cost: number;
+  prompt_cost: number;
+  completion_cost: number;
+  /** Microseconds. */
+  last_run_start_time: number | null;
+  latencies: Sketch;
+  first_tokens: Sketch;
+}
 
 export interface GroupKey {
   /** The first microsecond of the hour. */
@@ -78,8 +98,8 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
   group.completion_cost += counts[5] ?? 0;
   group.last_run_start_time = Math.max(group.last_run_start_time ?? 0, start);
   // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
-  if (end !== null) count(group.latencies, bucketOf(Math.max(0, end - start)), 1);
-  if (first !== null) count(group.first_tokens, bucketOf(Math.max(0, first - start)), 1);
+  if (end !== null) count(group.latencies, stepOf(end - start), 1);
+  if (first !== null) count(group.first_tokens, stepOf(first - start), 1);
 }
 
 export function groupOf(groups: Groups, id: string, key: GroupKey): Group {
@@ -103,35 +123,27 @@ export function addSums(to: RunSums, from: RunSums): void {
   if (from.last_run_start_time !== null) {
     to.last_run_start_time = Math.max(to.last_run_start_time ?? 0, from.last_run_start_time);
   }
-  for (const [bucket, n] of Object.entries(from.latencies)) count(to.latencies, bucket, n);
-  for (const [bucket, n] of Object.entries(from.first_tokens)) count(to.first_tokens, bucket, n);
+  for (const [step, n] of Object.entries(from.latencies)) count(to.latencies, step, n);
+  for (const [step, n] of Object.entries(from.first_tokens)) count(to.first_tokens, step, n);
 }
 
-function count(sketch: Sketch, bucket: string | number, n: number): void {
-  sketch[bucket] = (sketch[bucket] ?? 0) + n;
-}
-
-/** Buckets grow by this factor, so a duration is known to 2.5 %. */
-const GROWTH = Math.log(1.05);
-
-/** The bucket of a duration in microseconds. */
-function bucketOf(micros: number): number {
-  return micros < 1 ? -1 : Math.round(Math.log(micros) / GROWTH);
+function count(sketch: Sketch, step: string | number, n: number): void {
+  sketch[step] = (sketch[step] ?? 0) + n;
 }
 
 /** At most about `most` durations that are distributed as those of the sketch, seconds, ascending. */
 export function durationsOf(sketch: Sketch, most: number): number[] {
-  const buckets = Object.entries(sketch)
-    .map(([bucket, n]) => [Number(bucket), n] as const)
+  const steps = Object.entries(sketch)
+    .map(([step, n]) => [Number(step), n] as const)
     .sort(([a], [b]) => a - b);
-  const total = buckets.reduce((sum, [, n]) => sum + n, 0);
+  const total = steps.reduce((sum, [, n]) => sum + n, 0);
   const share = Math.min(1, most / total);
   let [seen, given] = [0, 0];
-  return buckets.flatMap(([bucket, n]) => {
+  return steps.flatMap(([step, n]) => {
     seen += n;
     const upTo = Math.round(seen * share);
     const copies = upTo - given;
     given = upTo;
-    return Array.from({ length: copies }, () => (bucket < 0 ? 0 : Math.exp(bucket * GROWTH) / 1e6));
+    return Array.from({ length: copies }, () => secondsOf(step));
   });
 }

@@ -1,16 +1,32 @@
 /** Sums of selected runs: from the rollups of sealed blocks, and from the runs of the others. */
 import { type Filter, parseFilter } from "../../filter/filter.ts";
-import type { PartitionIdentity, RunSelection, SumsBy, SumsOf } from "../../rpc.ts";
+import type { PartitionIdentity, RunSelection } from "../../rpc.ts";
 import { dayBounds, HOUR_MICROS } from "../../time.ts";
 import { blockOf, blocksWith, runsOfBlocks } from "../blocks/blocks.ts";
 import { selectionCondition } from "../read.ts";
-import { addRun, type Group, type GroupKey, GROUPED, type Groups } from "./groups.ts";
+import { addRun, type Group, type GroupKey, GROUPED, type Groups, type RunSums } from "./groups.ts";
 import { addStored } from "./store.ts";
+
+export type SumsColumn = "name" | "run_type" | "status" | "model";
+
+/** How sums are grouped: by the hour, by a column, by both, or not at all. */
+interface SumsBy {
+  hour?: boolean;
+  column?: SumsColumn;
+}
+
+/** The sums of one group. `hour` is its first microsecond. */
+type SumsOf = RunSums & { hour: number | null; key: string | null };
 
 /** The most groups of an answer. */
 const MOST_GROUPS = 1_000;
 /** The columns by which sums are stored, and what is the same for the whole partition. */
 const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "trace_tier"]);
+
+/** Whether any block has sums. */
+export function hasSums(sql: SqlStorage): boolean {
+  return blocksWith(sql, "has_sums").sealed.length > 0;
+}
 
 /** Whether the sums answer the selection. Its window is no matter. */
 export function isSummed({ startTime: _start, endTime: _end, ...selection }: RunSelection): boolean {

@@ -1,9 +1,9 @@
 /** `GET /api/v1/activity/stream`: what changes in a workspace, as it changes, so that a page need not ask again and again. */
 import { Hono } from "hono";
-import { documented } from "../http/documented.ts";
-import { sseFrame, sseResponse } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
-import { changesOf, shardsOf } from "./store.ts";
+import { documented } from "../../http/documented.ts";
+import { sseFrame, sseResponse } from "../../http/sse.ts";
+import type { App } from "../../http/types.ts";
+import { changesOf, shardsOf } from "../store.ts";
 
 /** Milliseconds between two events: changes that come meanwhile share the next one. */
 const PAUSE = 500;

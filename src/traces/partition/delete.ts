@@ -1,0 +1,104 @@
+/** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
+import { attachmentKey } from "../ingest/payloads.ts";
+import type { LargePayload, RunWrite, StoredAttachment } from "../rpc.ts";
+import { openBlocks } from "./blocks/blocks.ts";
+import { addToCounts } from "./meta.ts";
+
+/** R2 deletes this many objects in one call. */
+const BLOBS_AT_ONCE = 1_000;
+
+interface Doomed extends Record<string, SqlStorageValue> {
+  id: string;
+  bytes: number;
+  large: string | null;
+  attachments: string | null;
+}
+
+/** The traces that have a run of one of these threads. */
+export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] {
+  const rows = sql.exec<{ trace_id: string }>(
+    "SELECT DISTINCT trace_id FROM runs WHERE thread_id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(threadIds),
+  );
+  return rows.toArray().map(({ trace_id }) => trace_id);
+}
+
+/** Deletes the runs of these traces in the partition, and their feedback. To be called inside a transaction. */
+export function deleteTraces(
+  sql: SqlStorage,
+  prefix: string,
+  traceIds: string[],
+): { runs: number; feedback: string[] } {
+  const traces = JSON.stringify(traceIds);
+  const runs = sql
+    .exec<Doomed>(
+      `SELECT r.id, r.bytes, p.large, p.attachments FROM runs r JOIN payloads p ON p.n = r.n
+       WHERE r.trace_id IN (SELECT value FROM json_each(?))`,
+      traces,
+    )
+    .toArray();
+  const ids = runs.map(({ id }) => id);
+  const list = JSON.stringify(ids);
+  // Ids of traces and of runs alike: a late patch may name its run only.
+  sql.exec("INSERT OR IGNORE INTO deleted (id) SELECT value FROM json_each(?)", JSON.stringify([...traceIds, ...ids]));
+  openBlocks(sql, ids);
+  sql.exec("DELETE FROM payloads WHERE n IN (SELECT n FROM runs WHERE id IN (SELECT value FROM json_each(?)))", list);
+  sql.exec("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", list);
+  const feedback = sql
+    .exec<{ id: string }>(
+      `DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))
+       RETURNING id`,
+      list,
+      traces,
+    )
+    .toArray();
+  noteBlobs(sql, prefix, runs);
+  const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
+  if (runs.length > 0) addToCounts(sql, { rows: -runs.length, bytes: -bytes, lastStart: 0 });
+  return { runs: runs.length, feedback: feedback.map(({ id }) => id) };
+}
+
+/** Notes the objects of deleted runs. A payload's key is its hash, so one that another run has too is kept. */
+function noteBlobs(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
+  const hashes = new Set<string>();
+  const keys: string[] = [];
+  for (const { id, large, attachments } of runs) {
+    for (const { hash } of Object.values(JSON.parse(large ?? "{}") as Record<string, LargePayload>)) hashes.add(hash);
+    for (const { name } of JSON.parse(attachments ?? "[]") as StoredAttachment[])
+      keys.push(attachmentKey(prefix, id, name));
+  }
+  if (hashes.size > 0) {
+    const shared = sql.exec<{ hash: string }>(
+      `SELECT DISTINCT l.value ->> '$.hash' AS hash FROM payloads p, json_each(p.large) l
+       WHERE p.large IS NOT NULL AND l.value ->> '$.hash' IN (SELECT value FROM json_each(?))`,
+      JSON.stringify([...hashes]),
+    );
+    for (const { hash } of shared) hashes.delete(hash);
+  }
+  keys.push(...[...hashes].map((hash) => `${prefix}payloads/${hash}`));
+  sql.exec("INSERT OR IGNORE INTO doomed (key) SELECT value FROM json_each(?)", JSON.stringify(keys));
+}
+
+/** Objects in R2 that are still to be deleted. */
+export function doomedBlobs(sql: SqlStorage): string[] {
+  return sql
+    .exec<{ key: string }>(`SELECT key FROM doomed LIMIT ${BLOBS_AT_ONCE}`)
+    .toArray()
+    .map(({ key }) => key);
+}
+
+export function forgetBlobs(sql: SqlStorage, keys: string[]): void {
+  sql.exec("DELETE FROM doomed WHERE key IN (SELECT value FROM json_each(?))", JSON.stringify(keys));
+}
+
+/** The writes without those of deleted traces. */
+export function withoutDeleted(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
+  if (sql.exec("SELECT 1 FROM deleted LIMIT 1").toArray().length === 0) return writes;
+  const ids = writes.flatMap(({ id, trace_id }) => (trace_id === undefined ? [id] : [id, trace_id]));
+  const rows = sql.exec<{ id: string }>(
+    "SELECT id FROM deleted WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(ids),
+  );
+  const deleted = new Set(rows.toArray().map(({ id }) => id));
+  return writes.filter(({ id, trace_id }) => !deleted.has(id) && !deleted.has(trace_id ?? id));
+}

@@ -1,0 +1,24 @@
+/** How long a project keeps its runs, and whether it may lose any. */
+import { database } from "../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { Problem } from "../../http/problem.ts";
+import { tracePartition } from "../rpc.ts";
+import { allPlaces } from "../store.ts";
+
+/** @throws Problem 409 when the project is on legal hold. */
+export function refuseHeld(legalHold: boolean): void {
+  if (legalHold)
+    throw new Problem(
+      409,
+      "The project is on legal hold: nothing of it can be deleted. Set legal_hold to false first.",
+    );
+}
+
+/**
+ * Has every partition of the project compare its age with the project's retention. A partition sets its alarm for the end of
+ * its days when it is written, and would not learn of a shorter retention before.
+ */
+export async function checkExpiry(env: Env, workspaceId: string, projectId: string): Promise<void> {
+  const places = await allPlaces(database(env.DB), workspaceId, projectId);
+  await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry());
+}

@@ -1,0 +1,82 @@
+/** Deleting traces and the traces of threads. */
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
+import { optional } from "../../http/fields.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { refuseHeld } from "../projects/retention.ts";
+import { type Place, tracePartition } from "../rpc.ts";
+import { deleteSharesOfTraces } from "../share/store.ts";
+import { allPlaces, findProject, noteDeletions } from "../store.ts";
+import { ThreadId, Uuid } from "./schema.ts";
+
+const doc = documented("Traces");
+
+const DeleteRuns = v.looseObject({
+  session_id: Uuid,
+  trace_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
+  /** An own field. */
+  thread_ids: optional(v.pipe(v.array(ThreadId.entries.thread_id), v.maxLength(100))),
+});
+const TraceId = v.object({ trace_id: Uuid });
+const OfProject = v.object({ project_id: Uuid });
+
+export const runDeletion = new Hono<App>().post(
+  "/runs/delete",
+  doc("Delete traces, or the traces of threads, with everything of them"),
+  body(DeleteRuns),
+  async (c) => {
+    const { session_id, trace_ids = [], thread_ids = [] } = c.req.valid("json");
+    if (trace_ids.length + thread_ids.length === 0)
+      throw new Problem(422, "Invalid body: expected trace_ids or thread_ids. Deletion by metadata is not served.");
+    return c.json(await deleteTraces(c, session_id, trace_ids, thread_ids));
+  },
+);
+
+export const runDeletionV2 = new Hono<App>()
+  .delete(
+    "/traces/:trace_id",
+    doc("Delete a trace with everything of it"),
+    param(TraceId),
+    query(OfProject),
+    async (c) => {
+      const { project_id } = c.req.valid("query");
+      return c.json(await deleteTraces(c, project_id, [c.req.valid("param").trace_id], []));
+    },
+  )
+  .delete("/threads/:thread_id", doc("Delete the traces of a thread"), param(ThreadId), query(OfProject), async (c) => {
+    const { project_id } = c.req.valid("query");
+    return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
+  });
+
+/**
+ * Deletes traces in every partition of the project: their days may be more than one, and ids need not tell them. The deletion
+ * is noted first, so that a request that fails and is sent again leaves nothing behind.
+ * @throws Problem 404 without the project, 409 on legal hold.
+ */
+async function deleteTraces(c: Context<App>, projectId: string, traceIds: string[], threadIds: string[]) {
+  const { workspaceId } = c.get("principal");
+  const db = database(c.env.DB);
+  const project = await findProject(db, workspaceId, projectId);
+  if (!project) throw new Problem(404, "Project not found.");
+  refuseHeld(project.legalHold);
+  const places = await allPlaces(db, workspaceId, projectId);
+  const traces = new Set(traceIds);
+  const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
+  if (threadIds.length > 0) {
+    await inParallel(places, CONNECTIONS, async (place) => {
+      for (const trace of await partition(place).tracesOf(threadIds)) traces.add(trace);
+    });
+  }
+  const all = [...traces];
+  if (all.length > 0) await noteDeletions(db, workspaceId, projectId, all);
+  const counts = await inParallel(all.length > 0 ? places : [], CONNECTIONS, async (place) =>
+    partition(place).deleteTraces(all),
+  );
+  if (all.length > 0) await deleteSharesOfTraces(db, workspaceId, all);
+  return { message: "Traces deleted", traces: all.length, runs: counts.reduce((sum, count) => sum + count, 0) };
+}

@@ -1,0 +1,224 @@
+/** Deleting traces and threads, and how long a project keeps its runs. */
+import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it } from "vitest";
+import { database } from "../../src/db/client.ts";
+import { listDeletions } from "../../src/traces/store.ts";
+import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
+import { ask } from "../support/examples.ts";
+import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+
+const DAY_MICROS = 86_400_000_000;
+const BIG = "x".repeat(300_000);
+let caller: Caller;
+beforeAll(async () => {
+  caller = await newCaller();
+});
+
+async function sendRuns(runs: Sent[], by = caller): Promise<void> {
+  const response = await sendMultipart(
+    by,
+    runs.flatMap((run) => [
+      ...runParts("post", run),
+      { name: `attachment.${run.id}.note`, type: "text/plain", data: "kept in R2" },
+    ]),
+  );
+  expect(await response.json()).toMatchObject({ rejected: 0 });
+}
+
+/** A trace of two runs over midnight, with payloads and attachments in R2. */
+function trace(project: string, thread: string, inputs: unknown = { big: `${thread} ${BIG}` }) {
+  const more = { session_name: project, extra: { metadata: { thread_id: thread } }, inputs };
+  const root = sentRun(NOON, more);
+  return { root, child: sentRun(NOON + DAY_MICROS, more, root) };
+}
+
+/** A key of the caller's workspace that only reads. */
+async function readerOf({ workspaceId }: Caller): Promise<Pick<Caller, "fetch">> {
+  const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": workspaceId };
+  const made = await send("/api/v1/api-keys", { body: { name: "reader", scopes: ["read"] }, headers });
+  const { key } = await made.json<{ key: string }>();
+  return { fetch: async (path, options = {}) => send(path, { ...options, headers: { "x-api-key": key } }) };
+}
+
+const keys = async (project: string) =>
+  (await env.BLOBS.list({ prefix: `traces/${caller.workspaceId}/${await projectId(caller, project)}/` })).objects.map(
+    ({ key }) => key,
+  );
+const days = [DAY, "2026-11-21"];
+const stored = async (project: string) =>
+  (await Promise.all(days.map(async (day) => storedRuns(caller, project, day))))
+    .flat()
+    .map(({ id }) => id)
+    .sort();
+const stub = (project: string, day = DAY) =>
+  env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${caller.workspaceId}/${project}/${day}`));
+
+describe("deleting a trace", () => {
+  it("removes its runs, feedback, link and objects on every day, and nothing else", async () => {
+    const [gone, left] = [trace("delete", "t-1"), trace("delete", "t-2")];
+    // The same payload in another trace of the day: one object in R2.
+    const shared = sentRun(NOON + 5, { session_name: "delete", inputs: gone.root["inputs"] });
+    await sendRuns([gone.root, gone.child, left.root, left.child, shared]);
+    const session_id = await projectId(caller, "delete");
+    const feedback = await ask<{ id: string }>(caller, "/feedback", {
+      body: { run_id: gone.root.id, key: "mood", score: 1 },
+    });
+    const { share_token } = await ask<{ share_token: string }>(caller, `/runs/${gone.root.id}/share`, {
+      method: "PUT",
+      body: {},
+    });
+    expect(await keys("delete")).toHaveLength(4 + 5);
+
+    const answer = await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [gone.root.id] } });
+    expect(answer).toEqual({ message: "Traces deleted", traces: 1, runs: 2 });
+    expect(await stored("delete")).toEqual([left.root.id, left.child.id, shared.id].sort());
+    // Its attachments and its payload of the second day; that of the first day is another run's too.
+    expect(await keys("delete")).toHaveLength(3 + 3);
+    expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
+    expect(await ask(caller, `/feedback?run=${gone.root.id}`)).toEqual([]);
+    expect((await send(`/public/${share_token}/runs`)).status).toBe(404);
+    expect(await listDeletions(database(env.DB), caller.workspaceId, session_id, 0, 10)).toMatchObject([
+      { traceId: gone.root.id },
+    ]);
+    expect(await ask(caller, "/runs/stats", { body: { session: [session_id] } })).toMatchObject({ run_count: 3 });
+    // Again: nothing is left to do.
+    expect(
+      await ask(caller, `/api/v2/traces/${gone.root.id}?project_id=${session_id}`, { method: "DELETE" }),
+    ).toMatchObject({ runs: 0 });
+  });
+
+  it("lets nothing of it come back", async () => {
+    const { root, child } = trace("late", "t-1");
+    await sendRuns([root, child]);
+    const session_id = await projectId(caller, "late");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    const bare = { id: child.id, session_name: "late", start_time: child.start_time, end_time: child.start_time };
+    await sendMultipart(caller, [
+      ...runParts("patch", { ...root, outputs: { late: true } }),
+      ...runParts("patch", bare),
+    ]);
+    expect(await stored("late")).toEqual([]);
+  });
+
+  it("ends in R2 when the object was stopped between its commit and the deletion there", async () => {
+    await sendRuns([trace("crash", "t-1").root]);
+    const object = stub(await projectId(caller, "crash"));
+    const [key] = await keys("crash");
+    await runInDurableObject(
+      object,
+      (_, { storage }) => void storage.sql.exec("INSERT INTO doomed (key) VALUES (?)", key!),
+    );
+    await runDurableObjectAlarm(object);
+    expect(await keys("crash")).toHaveLength(1);
+  });
+
+  it("deletes the traces of a thread", async () => {
+    const [gone, left] = [trace("threads", "t/1", {}), trace("threads", "t-2", {})];
+    await sendRuns([gone.root, gone.child, left.root, left.child]);
+    const session_id = await projectId(caller, "threads");
+    const path = `/api/v2/threads/${encodeURIComponent("t/1")}?project_id=${session_id}`;
+    expect(await ask(caller, path, { method: "DELETE" })).toMatchObject({ traces: 1, runs: 2 });
+    expect(await stored("threads")).toEqual([left.root.id, left.child.id].sort());
+    expect(await ask(caller, "/runs/delete", { body: { session_id, thread_ids: ["t-2"] } })).toMatchObject({ runs: 2 });
+  });
+
+  it("is refused without a key, with a wrong one, for another workspace, and with a key that only reads", async () => {
+    const { root } = trace("guarded", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "guarded");
+    const body = { session_id, trace_ids: [root.id] };
+    const paths = ["/runs/delete", "/api/v1/runs/delete"];
+    const other = await newCaller();
+    const reader = await readerOf(caller);
+    for (const path of paths) {
+      expect((await send(path, { body })).status).toBe(401);
+      expect((await send(path, { body, headers: { "x-api-key": "lsv2_wrong" } })).status).toBe(401);
+      expect((await other.fetch(path, { body })).status).toBe(404);
+      expect((await reader.fetch(path, { body })).status).toBe(403);
+    }
+    for (const path of [`/api/v2/traces/${root.id}`, "/api/v2/threads/t-1"]) {
+      const whole = `${path}?project_id=${session_id}`;
+      expect((await send(whole, { method: "DELETE" })).status).toBe(401);
+      expect((await other.fetch(whole, { method: "DELETE" })).status).toBe(404);
+      expect((await reader.fetch(whole, { method: "DELETE" })).status).toBe(403);
+    }
+    expect((await other.fetch(`/sessions/${session_id}`, { method: "PATCH", body: { legal_hold: true } })).status).toBe(
+      404,
+    );
+    expect(
+      (await reader.fetch(`/sessions/${session_id}`, { method: "PATCH", body: { retention_days: 1 } })).status,
+    ).toBe(403);
+    expect(await stored("guarded")).toEqual([root.id]);
+    expect((await caller.fetch("/runs/delete", { body: { session_id } })).status).toBe(422);
+  });
+});
+
+describe("retention", () => {
+  /** As if the last write were so many days ago. */
+  async function age(project: string, past: number): Promise<void> {
+    await runInDurableObject(stub(project), (_, { storage }) => {
+      storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", String(Date.now() - past * 86_400_000));
+      const identity = {
+        workspaceId: caller.workspaceId,
+        projectId: project,
+        day: "2020-01-01",
+        traceTier: "longlived",
+      };
+      storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'identity'", JSON.stringify(identity));
+    });
+  }
+  const count = async (project: string) =>
+    runInDurableObject(stub(project), (_, { storage }) =>
+      storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'runs'").toArray().length === 0
+        ? 0
+        : storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM runs").one().n,
+    );
+  const patch = async (project: string, body: object) => ask(caller, `/sessions/${project}`, { method: "PATCH", body });
+
+  it("is a project's own, and a change reaches the days that are there", async () => {
+    await sendRuns([sentRun(NOON, { session_name: "short" })]);
+    const project = await projectId(caller, "short");
+    await age(project, 40);
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(1);
+    expect(await patch(project, { retention_days: 30 })).toMatchObject({ retention_days: 30, legal_hold: false });
+    expect(await runDurableObjectAlarm(stub(project))).toBe(true);
+    expect(await count(project)).toBe(0);
+  });
+
+  it("is longer than the tier's when the project says so", async () => {
+    await sendRuns([sentRun(NOON, { session_name: "long" })]);
+    const project = await projectId(caller, "long");
+    await patch(project, { retention_days: 1_000 });
+    await age(project, 900);
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(1);
+    await patch(project, { retention_days: null });
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(0);
+  });
+
+  it("does not end while the project is on legal hold, and nothing is deleted by request", async () => {
+    const { root } = trace("held", "t-1", {});
+    await sendRuns([root]);
+    const project = await projectId(caller, "held");
+    expect(await patch(project, { legal_hold: true })).toMatchObject({ legal_hold: true });
+    const body = { session_id: project, trace_ids: [root.id] };
+    expect((await caller.fetch("/runs/delete", { body })).status).toBe(409);
+    expect((await caller.fetch(`/sessions/${project}`, { method: "DELETE" })).status).toBe(409);
+    expect((await caller.fetch(`/sessions?session_ids=${project}`, { method: "DELETE" })).status).toBe(409);
+    await age(project, 900);
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(1);
+    await patch(project, { legal_hold: false });
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(0);
+  });
+
+  it.each([0, 1.5, 40_000, "30"])("refuses retention_days of %s", async (retention_days) => {
+    const project = await ask<{ id: string }>(caller, "/sessions", { body: { name: `bad ${retention_days}` } });
+    expect((await caller.fetch(`/sessions/${project.id}`, { method: "PATCH", body: { retention_days } })).status).toBe(
+      422,
+    );
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { decidedBy } from "../../src/web/chat/past.ts";
+
+const call = (name: string) => ({ id: name, name, args: {} });
+const asked = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email"), call("delete")] }];
+const lines = (resume: unknown) =>
+  decidedBy({ run: "r", after: "a1" }, resume, asked).map(({ words, refused }) => [words, refused]);
+
+it.each([
+  [
+    { decisions: [{ type: "approve" }, { type: "reject", message: "too early" }] },
+    [
+      ["approved send_email", false],
+      ["rejected delete: too early", true],
+    ],
+  ],
+  [{ decisions: [{ type: "edit", edited_action: { name: "pay", args: {} } }] }, [["edited and approved pay", false]]],
+  [{ decisions: [{ type: "approve" }] }, [["approved the action", false]]],
+  ["yes, go on", [["answered: yes, go on", false]]],
+  [
+    { ["0".repeat(32)]: "left", ["1".repeat(32)]: { decisions: [{ type: "ignore" }] } },
+    [
+      ["answered: left", false],
+      ["rejected delete", true],
+    ],
+  ],
+  [{ any: "thing" }, [["answered", false]]],
+  [null, []],
+])("tells what a person decided: %j", (resume, expected) => {
+  expect(lines(resume)).toEqual(expected);
+});
