@@ -6,7 +6,7 @@ import type { RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
 import { isConstant, isPayload, type LightField, type RunPage, type Texts } from "../traces/page.ts";
-import type { PayloadField } from "../traces/rpc.ts";
+import type { PayloadField } from "../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
 import { type ExportField, kindOf, leafOf, parquetSchema } from "./columns.ts";
 import { writeChunk } from "./encode/chunk.ts";

@@ -8,7 +8,7 @@ import { forEach } from "../threads/fan-out.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { Run } from "../threads/types.ts";
 import { countByStatus } from "../threads/store.ts";
-import { BOUNDS, type Histogram, type RunTimes } from "../traces/rpc.ts";
+import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
 import { ownRunTimes } from "../traces/self.ts";
 
 export interface Metric {

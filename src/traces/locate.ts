@@ -1,7 +1,8 @@
 /** In which partition a run lies, when the caller knows only its id. */
 import type { Database } from "../db/client.ts";
 import { uuidTime } from "./dotted.ts";
-import { type Place, tracePartition } from "./rpc.ts";
+import { tracePartition } from "./stub.ts";
+import type { Place } from "./types.ts";
 import { listWorkspacePartitions } from "./store.ts";
 import { DAY_MICROS, dayOf } from "./time.ts";
 

@@ -2,8 +2,8 @@
  * Runs by the thousand, as columns: what an export reads of a partition. A row as an object costs ten times as much to
  * read, to send and to write again.
  */
-import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./rpc.ts";
-import { PAYLOAD_FIELDS } from "./rpc.ts";
+import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./types.ts";
+import { PAYLOAD_FIELDS } from "./types.ts";
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
 export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";

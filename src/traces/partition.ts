@@ -27,23 +27,19 @@ import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
+import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type {
   PartitionIdentity,
   PartitionSeries,
   PartitionStats,
   QueriedRun,
-  QueryRequest,
-  RunSelection,
   RunTimes,
   RunWrite,
-  SeriesRequest,
   StoredFeedback,
   ThreadSummary,
-  TracePartitionRpc,
-  Upserted,
-} from "./rpc.ts";
+} from "./types.ts";
 import { deletePlacesById } from "./feedback/store.ts";
-import { blobPrefix } from "./rpc.ts";
+import { blobPrefix } from "./stub.ts";
 import { idsOf, isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
 

@@ -1,161 +1,17 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
-import { objectNamed } from "../db/objects.ts";
-import type { TraceTier } from "../db/traces.ts";
-import { repeating } from "../http/outage.ts";
-import type { Usage } from "./ingest/usage.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import { dayOf } from "./time.ts";
-
-/** Where runs of a workspace lie: a shard of a project's UTC day (YYYY-MM-DD). */
-export interface Place {
-  projectId: string;
-  day: string;
-  shard: number;
-}
-
-/** The payloads of a run that exports and queries read. */
-export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
-export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
-
-/** The fields that can be too large for a SQLite row. Fields above 256 KB are stored in R2, and `large` names them. */
-export const LARGE_FIELDS = [...PAYLOAD_FIELDS, "serialized"] as const;
-export type LargeField = (typeof LARGE_FIELDS)[number];
-
-/** A payload kept in R2 under `payloadKey`. */
-export interface LargePayload {
-  /** SHA-256 of the text, hex. */
-  hash: string;
-  /** Its length in UTF-8, bytes. */
-  bytes: number;
-}
-
-/**
- * A run of a trace as a partition holds it: every field of specification section 2.6.
- * Times are microseconds since the epoch (see time.ts). Payloads are JSON texts; `error` is plain text.
- */
-export interface StoredRun {
-  id: string;
-  tenant_id: string;
-  session_id: string;
-  trace_id: string;
-  parent_run_id: string | null;
-  /** Ancestors, root first. */
-  parent_run_ids: string[];
-  reference_example_id: string | null;
-  name: string;
-  run_type: string;
-  start_time: number;
-  end_time: number | null;
-  status: "success" | "error" | "pending";
-  is_root: boolean;
-  dotted_order: string;
-  trace_tier: TraceTier;
-  inputs: string | null;
-  outputs: string | null;
-  error: string | null;
-  extra: string | null;
-  events: string | null;
-  tags: string[];
-  /** JSON text, or null when the run has no feedback. */
-  feedback_stats: string | null;
-  total_tokens: number | null;
-  prompt_tokens: number | null;
-  completion_tokens: number | null;
-  /** US dollars. */
-  total_cost: number | null;
-  prompt_cost: number | null;
-  completion_cost: number | null;
-  first_token_time: number | null;
-  /** Payloads that are not in their field (null there) but in R2: see `payloadKey`. */
-  large?: Partial<Record<LargeField, LargePayload>>;
-}
-
-/** A position in a partition's order by (start_time, id): everything up to and including it has been read. */
-export interface RunPosition {
-  start_time: number;
-  id: string;
-}
-
-/** A payload on its way in: its JSON text, or where its text lies in R2 with a small JSON preview of it. */
-export type PayloadWrite = { text: string } | ({ preview: string } & LargePayload);
-
-/** A file sent with a run; it lies in R2 under `attachmentKey`. */
-export interface StoredAttachment {
-  name: string;
-  type: string;
-  bytes: number;
-}
-
-/**
- * One post or patch of a run. Fields that are absent leave what is stored; a patch wins over a post, whichever comes
- * first. Applying the same write again changes nothing.
- */
-export interface RunWrite {
-  kind: "post" | "patch";
-  id: string;
-  trace_id?: string;
-  parent_run_id?: string;
-  dotted_order?: string;
-  /** A root whose trace has another id, as spans of OpenTelemetry do. */
-  is_root?: boolean;
-  name?: string;
-  run_type?: string;
-  /** Microseconds. Always within the partition's day. */
-  start_time?: number;
-  end_time?: number;
-  first_token_time?: number;
-  tags?: string[];
-  reference_example_id?: string;
-  execution_order?: number;
-  inputs?: PayloadWrite;
-  outputs?: PayloadWrite;
-  error?: PayloadWrite;
-  extra?: PayloadWrite;
-  events?: PayloadWrite;
-  serialized?: PayloadWrite;
-  /** JSON object: the part of `extra` that filters look into. */
-  metadata?: string;
-  /** JSON arrays of [path, text]: what filters on input_key and output_key find. */
-  input_pairs?: string;
-  output_pairs?: string;
-  usage?: Usage;
-  attachments?: StoredAttachment[];
-}
-
-/** Feedback as it is stored and shown; `start_time` of its run or, for a project's own feedback, of itself. */
-export interface StoredFeedback {
-  id: string;
-  run_id: string | null;
-  trace_id: string | null;
-  session_id: string;
-  key: string;
-  score: number | boolean | null;
-  value: unknown;
-  comment: string | null;
-  correction: unknown;
-  error: boolean;
-  feedback_source: { type: string; metadata?: unknown; user_id?: string };
-  feedback_config: unknown;
-  feedback_group_id: string | null;
-  comparative_experiment_id: string | null;
-  extra: unknown;
-  /** ISO 8601. */
-  created_at: string;
-  modified_at: string;
-}
-
-/** A run with what only queries show. */
-export interface QueriedRun extends StoredRun {
-  shard: number;
-  thread_id: string | null;
-  execution_order: number;
-  serialized: string | null;
-  /** JSON: {prompt, completion}, each a map from kind of token to number. */
-  usage_details: string | null;
-  attachments: StoredAttachment[];
-  /** Previews of payloads in R2: the first characters of an error, and small JSON values of the others. */
-  previews?: Partial<Record<LargeField, string>>;
-}
+import type {
+  LargeField,
+  RunPosition,
+  RunWrite,
+  StoredFeedback,
+  QueriedRun,
+  PartitionStats,
+  PartitionSeries,
+  RunTimes,
+  ThreadSummary,
+  PartitionIdentity,
+} from "./types.ts";
 
 /** Which runs of a partition a query wants. All conditions hold together. */
 export interface RunSelection {
@@ -190,104 +46,11 @@ export interface QueryRequest extends RunSelection {
   payloads: LargeField[];
 }
 
-/** What statistics over projects and days are made of. */
-export interface PartitionStats {
-  run_count: number;
-  error_count: number;
-  streaming_count: number;
-  total_tokens: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number;
-  prompt_cost: number;
-  completion_cost: number;
-  last_run_start_time: number | null;
-  /** A sample of durations and times to the first token, seconds. */
-  latencies: number[];
-  first_tokens: number[];
-  feedback: Record<string, FeedbackSum>;
-}
-
 export interface SeriesRequest {
   /** The width of a bucket of time, microseconds. */
   interval: number;
   /** The property to break the runs down by. */
   by?: "status" | "name" | "run_type" | "model" | "tag" | undefined;
-}
-
-/** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
-export interface Figures {
-  key: string | number;
-  run_count: number;
-  error_count: number;
-  pending_count: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  /** US dollars. */
-  total_cost: number;
-  /** How many runs took about so long: steps of a logarithmic scale (partition/durations.ts), so that they can be added. */
-  durations: Record<number, number>;
-}
-
-export interface PartitionSeries {
-  times: Figures[];
-  keys: Figures[];
-}
-
-export interface FeedbackSum {
-  n: number;
-  scored: number;
-  sum: number;
-  squares: number;
-  min: number | null;
-  max: number | null;
-  errors: number;
-  values: Record<string, number>;
-}
-
-/** Upper bounds of the buckets of a `Histogram`, seconds. */
-export const BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
-
-export interface Histogram {
-  /** How many were at most so long as each of BOUNDS. */
-  buckets: number[];
-  count: number;
-  /** Seconds. */
-  sum: number;
-}
-
-/** How this server's own runs of graphs went. */
-export interface RunTimes {
-  statuses: Record<string, number>;
-  /** From a run's beginning to its end. */
-  duration: Histogram;
-  /** From when it was due to the first thing its graph gave. */
-  firstEvent: Histogram;
-  /** From when it was due to its beginning. */
-  wait: Histogram;
-}
-
-/** A thread of a project, as far as one partition knows it. */
-export interface ThreadSummary {
-  thread_id: string;
-  count: number;
-  min_start_time: number;
-  max_start_time: number;
-  total_tokens: number;
-  total_cost: number;
-  /** Previews, so that 1,000 threads fit in one RPC message. */
-  first_inputs: string | null;
-  last_outputs: string | null;
-  last_error: string | null;
-  /** Durations of its latest turns, seconds. */
-  latencies: number[];
-}
-
-/** Who a partition is. It is told with every write, for an object does not know its own name after a restart. */
-export interface PartitionIdentity extends Place {
-  workspaceId: string;
-  traceTier: TraceTier;
 }
 
 /** What a shard answers to a write. */
@@ -339,33 +102,4 @@ export interface TracePartitionRpc {
   readPage(request: PageRequest): Promise<RunPage | undefined>;
   /** How many runs of the window have changed since a change. */
   countChanged(request: ChangedRequest): Promise<number>;
-}
-
-/** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
-export function blobPrefix(workspaceId: string, place: Place): string {
-  return `traces/${pathOf(workspaceId, place)}/`;
-}
-
-/** The prefix of the partition that holds a run. */
-export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
-  return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
-}
-
-/** Where a large payload lies in R2, below its partition's prefix. */
-export function payloadKey(prefix: string, hash: string): string {
-  return `${prefix}payloads/${hash}`;
-}
-
-/**
- * The partition at a place of a workspace. The ids are the isolation: they name the object. Calls are repeated when the
- * object restarts: each has the same effect when it is carried out twice.
- */
-export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
-  const name = pathOf(workspaceId, place);
-  return repeating<TracePartitionRpc>(() => objectNamed(env, env.TRACE_PARTITION, name));
-}
-
-/** Shard 0 has the name of a day without shards. */
-function pathOf(workspaceId: string, { projectId, day, shard }: Place): string {
-  return `${workspaceId}/${projectId}/${day}${shard === 0 ? "" : `#${shard}`}`;
 }

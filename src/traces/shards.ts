@@ -3,7 +3,7 @@
  * doubles: 1, 2, 4, and so on. The new half takes the traces that begin after that. A trace stays in the shard that holds it.
  */
 
-import type { RunWrite } from "./rpc.ts";
+import type { RunWrite } from "./types.ts";
 
 /** The most shards of a day: seven generations, which hold about 500 GB. */
 export const MOST_SHARDS = 64;

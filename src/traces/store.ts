@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lte, max, min, type SQL
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";
 import { projects, traceDeletions, tracePartitions } from "../db/schema.ts";
-import type { Place } from "./rpc.ts";
+import type { Place } from "./types.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 export type PartitionRow = typeof tracePartitions.$inferSelect;

@@ -1,5 +1,5 @@
 /** How much of an RPC message a write takes. */
-import type { RunWrite } from "./rpc.ts";
+import type { RunWrite } from "./types.ts";
 
 /**
  * The approximate size of a write in an RPC message, in UTF-16 units. The platform serialises a unit as one or two

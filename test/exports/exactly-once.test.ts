@@ -10,7 +10,7 @@ import { bulkExports } from "../../src/db/schema.ts";
 import type { Point, Wake } from "../../src/exports/deps.ts";
 import { handle } from "../../src/exports/advance.ts";
 import { sweep } from "../../src/exports/schedule.ts";
-import type { StoredRun } from "../../src/traces/rpc.ts";
+import type { StoredRun } from "../../src/traces/types.ts";
 import { savePartition } from "../../src/traces/store.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";

@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { sweep } from "../../src/exports/schedule.ts";
-import { tracePartition } from "../../src/traces/rpc.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
 import { newDestination, newExport, newWorld, readBack, type World } from "./support.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { CODECS, type Compression } from "../../src/exports/codecs.ts";
 import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../src/exports/columns.ts";
 import { RunFile } from "../../src/exports/parquet.ts";
-import type { StoredRun } from "../../src/traces/rpc.ts";
+import type { StoredRun } from "../../src/traces/types.ts";
 import { columnValue, pageOf } from "../support/pages.ts";
 import { makeRuns } from "../support/runs.ts";
 import { unzstd } from "../support/zstd.ts";

@@ -6,7 +6,7 @@ import { outageOf } from "../../src/http/outage.ts";
 import { remoteProblem, toProblem } from "../../src/http/problem.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
 import { threadObject } from "../../src/threads/stub.ts";
-import { tracePartition } from "../../src/traces/rpc.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
 import { pause } from "../support/aborts.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread, say } from "../threads/client.ts";

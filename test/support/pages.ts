@@ -1,7 +1,7 @@
 /** Pages as a partition gives them, made of runs that a test has at hand. */
 import { EXPORT_FIELDS, type ExportField, kindOf } from "../../src/exports/columns.ts";
 import { isConstant, isPayload, type RunPage, TextsBuilder } from "../../src/traces/page.ts";
-import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/rpc.ts";
+import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */
 export function pageOf(runs: StoredRun[]): RunPage {

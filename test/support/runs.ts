@@ -1,5 +1,5 @@
 /** Runs of a trace as a partition would give them, made from a seed. */
-import type { StoredRun } from "../../src/traces/rpc.ts";
+import type { StoredRun } from "../../src/traces/types.ts";
 import { generator } from "./random.ts";
 
 const WORDS = "weir stream held measured let through river gate level flow été 水 🌊 null \\ \" '".split(" ");

@@ -1,14 +1,8 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
-import {
-  blobPrefixOf,
-  LARGE_FIELDS,
-  PAYLOAD_FIELDS,
-  payloadKey,
-  type QueriedRun,
-  tracePartition,
-} from "../../src/traces/rpc.ts";
+import { blobPrefixOf, payloadKey, tracePartition } from "../../src/traces/stub.ts";
+import { LARGE_FIELDS, PAYLOAD_FIELDS, type QueriedRun } from "../../src/traces/types.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
 

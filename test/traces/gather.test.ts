@@ -1,7 +1,7 @@
 /** Writes of several callers in one transaction. */
 import { describe, expect, it } from "vitest";
 import { Gather } from "../../src/traces/partition/gather.ts";
-import type { RunWrite } from "../../src/traces/rpc.ts";
+import type { RunWrite } from "../../src/traces/types.ts";
 
 const write = (id: string): RunWrite => ({ kind: "post", id });
 const names = (writes: RunWrite[]) => writes.map(({ id }) => id).join("");

@@ -2,7 +2,8 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { inGroups } from "../../src/traces/partition/write.ts";
-import { type RunPosition, type RunWrite, tracePartition } from "../../src/traces/rpc.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
+import type { RunPosition, RunWrite } from "../../src/traces/types.ts";
 import { dayBounds } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";

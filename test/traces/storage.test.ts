@@ -4,13 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { destroyProjects } from "../../src/traces/projects/destroy.ts";
 import type { TracePartition } from "../../src/traces/partition.ts";
-import {
-  PAYLOAD_FIELDS,
-  type PartitionIdentity,
-  type RunWrite,
-  type StoredFeedback,
-  tracePartition,
-} from "../../src/traces/rpc.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
+import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite, type StoredFeedback } from "../../src/traces/types.ts";
 import { listPartitions } from "../../src/traces/store.ts";
 import { newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { StoredRun } from "../../src/traces/rpc.ts";
+import type { StoredRun } from "../../src/traces/types.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Random, seeded } from "../support/random.ts";
 import {

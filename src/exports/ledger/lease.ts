@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import type { ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
-import type { RunPosition } from "../../traces/rpc.ts";
+import type { RunPosition } from "../../traces/types.ts";
 import { before, OPEN } from "../status.ts";
 import type { ExportRunRow } from "../store.ts";
 

@@ -1,4 +1,5 @@
-import { type StoredFeedback, tracePartition } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
+import type { StoredFeedback } from "../types.ts";
 import type { FeedbackPlace } from "./store.ts";
 
 /** Feedback per RPC. In UTF-16 it stays below the 32 MiB of an RPC message. */

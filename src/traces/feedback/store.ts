@@ -4,7 +4,7 @@ import { among } from "../../db/among.ts";
 import { deleteAll } from "../../db/delete.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
-import type { Place } from "../rpc.ts";
+import type { Place } from "../types.ts";
 
 export type FeedbackPlace = typeof feedbackPlaces.$inferSelect;
 

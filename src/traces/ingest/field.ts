@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
-import type { LargeField } from "../rpc.ts";
+import type { LargeField } from "../types.ts";
 import { timeOf } from "../time.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
 import { derivedUsage, statedUsage, type Usage } from "./usage.ts";

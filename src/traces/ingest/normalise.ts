@@ -2,7 +2,7 @@
 import { byteLength } from "../../http/bytes.ts";
 import { asUuid, parseDotted, type Segment, uuidTime } from "../dotted.ts";
 import { TAGS_BYTES } from "../limits.ts";
-import { LARGE_FIELDS, type LargeField, type RunWrite } from "../rpc.ts";
+import { LARGE_FIELDS, type LargeField, type RunWrite } from "../types.ts";
 import { DAY_MICROS, inRange, isOutsideTime, timeOf } from "../time.ts";
 import type { Field } from "./field.ts";
 import type { Operation } from "./operations.ts";

@@ -4,7 +4,7 @@ import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import { asUuid } from "../dotted.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
-import { LARGE_FIELDS, type LargeField } from "../rpc.ts";
+import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import { type Field, readField } from "./field.ts";
 import type { Part } from "./multipart.ts";
 import { membersOf, parsePiece } from "./skim.ts";

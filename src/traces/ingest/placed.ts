@@ -1,6 +1,7 @@
 /** Which shard of a day takes each run (shards.ts). */
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { type PartitionIdentity, type RunWrite, tracePartition } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
+import type { PartitionIdentity, RunWrite } from "../types.ts";
 import { idsOf, isClosed, shardsOf } from "../shards.ts";
 
 /** A project's day. */

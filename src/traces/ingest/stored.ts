@@ -1,7 +1,8 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { outageOf } from "../../http/outage.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { blobPrefix, type PartitionIdentity, tracePartition } from "../rpc.ts";
+import { blobPrefix, tracePartition } from "../stub.ts";
+import type { PartitionIdentity } from "../types.ts";
 import { isClosed, MOST_SHARDS } from "../shards.ts";
 import { weightOf } from "../weight.ts";
 import type { Draft } from "./normalise.ts";

@@ -5,7 +5,7 @@ import { Problem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, projectById, projectByName } from "../projects/resolve.ts";
-import type { Place } from "../rpc.ts";
+import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store.ts";
 import { dayOf } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";

@@ -1,7 +1,7 @@
 /** Traces that span midnight: some of their runs lie in the partition of another day. */
 import { parseFilter } from "../filter/filter.ts";
 import { compileFilter } from "../filter/sql.ts";
-import type { PartitionIdentity } from "../rpc.ts";
+import type { PartitionIdentity } from "../types.ts";
 import { CROSSING } from "./tables.ts";
 
 /** More such traces than this a day are not looked after. */

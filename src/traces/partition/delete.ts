@@ -1,6 +1,6 @@
 /** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
 import { attachmentKey } from "../ingest/payloads.ts";
-import type { LargePayload, RunWrite, StoredAttachment } from "../rpc.ts";
+import type { LargePayload, RunWrite, StoredAttachment } from "../types.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { addToCounts } from "./meta.ts";
 

@@ -1,5 +1,5 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
-import type { FeedbackSum, StoredFeedback } from "../rpc.ts";
+import type { FeedbackSum, StoredFeedback } from "../types.ts";
 import { nextChange, numberRuns } from "./changes.ts";
 
 /** The columns of feedback that statistics need. `rest` holds the complete feedback and is not loaded. */

@@ -1,5 +1,5 @@
 /** Group commit: a transaction costs a dozen statements and rows besides its runs, so writes that can wait share one. */
-import type { RunWrite } from "../rpc.ts";
+import type { RunWrite } from "../types.ts";
 import { weightOf } from "../weight.ts";
 
 interface Waiting {

@@ -5,7 +5,7 @@ import { parseDotted, segment } from "../dotted.ts";
 import { metadataText } from "../ingest/pairs.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../limits.ts";
 import { addCost, type PriceTable } from "../prices.ts";
-import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../rpc.ts";
+import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../types.ts";
 import type { Usage } from "../ingest/usage.ts";
 import type { WholeRow } from "./tables.ts";
 

@@ -1,5 +1,5 @@
 /** What a partition knows about itself: who it is, how much it holds, what D1 has not been told yet. */
-import type { PartitionIdentity, RunTimes } from "../rpc.ts";
+import type { PartitionIdentity, RunTimes } from "../types.ts";
 
 export interface Counts {
   rows: number;

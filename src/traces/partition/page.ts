@@ -9,7 +9,8 @@ import {
   type RunPage,
   TextsBuilder,
 } from "../page.ts";
-import { blobPrefix, type LargePayload, type PartitionIdentity, type PayloadField, payloadKey } from "../rpc.ts";
+import { blobPrefix, payloadKey } from "../stub.ts";
+import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { lastChange } from "./changes.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";

@@ -1,14 +1,8 @@
 /** Reading runs: queries with filters. */
 import { compileFilter, type Condition, type Constants } from "../filter/sql.ts";
 import { parseFilter } from "../filter/filter.ts";
-import {
-  type LargeField,
-  type LargePayload,
-  type PartitionIdentity,
-  type QueriedRun,
-  type QueryRequest,
-  type RunSelection,
-} from "../rpc.ts";
+import type { QueryRequest, RunSelection } from "../rpc.ts";
+import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedBy, wantedOf } from "./blocks/wanted.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";

@@ -1,7 +1,8 @@
 /** What a partition tells the world: its row in D1, and its end when the retention is over. */
 import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
-import { blobPrefix, type PartitionIdentity } from "../rpc.ts";
+import { blobPrefix } from "../stub.ts";
+import type { PartitionIdentity } from "../types.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
 import { announcePartition, deletePartition, findProject, type ProjectRow, savePartition } from "../store.ts";
 import { dayBounds } from "../time.ts";

@@ -2,7 +2,7 @@
  * How long this server's own runs of graphs took, as histograms over the partition's day. They are made when somebody
  * asks, from the traces that have come since the last time: a run pays nothing for being counted.
  */
-import { BOUNDS, type Histogram, type RunTimes } from "../rpc.ts";
+import { BOUNDS, type Histogram, type RunTimes } from "../types.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
 /** Trace runs looked at in one call; what is more is counted with the next one. */

@@ -1,5 +1,6 @@
 /** Figures of a partition's runs by time and by a property, in one pass over them each. */
-import type { Figures, PartitionSeries, PartitionIdentity, RunSelection, SeriesRequest } from "../rpc.ts";
+import type { RunSelection, SeriesRequest } from "../rpc.ts";
+import type { Figures, PartitionSeries, PartitionIdentity } from "../types.ts";
 import { HOUR_MICROS } from "../time.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";

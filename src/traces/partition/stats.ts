@@ -1,6 +1,7 @@
 /** Statistics over a partition's runs, threads, and a run's descendants. */
 import { preview } from "../preview.ts";
-import type { PartitionIdentity, PartitionStats, RunSelection, ThreadSummary } from "../rpc.ts";
+import type { RunSelection } from "../rpc.ts";
+import type { PartitionIdentity, PartitionStats, ThreadSummary } from "../types.ts";
 import { LIGHT, type LightFeedback, sumFeedback } from "./feedback.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";

@@ -4,7 +4,7 @@ import { openBlocks } from "./blocks/blocks.ts";
 import { nextChange, numberRuns } from "./changes.ts";
 import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
-import type { RunWrite } from "../rpc.ts";
+import type { RunWrite } from "../types.ts";
 import { type Day, emptyRow, merge } from "./merge.ts";
 import { addToCounts } from "./meta.ts";
 import { placeDerived } from "./place.ts";

@@ -2,7 +2,7 @@
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
-import { tracePartition } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
 import { deleteSharesOfProject } from "../share/store.ts";
 import { deleteProject, somePartitions } from "../store.ts";
 import { forgetProjects } from "./resolve.ts";

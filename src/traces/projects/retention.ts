@@ -2,7 +2,7 @@
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
-import { tracePartition } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
 import { allPlaces } from "../store.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */

@@ -3,7 +3,7 @@
  * as much memory.
  */
 import { jsonStream } from "../../http/json-stream.ts";
-import type { LargeField } from "../rpc.ts";
+import type { LargeField } from "../types.ts";
 
 let mark: string | undefined;
 

@@ -1,6 +1,7 @@
 /** Figures over projects, days and shards: what each partition counts, gathered. */
 import { database } from "../../db/client.ts";
-import { type RunSelection, tracePartition, type TracePartitionRpc } from "../rpc.ts";
+import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";
 

@@ -5,7 +5,8 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
-import { blobPrefixOf, type QueriedRun } from "../rpc.ts";
+import { blobPrefixOf } from "../stub.ts";
+import type { QueriedRun } from "../types.ts";
 
 const PURPOSE = "trace attachment";
 const VALID_MS = 3_600_000;

@@ -1,7 +1,7 @@
 /** What the shapes of runs need beyond the runs. */
 import { database } from "../../db/client.ts";
 import { projectById } from "../projects/resolve.ts";
-import type { QueriedRun } from "../rpc.ts";
+import type { QueriedRun } from "../types.ts";
 import { attachmentUrls } from "./attachments.ts";
 import type { ShapeContext } from "./shape.ts";
 

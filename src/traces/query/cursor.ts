@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
-import type { RunPosition } from "../rpc.ts";
+import type { RunPosition } from "../types.ts";
 
 const Position = v.tuple([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.maxLength(40))]);
 

@@ -1,17 +1,9 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
 import { checkFilters } from "../filter/check.ts";
-import {
-  blobPrefixOf,
-  LARGE_FIELDS,
-  type LargeField,
-  type Place,
-  type QueriedRun,
-  type RunPosition,
-  type RunSelection,
-  payloadKey,
-  tracePartition,
-} from "../rpc.ts";
+import type { RunSelection } from "../rpc.ts";
+import { blobPrefixOf, payloadKey, tracePartition } from "../stub.ts";
+import { LARGE_FIELDS, type LargeField, type Place, type QueriedRun, type RunPosition } from "../types.ts";
 import { placeholder } from "./answer.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";

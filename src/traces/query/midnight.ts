@@ -1,7 +1,9 @@
 /** `trace_filter` and `tree_filter` for traces that span midnight. */
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { type Place, type RunSelection, tracePartition, type TracePartitionRpc } from "../rpc.ts";
+import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
+import type { Place } from "../types.ts";
 import { listPartitions } from "../store.ts";
 import { dayBounds, dayOf } from "../time.ts";
 

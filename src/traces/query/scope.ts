@@ -3,7 +3,8 @@ import type { Database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
-import type { Place, RunSelection } from "../rpc.ts";
+import type { RunSelection } from "../rpc.ts";
+import type { Place } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../store.ts";
 import { DAY_MICROS, dayOf } from "../time.ts";
 

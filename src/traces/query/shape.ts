@@ -1,7 +1,7 @@
 /** A run as the two generations of the query API show it. */
 import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
-import type { LargeField, QueriedRun } from "../rpc.ts";
+import type { LargeField, QueriedRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 
 export interface ShapeContext {

@@ -1,6 +1,7 @@
 /** Statistics over projects and days, merged from what each partition counts. */
 import { showSum } from "../partition/feedback.ts";
-import type { FeedbackSum, PartitionStats, RunSelection } from "../rpc.ts";
+import type { RunSelection } from "../rpc.ts";
+import type { FeedbackSum, PartitionStats } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 import { askPartitions } from "./ask.ts";
 

@@ -1,5 +1,6 @@
 /** Threads of a project: the root runs that share a thread id, over all days. */
-import type { RunSelection, ThreadSummary } from "../rpc.ts";
+import type { RunSelection } from "../rpc.ts";
+import type { ThreadSummary } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 import { askPartitions } from "./ask.ts";
 import { percentile } from "./stats.ts";

@@ -18,7 +18,7 @@ import { contextOf } from "../query/context.ts";
 import { findRuns, payloadsOf } from "../query/find.ts";
 import { selectsOf } from "../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
-import type { LargeField, QueriedRun } from "../rpc.ts";
+import type { LargeField, QueriedRun } from "../types.ts";
 import { sharedBy } from "./share.ts";
 import type { ShareRow } from "./store.ts";
 

@@ -4,7 +4,7 @@ import { parseJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { placeholder } from "../../query/answer.ts";
 import { type Find, findRuns } from "../../query/find.ts";
-import type { QueriedRun } from "../../rpc.ts";
+import type { QueriedRun } from "../../types.ts";
 import { isoFromMicros } from "../../time.ts";
 import { blobKey } from "../examples/bodies.ts";
 import { type ExampleRow, findExamples } from "../examples/store.ts";

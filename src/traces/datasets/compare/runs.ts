@@ -2,7 +2,7 @@
 import { isObject, parseJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { type Find, findRuns } from "../../query/find.ts";
-import type { QueriedRun } from "../../rpc.ts";
+import type { QueriedRun } from "../../types.ts";
 import type { ComparedRun } from "./compare.ts";
 
 /** The most runs of an experiment. A compared run takes about 500 bytes of memory. */

@@ -3,7 +3,8 @@ import { Problem } from "../../../http/problem.ts";
 import { isObject, parseJson } from "../../../http/json.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
-import { blobPrefixOf, type QueriedRun } from "../../rpc.ts";
+import { blobPrefixOf } from "../../stub.ts";
+import type { QueriedRun } from "../../types.ts";
 import type { NewAttachment } from "./bodies.ts";
 import type { GivenExample } from "./given.ts";
 

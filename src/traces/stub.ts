@@ -1,0 +1,35 @@
+/** How to reach a partition, and where its objects in R2 lie. */
+import { objectNamed } from "../db/objects.ts";
+import { repeating } from "../http/outage.ts";
+import type { TracePartitionRpc } from "./rpc.ts";
+import { dayOf } from "./time.ts";
+import type { Place, QueriedRun } from "./types.ts";
+
+/** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
+export function blobPrefix(workspaceId: string, place: Place): string {
+  return `traces/${pathOf(workspaceId, place)}/`;
+}
+
+/** The prefix of the partition that holds a run. */
+export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
+  return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
+}
+
+/** Where a large payload lies in R2, below its partition's prefix. */
+export function payloadKey(prefix: string, hash: string): string {
+  return `${prefix}payloads/${hash}`;
+}
+
+/**
+ * The partition at a place of a workspace. The ids are the isolation: they name the object. Calls are repeated when the
+ * object restarts: each has the same effect when it is carried out twice.
+ */
+export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
+  const name = pathOf(workspaceId, place);
+  return repeating<TracePartitionRpc>(() => objectNamed(env, env.TRACE_PARTITION, name));
+}
+
+/** Shard 0 has the name of a day without shards. */
+function pathOf(workspaceId: string, { projectId, day, shard }: Place): string {
+  return `${workspaceId}/${projectId}/${day}${shard === 0 ? "" : `#${shard}`}`;
+}
