@@ -5,6 +5,7 @@ import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
 import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
 import { openDestination } from "./open-destination.ts";
+import { abortOthers } from "./slice.ts";
 import { ObjectSink } from "../s3/sink.ts";
 import { type ExportRow, NO_PROGRESS, progressOf } from "./store.ts";
 import { isoFromMicros } from "../traces/time.ts";
@@ -18,7 +19,7 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
   const key = keyBelow(destination.config, manifestKey(job.id));
   const { partBytes } = deps.limits;
   const nothing = async () => undefined;
-  const events = { uploadCreated: nothing, partUploaded: nothing };
+  const events = { uploadDue: nothing, uploadCreated: nothing, partUploaded: nothing };
   const sink = new ObjectSink(store, { key, contentType: "application/json", partBytes }, events);
   try {
     const encoder = new TextEncoder();
@@ -30,6 +31,7 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
     await deps.at("before manifest");
     await sink.complete();
     await store.confirm(key, sink.offset);
+    if (sink.offset > partBytes) await abortOthers(store, key);
   } catch (error) {
     await sink.abort().catch(() => undefined);
     throw error;

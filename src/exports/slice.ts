@@ -53,7 +53,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     );
   }
   const key = keyBelow(work.destination.config, `${runFolder(run)}/${fileName(run, job.spawned)}`);
-  await clearRemains(store, run);
+  await clearRemains(store, run, () => lease.keep());
   const pending: PendingUpload = {
     file_path: store.locate(key),
     upload_id: null,
@@ -65,6 +65,7 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     store,
     { key, contentType: "application/vnd.apache.parquet", partBytes },
     {
+      uploadDue: () => lease.keep(pending),
       uploadCreated: (uploadId) => {
         pending.upload_id = uploadId;
         return lease.keep(pending);
@@ -90,6 +91,11 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
     await sink.complete();
     await lease.keepWhenOld();
     await store.confirm(key, sink.offset);
+    if (pending.upload_id !== null) {
+      // A successor's upload of this key must stay, so the lease is checked.
+      await lease.keep();
+      await abortOthers(store, key, () => lease.keep());
+    }
     await deps.at("after complete");
     const { shard } = run;
     const written = {
@@ -110,11 +116,41 @@ export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRu
   }
 }
 
-/** Aborts the upload that a dead owner left; without it, that owner could still complete it. */
-export async function clearRemains(store: ObjectStore, { pending }: ExportRunRow): Promise<void> {
-  if (!pending?.upload_id) return;
+/** Aborts the uploads that a dead owner left; without it, that owner could still complete one. */
+export async function clearRemains(
+  store: ObjectStore,
+  { pending }: ExportRunRow,
+  keep: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  if (!pending) return;
   const key = pending.file_path.slice(store.locate("").length);
-  await store.abortUpload(key, pending.upload_id);
+  const ids = new Set(await store.openUploads(key));
+  if (pending.upload_id) ids.add(pending.upload_id);
+  await abortOpen(store, key, [...ids], keep);
+}
+
+/**
+ * Aborts the uploads of a key whose object is complete: the store begins one twice when its first answer is lost, and the
+ * bucket's owner pays for the parts. A refusal does not make the object any less complete.
+ */
+export async function abortOthers(
+  store: ObjectStore,
+  key: string,
+  keep = async () => undefined as void,
+): Promise<void> {
+  try {
+    await abortOpen(store, key, await store.openUploads(key), keep);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}
+
+/** Each abort is a call that may take as long as a lease allows, so the lease is kept before each. */
+async function abortOpen(store: ObjectStore, key: string, ids: string[], keep: () => Promise<void>): Promise<void> {
+  for (const id of ids) {
+    await keep();
+    await store.abortUpload(key, id);
+  }
 }
 
 interface Reading {

@@ -1,6 +1,6 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
 import { toJsonSchema } from "@valibot/to-json-schema";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { describeRoute } from "hono-openapi";
 import type * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
@@ -42,8 +42,17 @@ const registration = describeRoute({
   },
 });
 
+/** Hono drops cookies that are set before a handler gives a Response of its own, unless there is an answer to merge them into. */
+const keepCookies: MiddlewareHandler<App> = async (c, next) => {
+  // The first read makes that answer.
+  void c.res;
+  await next();
+};
+
 export const oauth = new Hono<App>()
   .onError(answerError)
+  .use("/oauth/authorize/*", keepCookies)
+  .use("/oauth/openid/*", keepCookies)
   .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), (c) =>
     c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" }),
   )

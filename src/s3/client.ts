@@ -38,7 +38,7 @@ const PAUSE_MS = 250;
 export const LONGEST_CALL_MS = ATTEMPTS * TIMEOUT_MS + PAUSE_MS * (2 ** (ATTEMPTS - 1) - 1);
 
 interface S3Request {
-  method: "HEAD" | "PUT" | "POST" | "DELETE";
+  method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   key: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
@@ -118,12 +118,8 @@ export class S3Store implements ObjectStore {
   }
 
   async confirm(key: string, bytes: number): Promise<void> {
-    const head = await this.send({ method: "HEAD", key }).catch((error: unknown) => {
-      if (!(error instanceof StoreError)) throw error;
-      if (error.code === "HTTP404") throw notStored(key);
-      // Credentials that may only write are enough for an export, and some stores have no HEAD.
-      if (error.permanent) return undefined;
-      throw error;
+    const head = await this.sendIfAllowed({ method: "HEAD", key }).catch((error: unknown) => {
+      throw error instanceof StoreError && error.code === "HTTP404" ? notStored(key) : error;
     });
     const length = head?.response.headers.get("content-length");
     if (length && Number(length) !== bytes) throw notStored(key);
@@ -134,6 +130,23 @@ export class S3Store implements ObjectStore {
       await this.send({ method: "DELETE", key, query: { uploadId } });
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "NoSuchUpload")) throw error;
+    }
+  }
+
+  /** ListMultipartUploads. A list holds 1,000 uploads, more than one key ever has. */
+  async openUploads(key: string): Promise<string[]> {
+    const list = await this.sendIfAllowed({ method: "GET", key: "", query: { uploads: "", prefix: key } });
+    const uploads = [...(list?.text.matchAll(/<Upload>[^]*?<\/Upload>/g) ?? [])].map(([upload]) => upload);
+    return uploads.flatMap((upload) => (element(upload, "Key") === key ? (element(upload, "UploadId") ?? []) : []));
+  }
+
+  /** Undefined when the store refuses: credentials that may only write are enough for an export. */
+  private async sendIfAllowed(request: S3Request): Promise<{ response: Response; text: string } | undefined> {
+    try {
+      return await this.send(request);
+    } catch (error) {
+      if (error instanceof StoreError && error.permanent && error.code !== "HTTP404") return undefined;
+      throw error;
     }
   }
 

@@ -41,7 +41,7 @@ const WILL_STAY = new Set(["NotImplemented"]);
 /** What an S3 answer that is no success means. `body` is its XML, if any. */
 export function errorOf(status: number, body: string): StoreError {
   const code = element(body, "Code") ?? `HTTP${status}`;
-  const reason = element(body, "Message") ?? hint(status);
+  const reason = element(body, "Message")?.slice(0, 300) ?? hint(status);
   return new StoreError(`${code}: ${reason}`, code, isPermanent(status, code));
 }
 
@@ -75,7 +75,7 @@ export function unreachable(error: unknown): StoreError {
     : new StoreError("ConnectionFailed: the store could not be reached", "ConnectionFailed", false);
 }
 
-/** The text of an XML element, entities decoded, at most 300 characters. */
+/** The text of an XML element, entities decoded. */
 export function element(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   if (text === undefined || text === "") return undefined;
@@ -86,6 +86,5 @@ export function element(xml: string, name: string): string | undefined {
     .replaceAll("&apos;", "'")
     .replaceAll("&#34;", '"')
     .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-    .slice(0, 300);
+    .replaceAll("&amp;", "&");
 }

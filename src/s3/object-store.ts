@@ -23,4 +23,6 @@ export interface ObjectStore {
   /** Throws unless the store holds an object of this size. Passes when the credentials may not read it. */
   confirm(key: string, bytes: number): Promise<void>;
   abortUpload(key: string, uploadId: string): Promise<void>;
+  /** The ids of the uploads of a key that are open, also of those whose id was lost with the store's answer. None where they cannot be listed. */
+  openUploads(key: string): Promise<string[]>;
 }

@@ -12,6 +12,8 @@ export interface SinkObject {
 
 /** What the sink's owner does around the moments that matter after a crash. Each is awaited. */
 export interface SinkEvents {
+  /** An upload will be begun. The store may begin it and its answer may be lost, so remember its key. */
+  uploadDue(): Promise<void>;
   /** An upload was begun; remember its id before anything is sent to it. */
   uploadCreated(uploadId: string): Promise<void>;
   /** Part `number` has arrived. */
@@ -61,7 +63,7 @@ export class ObjectSink extends ByteWriter {
     await this.store.completeUpload(this.object.key, this.uploadId, this.parts);
   }
 
-  /** Gives up: nothing stays behind. Does nothing when no upload was begun. */
+  /** Aborts the upload that was begun, if any. */
   async abort(): Promise<void> {
     await this.inFlight?.catch(() => undefined);
     if (this.uploadId !== undefined) await this.store.abortUpload(this.object.key, this.uploadId);
@@ -90,6 +92,7 @@ export class ObjectSink extends ByteWriter {
   private async sendPart(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     await this.arrived();
     if (this.uploadId === undefined) {
+      await this.events.uploadDue();
       this.uploadId = await this.store.createUpload(this.object.key, this.object.contentType);
       await this.events.uploadCreated(this.uploadId);
     }

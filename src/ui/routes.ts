@@ -5,6 +5,7 @@
 import { Hono } from "hono";
 import { etag } from "hono/etag";
 import * as v from "valibot";
+import type { Principal } from "../auth/principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -12,6 +13,7 @@ import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
+import { mayUse } from "../users/authorize.ts";
 import { filesOf, type UiFiles, uis } from "./files.ts";
 import { globalName } from "./global-name.ts";
 
@@ -26,7 +28,7 @@ const doc = documented("Generative UI");
 
 export const ui = new Hono<App>()
   .post("/:assistant_id", doc("The markup that loads a UI component of a graph"), body(Component), async (c) => {
-    const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal").workspaceId);
+    const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
     const files = name === undefined ? undefined : await filesOf(name);
     if (name === undefined || !files) throw new Problem(404, `There is no UI for "${c.req.param("assistant_id")}".`);
     const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
@@ -46,9 +48,10 @@ export const ui = new Hono<App>()
   });
 
 /** The bundle's name: the name itself, or the graph of the assistant that it names. */
-async function uiOf(name: string, env: Env, workspaceId: string): Promise<string | undefined> {
+async function uiOf(name: string, env: Env, principal: Principal): Promise<string | undefined> {
   if (Object.hasOwn(uis, name)) return name;
-  return (await resolveAssistant(database(env.DB), workspaceId, name))?.graph_id;
+  const assistant = await resolveAssistant(database(env.DB), principal.workspaceId, name);
+  return assistant && (await mayUse(principal, assistant)) ? assistant.graph_id : undefined;
 }
 
 /** The client replaces `{{shadowRootId}}` with the id of the element that the component is shown in. */

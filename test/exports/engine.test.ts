@@ -167,6 +167,31 @@ describe("an export", () => {
   });
 });
 
+describe("uploads whose answer is lost", () => {
+  const loses = (times: number) => {
+    let left = times;
+    return ({ method, url }: Request) =>
+      method === "POST" && url.includes("uploads=") && left-- > 0 ? ({ kind: "lost" } as const) : undefined;
+  };
+
+  it("are aborted when the file is complete", async () => {
+    const { world, job } = await exporting({ limits: { partBytes: 4_096 }, fault: loses(1) });
+    await world.settle({ minutes: 5 });
+    expect((await exportRow(world, job.id)).status).toBe("COMPLETED");
+    expect(world.s3.requests.some(({ query }) => query.includes("partNumber"))).toBe(true);
+    expect(world.s3.uploads.size).toBe(0);
+  });
+
+  it("are aborted when the export is cancelled before its worker learns the id", async () => {
+    const { world, job } = await exporting({ limits: { partBytes: 4_096 }, fault: loses(1_000) });
+    await world.settle({ minutes: 1 });
+    expect(world.s3.uploads.size).toBeGreaterThan(0);
+    await cancelExport(world.deps.db, job.id, world.clock.now);
+    await world.settle({ minutes: 5 });
+    expect(world.s3.uploads.size).toBe(0);
+  });
+});
+
 describe("the manifest", () => {
   it("of many runs is read from the ledger in pages and uploaded in parts", { timeout: 180_000 }, async () => {
     const world = newWorld({ limits: { partBytes: 4_096, runsPerExport: 1_000, inFlight: 1_000 } });

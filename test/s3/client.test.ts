@@ -118,7 +118,11 @@ describe("confirm", () => {
 
 describe("a sink", () => {
   const PART = 1000;
-  const noEvents = { uploadCreated: async () => undefined, partUploaded: async () => undefined };
+  const noEvents = {
+    uploadDue: async () => undefined,
+    uploadCreated: async () => undefined,
+    partUploaded: async () => undefined,
+  };
 
   async function write(s3: FakeS3, sizes: number[]) {
     const sink = new ObjectSink(storeOn(s3), { key: "f.parquet", contentType: "x/y", partBytes: PART }, noEvents);
@@ -143,6 +147,31 @@ describe("a sink", () => {
       expect(sink.sha256).toBe(createHash("sha256").update(bytes).digest("hex"));
       expect(s3.requests.length).toBe(total <= PART ? 1 : 2 + Math.ceil(total / PART));
     }
+  });
+
+  it("lists the open uploads of a key, and none of another key", async () => {
+    let lost = 1;
+    const s3 = new FakeS3(({ url }) => (url.includes("uploads=") && lost-- > 0 ? { kind: "lost" } : undefined));
+    const sink = await write(s3, [PART * 3]);
+    const store = storeOn(s3);
+    const other = await store.createUpload("f.parquet.other", "x/y");
+    expect(s3.uploads.size).toBe(3);
+    await sink.complete();
+    const open = await store.openUploads("f.parquet");
+    expect([...open, other].toSorted()).toEqual([...s3.uploads.keys()].toSorted());
+    expect(open).toHaveLength(1);
+  });
+
+  it("passes where the uploads of a key cannot be listed", async () => {
+    const s3 = new FakeS3(() => ({ kind: "status", status: 403, code: "AccessDenied" }));
+    expect(await storeOn(s3).openUploads("f.parquet")).toEqual([]);
+  });
+
+  it("takes the id of an upload whole", async () => {
+    const id = "a".repeat(400);
+    const s3 = new FakeS3();
+    s3.fetch = async () => new Response(`<R><UploadId>${id}</UploadId></R>`);
+    expect(await storeOn(s3).createUpload("f.parquet", "x/y")).toBe(id);
   });
 
   it("leaves nothing behind when it is given up", async () => {

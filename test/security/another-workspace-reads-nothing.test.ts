@@ -52,6 +52,9 @@ const OWNED: Record<string, number> = {
   // The platform's route deleted it.
   "DELETE /api/v1/examples/:example_id": 404,
   "DELETE /examples/:example_id": 404,
+  // Their project has been deleted by then.
+  "DELETE /api/v2/threads/:thread_id": 404,
+  "DELETE /api/v2/traces/:trace_id": 404,
   "GET /mcp": 405,
   "DELETE /mcp": 404,
   "POST /api/threads/:thread_id/runs/:run_id/cancel": 409,

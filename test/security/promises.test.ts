@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import document from "../../docs/security.md?raw";
 
-const FILES = Object.keys(import.meta.glob("../{security,oauth,fuzz}/*.test.ts")).map((path) =>
+const FILES = Object.keys(import.meta.glob("../{security,oauth,fuzz,docs,browser}/*.test.ts")).map((path) =>
   path.replace(/^\.\.?\//, path.startsWith("./") ? "security/" : ""),
 );
 const LINKED = [...document.matchAll(/\]\(\.\.\/test\/([^)]+\.test\.ts)\)/g)].map(([, path]) => path);

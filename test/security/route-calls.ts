@@ -87,6 +87,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
     tags: ["seen"],
   }),
   "POST /runs/stats/series": ({ project_id }) => ({ session: [project_id], ...times, interval: "day" }),
+  "POST /runs/delete": ({ project_id }) => ({ session_id: project_id, trace_ids: [crypto.randomUUID()] }),
   "POST /runs/group": ({ project_id }) => ({ session_id: project_id, group_by: "conversation", ...times }),
   "POST /runs/query/validate": () => ({ filter: 'eq(name, "x")' }),
   "POST /sessions": () => ({ name: crypto.randomUUID() }),
@@ -120,6 +121,8 @@ const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
   "DELETE /sessions": ({ spare_project_id }) => ({ session_ids: spare_project_id }),
   "GET /bulk-exports/runs": ({ schedule_id }) => ({ source_bulk_export_id: schedule_id }),
   "GET /threads/:thread_id/traces": ({ project_id }) => ({ project_id }),
+  "DELETE /api/v2/threads/:thread_id": ({ project_id }) => ({ project_id }),
+  "DELETE /api/v2/traces/:trace_id": ({ project_id }) => ({ project_id }),
   "GET /traces/:run_id/runs": ({ project_id }) => ({ project_id, start_time: "2026-01-02T12:00:00Z" }),
   "GET /runs/:run_id": ({ project_id }) => ({ project_id, start_time: "2026-01-02T12:00:00Z" }),
 };
@@ -166,6 +169,7 @@ function valueOf(name: string, pattern: string, things: Things): string {
     run_id: runIn(pattern, things),
     thread_id: pattern.startsWith("/api/v2/") ? things.trace_thread_id : things.thread_id,
     session_id: things.project_id,
+    trace_id: things.trace_run_id,
     namespace: "none",
     token: "none",
   };

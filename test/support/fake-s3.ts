@@ -52,9 +52,17 @@ export class FakeS3 {
       return answer(200, `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
     }
     if (request.method === "HEAD") return this.head(key);
+    if (request.method === "GET" && url.searchParams.has("uploads")) return this.list(url.searchParams.get("prefix"));
     if (request.method === "PUT") this.objects.set(key, body);
     if (request.method === "DELETE") this.objects.delete(key);
     return answer(request.method === "DELETE" ? 204 : 200, "");
+  }
+
+  private list(prefix: string | null): Response {
+    const uploads = [...this.uploads]
+      .filter(([, { key }]) => key.startsWith(prefix ?? ""))
+      .map(([id, { key }]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId></Upload>`);
+    return answer(200, `<ListMultipartUploadsResult>${uploads.join("")}</ListMultipartUploadsResult>`);
   }
 
   private head(key: string): Response {

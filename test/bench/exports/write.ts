@@ -30,6 +30,7 @@ const store: ObjectStore = {
   },
   completeUpload: async () => undefined,
   confirm: async () => undefined,
+  openUploads: async () => [],
   abortUpload: async () => undefined,
 };
 
@@ -40,7 +41,7 @@ const look = () => {
 };
 const object = { key: "file", contentType: "application/vnd.apache.parquet", partBytes: LIMITS.partBytes };
 const nothing = async () => undefined;
-const sink = new ObjectSink(store, object, { uploadCreated: nothing, partUploaded: nothing });
+const sink = new ObjectSink(store, object, { uploadDue: nothing, uploadCreated: nothing, partUploaded: nothing });
 const target = new RunFile(sink, DEFAULT_FIELDS, codec as Compression);
 /** Seconds of processor time: what others do on this machine changes it little. */
 const cpu = () => {
