@@ -31,7 +31,7 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Requires a Principal with the right scope on every route but the public ones. */
 export const authenticate: MiddlewareHandler<App> = async (c, next) => {
-  if (isPublic(c.req.path)) return next();
+  if (isPublic(c.req.path, c.req.method)) return next();
   const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
   if (rule?.access === "deployment") {
     checkAdminKey(c);

@@ -13,11 +13,13 @@ const PUBLIC: RegExp[] = [
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,
-  // A browser loads scripts and style sheets without a credential.
-  /^\/ui\/[^/]+\/[^/]+$/,
 ];
 
-/** Whether a path needs no Principal. */
-export function isPublic(path: string): boolean {
+/** A browser loads these scripts and style sheets without a credential. Other routes below `/ui` may be the application's own. */
+const UI_FILES = /^\/ui\/[^/]+\/(entrypoint\.(js|css)|\{file\})$/;
+
+/** Whether a request needs no Principal. `path` may be a template of `/openapi.json`. */
+export function isPublic(path: string, method = "GET"): boolean {
+  if (UI_FILES.test(path)) return method === "GET" || method === "HEAD";
   return PUBLIC.some((pattern) => pattern.test(path));
 }

@@ -56,13 +56,13 @@ export async function withExtensions<S extends ExtensionSink>(
     transformers.map((one) => () => one),
   );
   const forwarded = forward(events, given, sink);
-  // Handled below, which may be much later.
-  forwarded.catch(() => {});
+  // The rejection is handled below, which may be much later. Until then nothing reads the chunks any more.
+  forwarded.catch(() => chunks.drop());
   try {
     await drive(shownTo(sink, chunks, given));
   } catch (error) {
     chunks.end({ error });
-    await forwarded.catch(() => {});
+    await withinTime(forwarded.catch(() => {}));
     throw error;
   }
   chunks.end({});
@@ -123,10 +123,18 @@ class Chunks implements AsyncIterable<Chunk> {
   #waiting: Chunk[] = [];
   #end: { error?: unknown } | undefined;
   #wake: () => void = () => {};
+  #dropped = false;
 
   push(chunk: Chunk): void {
+    if (this.#dropped) return;
     this.#waiting.push(chunk);
     this.#wake();
+  }
+
+  /** Keeps no chunk any more: the object has 128 MB. */
+  drop(): void {
+    this.#dropped = true;
+    this.#waiting = [];
   }
 
   end(how: { error?: unknown }): void {

@@ -3,7 +3,7 @@
  * deployment's own bundle. The files are public: a browser loads scripts and style sheets without a credential.
  */
 import { Hono } from "hono";
-import { etag } from "hono/etag";
+import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
@@ -26,6 +26,10 @@ const Component = v.object({
 
 const doc = documented("Generative UI");
 
+const CORP = "cross-origin-resource-policy";
+/** A browser takes this header of a 304 too. */
+const notModified = etag({ retainedHeaders: [...RETAINED_304_HEADERS, CORP] });
+
 export const ui = new Hono<App>()
   .post("/:assistant_id", doc("The markup that loads a UI component of a graph"), body(Component), async (c) => {
     const name = await uiOf(c.req.param("assistant_id"), c.env, c.get("principal"));
@@ -34,14 +38,14 @@ export const ui = new Hono<App>()
     const base = `${addressOf(c)}/ui/${encodeURIComponent(name)}`;
     return c.html(markup(name, c.req.valid("json").name, base, files));
   })
-  .get("/:assistant_id/:file", doc("A script or style sheet of UI components"), etag(), async (c) => {
+  .get("/:assistant_id/:file", doc("A script or style sheet of UI components"), notModified, async (c) => {
     const file = c.req.param("file");
     const files = await filesOf(c.req.param("assistant_id"));
     const text = files && Object.hasOwn(files, file) ? files[file] : undefined;
     if (text === undefined) throw new Problem(404, "UI file not found.");
-    // A page of another site loads it with <script> and <link>. Set in place: `hardening` has set the header before.
-    c.res.headers.set("cross-origin-resource-policy", "cross-origin");
     return c.body(text, 200, {
+      // A page of another site loads it with <script> and <link>.
+      [CORP]: "cross-origin",
       "content-type": TYPES[file.split(".").at(-1) ?? ""] ?? "text/plain; charset=utf-8",
       "cache-control": "no-cache",
     });

@@ -16,6 +16,9 @@ export function userRouteScope(c: Context<App>): Scope | undefined {
 /** The application's own calls of this server act for the caller of its route. */
 export const behalfOfCaller: MiddlewareHandler<App> = async (c, next) => {
   const principal = c.get("principal") as Principal | undefined;
+  // Hono merges headers and cookies that the application sets into a later Response only if there is an answer to merge
+  // into, and the first read makes one. The answer of an upgrade cannot be merged.
+  if (c.req.header("upgrade") === undefined) void c.res;
   return principal ? onBehalf({ env: c.env, principal }, next) : next();
 };
 

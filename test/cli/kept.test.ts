@@ -1,5 +1,5 @@
 /** Which changes make the bundle of an earlier start useless. */
-import { utimesSync } from "node:fs";
+import { rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
@@ -42,6 +42,13 @@ it("serves again while nothing has changed, with the files to watch", async () =
     inputs: expect.arrayContaining([join(made.root, "src/agent.ts"), join(made.root, "src/word.js")]),
     warnings: [],
   });
+});
+
+it("does not serve when a folder of its sources is gone, or when its note is cut off", async () => {
+  rmSync(join(made.root, "src"), { recursive: true });
+  expect(kept(project)).toBeUndefined();
+  made.write(".weir/bundle.json", '{"inputs": [');
+  expect(kept(project)).toBeUndefined();
 });
 
 it.each<[string, () => void]>([

@@ -55,6 +55,10 @@ describe("a stream transformer", () => {
     expect(ofRoot(events)).toEqual(["running", "failed"]);
   });
 
+  it("that fails in hearing of it does not keep the run open", async () => {
+    expect(ofRoot((await run(await newCaller(), "fail twice")).events)).toEqual(["running", "failed"]);
+  });
+
   it("that throws fails the run with its error", async () => {
     const { events } = await run(await newCaller(), "throw");
     expect(ofRoot(events)).toEqual(["running", "failed"]);

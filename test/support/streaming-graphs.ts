@@ -89,7 +89,10 @@ const counted = () => {
       return true;
     },
     finalize: () => resolve(calls),
-    fail: (error: unknown) => activity.push({ failed: (error as Error).message }),
+    fail: (error: unknown) => {
+      activity.push({ failed: (error as Error).message });
+      if ((error as Error).message === "It fails twice.") throw new Error("The transformer fails too.");
+    },
   };
 };
 
@@ -104,6 +107,7 @@ const counting = new StateGraph(State)
     const said = state.messages.at(-1)?.text;
     config.writer?.({ name: "progress", payload: { said } });
     if (said === "fail") throw new Error("It failed.");
+    if (said === "fail twice") throw new Error("It fails twice.");
     if (said === "ask") interrupt("How many?");
     const result = await double.invoke(
       { type: "tool_call", id: crypto.randomUUID(), name: "double", args: { n: 2 } },

@@ -1,5 +1,7 @@
 /** The stream of what changes in a workspace. */
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newThread } from "./client.ts";
 
@@ -34,6 +36,17 @@ it("names each thread that is made, changed and deleted, and none of another wor
   expect(made).not.toContain(foreign);
   await caller.fetch(`/threads/${id}`, { method: "DELETE" });
   expect(await until(reader, '"status":null')).toContain(id);
+  await reader.cancel();
+});
+
+it("names no thread as deleted that has changed since its deletion was asked for", async () => {
+  const caller = await newCaller();
+  const reader = await follow(caller);
+  const id = await newThread(caller);
+  await until(reader, id);
+  await indexShard(env, caller.workspaceId, 0).remove([{ id, revision: 1 }]);
+  await caller.fetch(`/threads/${id}`, { method: "PATCH", body: { metadata: { changed: true } } });
+  expect(await until(reader, "status")).not.toContain('"status":null');
   await reader.cancel();
 });
 

@@ -1,6 +1,7 @@
 /** A registry as a deployment could write it: two users, each of whom sees only their own, and an application. */
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { Hono } from "hono";
+import { setCookie } from "hono/cookie";
 import { z } from "zod";
 import "../../src/runtime/als.ts";
 import { START, StateGraph, StateSchema } from "@langchain/langgraph";
@@ -39,6 +40,7 @@ export const app = new Hono()
     c.header("x-pack", "yes");
   })
   .use("*", async (c, next) => {
+    c.header("x-tenant", "one");
     const reads = c.req.header("x-reads");
     if (reads === "json") await c.req.json();
     if (reads === "form") await c.req.parseBody();
@@ -52,6 +54,10 @@ export const app = new Hono()
       });
     }
     await next();
+  })
+  .get("/signed-in", (c) => {
+    setCookie(c, "sid", "one");
+    return Response.json({ in: true });
   })
   .get("/hello/:name", (c) => c.json({ hello: c.req.param("name") }))
   .post("/runs/special", (c) => c.json({ special: true }));

@@ -274,6 +274,19 @@ describe("the user's own application", () => {
     expect((await send("/threads/count", { body: {}, headers }, own)).headers.get("x-pack")).toBe("yes");
   });
 
+  it("keeps the headers and cookies that it sets before a Response of its own, a stream or a fault", async () => {
+    const headers = { "x-api-key": (await newCaller()).key };
+    const signedIn = await send("/signed-in", { headers }, own);
+    expect(signedIn.headers.get("set-cookie")).toContain("sid=one");
+    expect(signedIn.headers.get("x-tenant")).toBe("one");
+    const fault = await send(`/threads/${crypto.randomUUID()}`, { headers }, own);
+    expect([fault.status, fault.headers.get("x-tenant")]).toEqual([404, "one"]);
+    const run = { assistant_id: "echo", input: { messages: [] } };
+    const stream = await send("/runs/stream", { body: run, headers }, own);
+    expect(stream.headers.get("x-tenant")).toBe("one");
+    await stream.text();
+  });
+
   it("may read the body in middleware, and replace it", async () => {
     const headers = { "x-api-key": (await newCaller()).key };
     const thread = (reads: string) =>

@@ -83,6 +83,7 @@ export function files({ root, weirDir }: Project, modules: Map<string, Uint8Arra
         const found = await build.resolve(bare, { resolveDir, kind, pluginData: "asked" });
         if (found.errors.length > 0) return undefined;
         const content = readFileSync(found.path);
+        if (!found.path.includes("node_modules")) inputs.add(found.path);
         const name = `wasm/${createHash("sha256").update(content).digest("hex").slice(0, 8)}-${basename(found.path)}`;
         modules.set(name, content);
         return { path: `./${name}`, external: true };

@@ -35,10 +35,13 @@ export function keep(project: Project, { sources, warnings }: Bundled, inputs: s
 
 /** The bundle that is in `.weir/build`, if a build would make it again. */
 export function kept(project: Project): Kept | undefined {
-  const file = noteOf(project);
-  if (!existsSync(file)) return undefined;
-  const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(file, "utf8")) as Note;
-  return digestOf(project, sources) === digest ? { inputs, warnings } : undefined;
+  try {
+    const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(noteOf(project), "utf8")) as Note;
+    return digestOf(project, sources) === digest ? { inputs, warnings } : undefined;
+  } catch {
+    // There is no note, it is cut off, or a folder that it names is gone.
+    return undefined;
+  }
 }
 
 /** Files by which a package manager notes what it has installed. */

@@ -58,11 +58,11 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
 
   async remove(rows: Parameters<ThreadIndexRpc["remove"]>[0]): Promise<void> {
     await this.#imported();
-    for (const { id, revision } of rows) {
+    const removed = rows.filter(({ id, revision }) => {
       if (revision === undefined) this.#waiting = this.#waiting.filter((row) => row.id !== id);
-      this.#tables.remove(id, revision);
-    }
-    this.#changes.add(rows.map(({ id }) => ({ id, status: null, at: Date.now() })));
+      return this.#tables.remove(id, revision);
+    });
+    this.#changes.add(removed.map(({ id }) => ({ id, status: null, at: Date.now() })));
   }
 
   async search(page: ThreadPage): Promise<IndexRow[]> {

@@ -65,10 +65,13 @@ export class IndexTables {
   }
 
   /** Removes a row; with `revision`, only while it is the row's. */
-  remove(id: string, revision?: number): void {
-    if (!this.#made) return;
-    if (revision === undefined) this.#sql.exec("DELETE FROM threads WHERE id = ?", id);
-    else this.#sql.exec("DELETE FROM threads WHERE id = ? AND revision = ?", id, revision);
+  remove(id: string, revision?: number): boolean {
+    if (!this.#made) return false;
+    const removed =
+      revision === undefined
+        ? this.#sql.exec("DELETE FROM threads WHERE id = ? RETURNING id", id)
+        : this.#sql.exec("DELETE FROM threads WHERE id = ? AND revision = ? RETURNING id", id, revision);
+    return removed.toArray().length > 0;
   }
 
   setMeta(name: Meta, value: number): void {

@@ -19,9 +19,10 @@ export function useActivity(onChange: () => void): void {
       const controller = (leave = new AbortController());
       for (let first = true; !controller.signal.aborted; first = false) {
         if (!first) await new Promise((resolve) => setTimeout(resolve, AGAIN));
-        await follow(controller.signal, (event) => {
+        const isRefused = await follow(controller.signal, (event) => {
           if (event === "threads" || (event === "open" && !first)) now.current();
-        }).catch(() => undefined);
+        }).catch(() => false);
+        if (isRefused) return;
       }
     };
     const seen = () => {
@@ -38,14 +39,15 @@ export function useActivity(onChange: () => void): void {
   }, []);
 }
 
-/** Names each event of the stream until it ends. */
-async function follow(signal: AbortSignal, onEvent: (event: string) => void): Promise<void> {
+/** Names each event of the stream until it ends. True when the caller may not read the stream. */
+async function follow(signal: AbortSignal, onEvent: (event: string) => void): Promise<boolean> {
   const answer = await authFetch("/api/v1/activity/stream", { signal });
-  if (!answer.ok || !answer.body) return;
+  if (answer.status === 401 || answer.status === 403) return true;
+  if (!answer.ok || !answer.body) return false;
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = ""; ;) {
     const { value, done } = await reader.read();
-    if (done) return;
+    if (done) return false;
     text += value;
     const frames = text.split("\n\n");
     text = frames.pop() ?? "";
