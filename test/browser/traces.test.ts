@@ -278,7 +278,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     const { page, close } = await visit(stage, { path: `/traces/${crypto.randomUUID()}` });
     await page.getByText("No trace with this id in this workspace.").waitFor();
     await close();
-    for (const path of ["/api/v1/traces", "/api/v2/traces/none"]) {
+    for (const path of ["/api/v1/traces", "/api/v2/traces/none/at-all"]) {
       const unknown = await fetch(stage.server.url + path, { headers: stage.server.headers });
       expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
     }

@@ -60,7 +60,7 @@ describe("langgraph.json", () => {
       '  auth: lazy("./src/auth.ts:auth", () => import("../src/auth.ts")),',
       '  app: lazy("./src/app.ts:app", () => import("../src/app.ts")),',
       '  embeddings: embeddingsFrom("openai:text-embedding-3-small", () => import("@langchain/openai")),',
-      '  config: {"http":{"disable_mcp":true,"mount_prefix":"/x"},"store":{"ttl":{"default_ttl":60},"index":{"fields":["text"]}},"checkpointer":{"ttl":{"strategy":"delete","default_ttl":10}}},',
+      '  config: {"graphs":{"the other":{"description":"d"}},"http":{"disable_mcp":true,"mount_prefix":"/x"},"store":{"ttl":{"default_ttl":60},"index":{"fields":["text"]}},"checkpointer":{"ttl":{"strategy":"delete","default_ttl":10}}},',
       "});",
       "",
     ]);

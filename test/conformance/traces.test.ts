@@ -188,7 +188,7 @@ describe("what the client reads", () => {
     const roots = await all(
       client.traces.query({ project_ids: [projectId], selects: ["NAME"] } as Parameters<typeof client.traces.query>[0]),
     );
-    expect(roots).toMatchObject([{ name: "chain" }]);
+    expect(roots).toMatchObject([{ root_run: { name: "chain" } }]);
   });
 
   it("is threads and statistics", async () => {
