@@ -47,7 +47,7 @@ it("passes every check and cleans up everything else than it lists", async () =>
   const api = new Api(server.url, { ...server.headers, "x-tenant-id": server.workspaceId });
   expect(await api.post<unknown[]>("/threads/search", {})).toEqual([]);
   const assistants = await api.post<{ metadata: object }[]>("/assistants/search", { limit: 100 });
-  for (const { metadata } of assistants) expect(metadata).toEqual({ created_by: "system" });
+  for (const { metadata } of assistants) expect(metadata).toMatchObject({ created_by: "system" });
   expect(await api.post("/runs/crons/count", {})).toBe(0);
   expect(await api.post("/store/items/search", { namespace_prefix: [] })).toEqual({ items: [] });
   expect(await api.get("/api/v1/bulk-exports/destinations")).toEqual([]);
