@@ -1,5 +1,6 @@
 /** What the page asks the server for, cached and kept fresh. */
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { joined, type Step } from "../chat/steps.ts";
 import { ApiError, call } from "./http.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
@@ -138,23 +139,28 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
 
 const reading = new Map<string, Promise<ThreadState | null>>();
 
-/** The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request. */
-export function readState(threadId: string): Promise<ThreadState | null> {
-  const state =
-    reading.get(threadId) ??
-    call<ThreadState>("GET", `/threads/${threadId}/state`)
-      .catch(none)
-      .finally(() => reading.delete(threadId));
+/**
+ * The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request.
+ *
+ * @param anew a request that is already under way does not count: it may be older than a change that is known
+ */
+export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
+  const shared = anew ? undefined : reading.get(threadId);
+  if (shared) return shared;
+  const state = call<ThreadState>("GET", `/threads/${threadId}/state`)
+    .catch(none)
+    .finally(() => reading.get(threadId) === state && reading.delete(threadId));
   reading.set(threadId, state);
   return state;
 }
 
 /** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
 export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
+  const [opened] = useState(phase);
   return useQuery({
     queryKey: ["state", threadId, phase],
     enabled: enabled && threadId !== undefined,
-    queryFn: () => readState(threadId ?? ""),
+    queryFn: () => readState(threadId ?? "", phase !== opened),
     staleTime: 0,
     gcTime: 0,
   });
