@@ -84,7 +84,7 @@ const none = (error: unknown): null => {
 };
 
 const HISTORY_PAGE = 100;
-/** Checkpoints that are read at most; about 300 runs of an agent that uses tools. */
+/** Checkpoints that are read at most at once; about 300 runs of an agent that uses tools. */
 const HISTORY_MOST = 1_000;
 
 export const historyKey = (threadId: string | undefined) => ["history", threadId];
@@ -102,7 +102,8 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
       const known = queryClient.getQueryData<Step[]>(historyKey(threadId)) ?? [];
       const ids = new Set(known.map((step) => step.id));
       let steps = known;
-      for (let before: string | undefined; steps.length < HISTORY_MOST;) {
+      let before: string | undefined;
+      for (let read = 0; read < HISTORY_MOST; read += HISTORY_PAGE) {
         const page = await call<HistoryStep[]>(
           "POST",
           `/threads/${threadId}/history`,
@@ -115,10 +116,11 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
           signal,
         ).catch(none);
         steps = joined(steps, (page ?? []).filter((state) => !state.checkpoint.checkpoint_ns).map(stepOf));
-        queryClient.setQueryData(historyKey(threadId), steps);
         before = page?.at(-1)?.checkpoint.checkpoint_id;
         if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
+      // Only a reading that is complete is known: the next one stops where it meets it.
+      queryClient.setQueryData(historyKey(threadId), steps);
       return steps;
     },
     staleTime: 0,

@@ -65,6 +65,7 @@ export function useDriver(wiring: Wiring): Driver {
     const human = (content: unknown) => ({ messages: [{ type: "human", content }] });
     const contentAt = (messageId: string) =>
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
+    const fromOf = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
     const send = (text: string, media: Media[] = []) => {
       const { view, fresh } = now.current;
       if (fresh && !view.messages?.length)
@@ -76,9 +77,9 @@ export function useDriver(wiring: Wiring): Driver {
       resend: (messageId, text) => {
         now.current.setEditing(undefined);
         now.current.toComposer();
-        submit(human(withText(contentAt(messageId), text)), now.current.view.before(messageId));
+        submit(human(withText(contentAt(messageId), text)), fromOf(messageId));
       },
-      retry: (messageId) => submit(human(contentAt(messageId)), now.current.view.before(messageId)),
+      retry: (messageId) => submit(human(contentAt(messageId)), fromOf(messageId)),
       unsent: (messageId) => submit({ messages: [{ type: "human", content: contentAt(messageId), id: messageId }] }),
       goTo: (tip) => now.current.view.goTo(tip),
       rerun: (checkpoint) => submit(null, checkpoint),
