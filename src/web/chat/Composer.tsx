@@ -7,7 +7,7 @@ import css from "./Composer.module.css";
 import { coarse } from "../frame/device.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-
+import { keepInTab } from "../ui/storage.ts";
 import type { Media } from "./media.ts";
 
 export interface Queued {
@@ -48,7 +48,7 @@ export function Composer({
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey(threadId)) ?? "");
   useEffect(() => {
     if (text === "") sessionStorage.removeItem(draftKey(threadId));
-    else sessionStorage.setItem(draftKey(threadId), text);
+    else keepInTab(draftKey(threadId), text);
   }, [text, threadId]);
 
   useEffect(() => {
