@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./agent.ts";
 import type { Queued } from "./Composer.tsx";
-import { blockOf, contentOf, type Media, withText } from "./media.ts";
+import { blockOf, contentOf, type Media, mediaOf, withText } from "./media.ts";
 import { textOf } from "./messages.ts";
 import type { TurnActions } from "./Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
@@ -105,12 +105,16 @@ export function useDriver(wiring: Wiring): Driver {
 
   return {
     ...drive,
-    queue: queue.entries.map((entry) => ({ id: entry.id, text: queuedText(entry.values) })),
+    queue: queue.entries.map((entry) => queuedOf(entry.id, entry.values)),
     unqueue: (id) => void queue.cancel(id),
   };
 }
 
-function queuedText(values: unknown): string {
+function queuedOf(id: string, values: unknown): Queued {
   const messages = (values as { messages?: { content: unknown }[] } | undefined)?.messages ?? [];
-  return messages.map((message) => textOf(message)).join("\n");
+  return {
+    id,
+    text: messages.map((message) => textOf(message)).join("\n"),
+    media: messages.flatMap(({ content }) => mediaOf(content)),
+  };
 }
