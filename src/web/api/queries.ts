@@ -21,8 +21,8 @@ const PAGE = 50;
 const WORDS = 10;
 
 /**
- * The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. `query`: only those with each of
- * these words in the title or in a message.
+ * The threads, newest first, 50 at a time. Read again every 4 s while the page is seen, every 30 s with more than 50.
+ * `query`: only those with each of these words in the title or in a message, read once.
  */
 export function useThreads(enabled: boolean, query = "") {
   const words = query.split(/\s+/).slice(0, WORDS).join(" ");
@@ -46,7 +46,8 @@ export function useThreads(enabled: boolean, query = "") {
         signal,
       ),
     getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    refetchInterval: 4_000,
+    // All pages that are in view are read again, and a search reads every thread.
+    refetchInterval: ({ state }) => (words !== "" ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 4_000),
     placeholderData: keepPreviousData,
   });
 }

@@ -1,6 +1,6 @@
 /** What the overview asks the server for. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useCallback, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
 import { useActivity } from "../../api/live.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -134,17 +134,29 @@ export function useExports() {
 /** Milliseconds between two readings of the figures, which cost more than the lists. */
 const FIGURES = 10_000;
 
-/** Reads the lists again when threads change, and the figures at most every ten seconds. */
+/** Reads the lists again when threads change, and the figures at most every ten seconds, the last change included. */
 export function useLive(): void {
   const last = useRef(Date.now());
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
   useActivity(
     useCallback(() => {
       void queryClient.invalidateQueries({ queryKey: ["overview", "threads"] });
-      const due = Date.now() - last.current >= FIGURES;
-      if (!due) return;
-      last.current = Date.now();
-      void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
-      void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+      timer.current ??= setTimeout(
+        () => {
+          timer.current = undefined;
+          last.current = Date.now();
+          void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
+          void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+        },
+        Math.max(0, last.current + FIGURES - Date.now()),
+      );
     }, []),
   );
 }
