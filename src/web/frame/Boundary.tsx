@@ -12,15 +12,20 @@ interface Props {
   children: ReactNode;
 }
 
-export class Boundary extends Component<Props, { error: Error | undefined }> {
-  override state = { error: undefined as Error | undefined };
+interface State {
+  error: Error | undefined;
+  id: string | undefined;
+}
 
-  static getDerivedStateFromError(thrown: unknown) {
+export class Boundary extends Component<Props, State> {
+  override state: State = { error: undefined, id: this.props.id };
+
+  static getDerivedStateFromError(thrown: unknown): Partial<State> {
     return { error: thrown instanceof Error ? thrown : new Error(String(thrown)) };
   }
 
-  override componentDidUpdate(before: Props) {
-    if (this.state.error && before.id !== this.props.id) this.setState({ error: undefined });
+  static getDerivedStateFromProps({ id }: Props, state: State): State | null {
+    return id === state.id ? null : { error: undefined, id };
   }
 
   override render() {

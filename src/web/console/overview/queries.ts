@@ -60,9 +60,13 @@ export function useSeries(range: Range) {
 
 const SHOWN = 6;
 
+const PAGE = 100;
+/** Threads of a status that are looked at most: of those that are interrupted, most may have been stopped. */
+const MOST = 1_000;
+
 export interface Some<T> {
   rows: T[];
-  /** How many there are, with those that are not among the rows. */
+  /** How many were found, with those that are not among the rows. */
   count: number;
 }
 
@@ -72,14 +76,18 @@ function useThreadsOf(status: "busy" | "interrupted", keep: (row: ThreadRow) => 
     queryFn: async ({ signal }): Promise<Some<ThreadRow>> => {
       const search = {
         status,
-        limit: 100,
+        limit: PAGE,
         sort_by: "updated_at",
         sort_order: "desc",
         select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
         extract: { first: "values.messages[0].content" },
       };
-      const found = await call<ThreadRow[]>("POST", "/threads/search", search, signal);
-      const rows = found.filter(keep);
+      const rows: ThreadRow[] = [];
+      for (let offset = 0; offset < MOST && rows.length < SHOWN; offset += PAGE) {
+        const page = await call<ThreadRow[]>("POST", "/threads/search", { ...search, offset }, signal);
+        rows.push(...page.filter(keep));
+        if (page.length < PAGE) break;
+      }
       return { rows: rows.slice(0, SHOWN), count: rows.length };
     },
   });

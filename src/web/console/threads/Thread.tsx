@@ -1,6 +1,6 @@
 /** One thread: its checkpoints, the state at each, what changed since the one before, and the ways to go on from it. */
 import { ChevronLeft } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { ThreadState } from "../../api/types.ts";
 import { costText } from "../../trace/format.ts";
@@ -10,6 +10,7 @@ import controls from "../../ui/controls.module.css";
 import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
 import { keepRange } from "../range.ts";
+import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
@@ -31,10 +32,7 @@ export function Thread({ id }: { id: string }) {
   const chosen = wanted === null ? all[0] : all.find((one) => idOf(one) === wanted);
   // A checkpoint that the address names may be on a later page.
   const sought = wanted !== null && !chosen;
-  const { hasNextPage, isFetching, isError, fetchNextPage } = checkpoints;
-  useEffect(() => {
-    if (sought && hasNextPage && !isFetching && !isError) void fetchNextPage();
-  }, [sought, hasNextPage, isFetching, isError, fetchNextPage]);
+  useReadOn(checkpoints, sought);
   const title = thread.data?.metadata?.title;
   return (
     <Page
@@ -104,7 +102,7 @@ export function Thread({ id }: { id: string }) {
           </Loaded>
         </div>
         {chosen && <Checkpoint key={idOf(chosen)} thread={id} checkpoint={chosen} onPin={choose} />}
-        {sought && checkpoints.data && !hasNextPage && (
+        {sought && checkpoints.data && !checkpoints.hasNextPage && (
           <div className={css.detail}>
             <Empty title="This thread has no such checkpoint." text="Choose one from the list." />
           </div>
