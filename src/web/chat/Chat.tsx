@@ -7,11 +7,12 @@ import { queryClient, useAssistants, useRuns, useThreads } from "../api/queries.
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import { loadMarkdown } from "./Answer.tsx";
 import { titleOf } from "../sidebar/groups.ts";
-import { assistantForNew, chooseAssistant, ownOf, useChosen, useOwnAssistant } from "./assistant.ts";
+import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
 import { Bare, Header } from "./Header.tsx";
+import { assistantForNew, ownOf } from "./pick.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 
