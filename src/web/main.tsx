@@ -12,10 +12,14 @@ void viewAt(location.pathname)
   ?.load()
   .catch(() => undefined);
 
-// A deploy replaces the files that this tab may still want to load: take the new page, once.
+/** Milliseconds in which the page is loaded again once at most. */
+const RELOAD = 60_000;
+
+// A deploy replaces the files that this tab may still want to load: take the new page.
 addEventListener("vite:preloadError", () => {
-  if (sessionStorage.getItem("weir.reloaded")) return;
-  sessionStorage.setItem("weir.reloaded", "1");
+  const last = Number(sessionStorage.getItem("weir.reloaded"));
+  if (Date.now() - last < RELOAD) return;
+  sessionStorage.setItem("weir.reloaded", String(Date.now()));
   location.reload();
 });
 

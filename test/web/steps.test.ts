@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkpointBefore, checkpointsOf, forksOf, joined, resumedRuns, type Step } from "../../src/web/chat/steps.ts";
+import { checkpointsOf, forksOf, joined, resumedRuns, type Step } from "../../src/web/chat/steps.ts";
 
 /** A checkpoint: its id, its parent, its last message, and what comes next. */
 const step = (id: string, parent: string | undefined, last: string | null, next: string[] = [], run = "r1"): Step => ({
@@ -61,6 +61,9 @@ describe("forks", () => {
 });
 
 describe("the checkpoint before a message", () => {
+  const checkpointBefore = (steps: Step[], tip: string | undefined, of: { id: string }[], id: string) =>
+    checkpointsOf(steps, tip, of).get(id)?.from;
+
   it("is the end of the turn before it, on the same path", () => {
     expect(checkpointBefore(FORKED, undefined, NEW, "h2x")).toBe("c2");
     expect(checkpointBefore(FORKED, "c5", OLD, "h2")).toBe("c2");
@@ -94,6 +97,17 @@ describe("checkpoints by message", () => {
       ["t-a", "t2"],
       ["t-b", "t2"],
     ]);
+  });
+
+  it("are left out where an older checkpoint that is not read may have had the message first", () => {
+    expect([...checkpointsOf(FORKED.slice(0, 3), undefined, NEW).keys()]).toEqual(["h2x", "a2x"]);
+    const summary = [step("s", "f2", "sum"), ...FORKED.slice(0, 3)];
+    expect([...checkpointsOf(summary, undefined, messages("sum h3")).keys()]).toEqual([]);
+  });
+
+  it("of a message are before it also where a run stopped at the same number of messages", () => {
+    const stopped = [step("s1", "s0", "h2", ["agent"]), step("s0", "c2", "a1", ["__start__"]), ...FORKED.slice(6)];
+    expect(checkpointsOf(stopped, undefined, messages("h1 a1 h2")).get("h2")?.from).toBe("c2");
   });
 });
 

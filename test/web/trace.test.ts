@@ -159,6 +159,29 @@ describe("the way through a trace", () => {
       "check end",
     ]);
   });
+
+  it("joins steps that begin at once and take no time in one direction only", () => {
+    const spans = [
+      run("root", [], 0, 9),
+      run("a", ["root"], 1, 0),
+      run("b", ["root"], 1, 0),
+      run("c", ["root"], 1, null),
+      run("d", ["root"], 2, null),
+    ];
+    const edges = courseOf(spans, "root").edges.map(({ from, to }) => `${from} ${to}`);
+    expect(edges).toEqual(["a b", "a c", "b c", "a d", "b d"]);
+  });
+
+  it("of 2,000 steps reads each time once", () => {
+    let reads = 0;
+    const spans = Array.from({ length: 2_000 }, (_, i) => {
+      const { start_time, ...rest } = run(`s${i}`, ["root"], i, 1);
+      return Object.defineProperty(rest, "start_time", { get: () => (reads++, start_time) }) as Span;
+    });
+    const { edges } = courseOf(spans, "root");
+    expect(edges).toHaveLength(1_999);
+    expect(reads).toBe(2_000);
+  });
 });
 
 describe("the console", () => {

@@ -1,5 +1,6 @@
 /** What the page asks the server for, cached and kept fresh. */
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { joined, type Step } from "../chat/steps.ts";
 import { ApiError, call } from "./http.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
@@ -20,8 +21,8 @@ const PAGE = 50;
 const WORDS = 10;
 
 /**
- * The threads, newest first, 50 at a time. Looked at again every 4 s while the page is seen. `query`: only those with each of
- * these words in the title or in a message.
+ * The threads, newest first, 50 at a time. Read again every 4 s while the page is seen, every 30 s with more than 50.
+ * `query`: only those with each of these words in the title or in a message, read once.
  */
 export function useThreads(enabled: boolean, query = "") {
   const words = query.split(/\s+/).slice(0, WORDS).join(" ");
@@ -45,7 +46,8 @@ export function useThreads(enabled: boolean, query = "") {
         signal,
       ),
     getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    refetchInterval: 4_000,
+    // All pages that are in view are read again, and a search reads every thread.
+    refetchInterval: ({ state }) => (words !== "" ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 4_000),
     placeholderData: keepPreviousData,
   });
 }
@@ -83,7 +85,7 @@ const none = (error: unknown): null => {
 };
 
 const HISTORY_PAGE = 100;
-/** Checkpoints that are read at most; about 300 runs of an agent that uses tools. */
+/** Checkpoints that are read at most at once; about 300 runs of an agent that uses tools. */
 const HISTORY_MOST = 1_000;
 
 export const historyKey = (threadId: string | undefined) => ["history", threadId];
@@ -101,7 +103,8 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
       const known = queryClient.getQueryData<Step[]>(historyKey(threadId)) ?? [];
       const ids = new Set(known.map((step) => step.id));
       let steps = known;
-      for (let before: string | undefined; steps.length < HISTORY_MOST;) {
+      let before: string | undefined;
+      for (let read = 0; read < HISTORY_MOST; read += HISTORY_PAGE) {
         const page = await call<HistoryStep[]>(
           "POST",
           `/threads/${threadId}/history`,
@@ -114,10 +117,11 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
           signal,
         ).catch(none);
         steps = joined(steps, (page ?? []).filter((state) => !state.checkpoint.checkpoint_ns).map(stepOf));
-        queryClient.setQueryData(historyKey(threadId), steps);
         before = page?.at(-1)?.checkpoint.checkpoint_id;
         if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
+      // Only a reading that is complete is known: the next one stops where it meets it.
+      queryClient.setQueryData(historyKey(threadId), steps);
       return steps;
     },
     staleTime: 0,
@@ -138,23 +142,28 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
 
 const reading = new Map<string, Promise<ThreadState | null>>();
 
-/** The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request. */
-export function readState(threadId: string): Promise<ThreadState | null> {
-  const state =
-    reading.get(threadId) ??
-    call<ThreadState>("GET", `/threads/${threadId}/state`)
-      .catch(none)
-      .finally(() => reading.delete(threadId));
+/**
+ * The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request.
+ *
+ * @param anew a request that is already under way does not count: it may be older than a change that is known
+ */
+export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
+  const shared = anew ? undefined : reading.get(threadId);
+  if (shared) return shared;
+  const state = call<ThreadState>("GET", `/threads/${threadId}/state`)
+    .catch(none)
+    .finally(() => reading.get(threadId) === state && reading.delete(threadId));
   reading.set(threadId, state);
   return state;
 }
 
 /** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
 export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
+  const [opened] = useState(phase);
   return useQuery({
     queryKey: ["state", threadId, phase],
     enabled: enabled && threadId !== undefined,
-    queryFn: () => readState(threadId ?? ""),
+    queryFn: () => readState(threadId ?? "", phase !== opened),
     staleTime: 0,
     gcTime: 0,
   });

@@ -7,12 +7,12 @@ import { queryClient, useAssistants, useRuns, useThreads } from "../api/queries.
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import { loadMarkdown } from "./Answer.tsx";
 import { titleOf } from "../sidebar/groups.ts";
+import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
 import { Bare, Header } from "./Header.tsx";
-
-const CHOSEN = "weir.assistant";
+import { assistantForNew, ownOf } from "./pick.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 
@@ -40,9 +40,16 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);
   const runs = useRuns(mount.threadId, -1 - mount.key);
-  const [chosen, setChosen] = useState(() => localStorage.getItem(CHOSEN) ?? undefined);
+  const chosen = useChosen();
+  const begun = mount.threadId !== undefined && ownOf(thread.data).id !== undefined;
+  const { own, ...finding } = useOwnAssistant(begun ? thread.data : undefined, assistants.data);
+  const assistant = begun ? own : assistants.data && assistantForNew(assistants.data, chosen);
   const [context, setContext] = useState<Record<string, unknown>>({});
-  const assistant = pick(assistants.data, mount.threadId === undefined ? chosen : assistantOf(thread.data));
+  const [contextOf, setContextOf] = useState<string>();
+  if (assistant && assistant.assistant_id !== contextOf) {
+    setContextOf(assistant.assistant_id);
+    setContext({});
+  }
   const running = useRef(false);
   const listed = useThreads(true)
     .data?.pages.flat()
@@ -63,9 +70,7 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   }, []);
 
   const onAssistant = (next: Assistant, text?: string) => {
-    localStorage.setItem(CHOSEN, next.assistant_id);
-    setChosen(next.assistant_id);
-    setContext({});
+    chooseAssistant(next.assistant_id);
     if (threadId === undefined) remount(undefined, text);
     else navigate("/chat");
   };
@@ -88,10 +93,20 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
         />
       </Bare>
     );
-  if (thread.error)
+  const failed = thread.error ? thread : finding.error ? finding : undefined;
+  if (failed?.error)
     return (
       <Bare>
-        <LoadFailed error={thread.error.message} onRetry={() => void thread.refetch()} />
+        <LoadFailed error={failed.error.message} onRetry={() => void failed.refetch()} />
+      </Bare>
+    );
+  if (assistant === null)
+    return (
+      <Bare>
+        <Notice
+          title="The assistant of this thread is not there."
+          text="No assistant of its graph is deployed. Deploy the graph again to continue, or start a new thread."
+        />
       </Bare>
     );
   if (!assistant || (mount.threadId !== undefined && (!thread.data || runs.isPending)))
@@ -102,7 +117,8 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     );
   return (
     <Conversation
-      key={mount.key}
+      // A stream belongs to one assistant. That of a new thread may be chosen while it is in view.
+      key={`${mount.key} ${mount.threadId ?? chosen ?? ""}`}
       header={
         <Header
           threadId={threadId}
@@ -142,21 +158,6 @@ function useThreadRow(threadId: string | undefined) {
         .find((one) => one.thread_id === threadId),
     staleTime: 60_000,
   });
-}
-
-/** A thread belongs to the assistant that it ran with first. */
-function assistantOf(thread: ThreadRow | undefined): string | undefined {
-  const id = thread?.metadata?.assistant_id ?? thread?.metadata?.graph_id;
-  return typeof id === "string" ? id : undefined;
-}
-
-function pick(assistants: Assistant[] | undefined, wanted: string | undefined): Assistant | undefined {
-  return (
-    assistants?.find((one) => one.assistant_id === wanted) ??
-    assistants?.find((one) => one.graph_id === wanted) ??
-    assistants?.find((one) => one.graph_id === "agent") ??
-    assistants?.[0]
-  );
 }
 
 /**

@@ -7,12 +7,13 @@ import css from "./Composer.module.css";
 import { coarse } from "../frame/device.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
-
+import { keepInTab } from "../ui/storage.ts";
 import type { Media } from "./media.ts";
 
 export interface Queued {
   id: string;
   text: string;
+  media: Media[];
 }
 
 const draftKey = (threadId: string | undefined) => `weir.draft.${threadId ?? "new"}`;
@@ -48,7 +49,7 @@ export function Composer({
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey(threadId)) ?? "");
   useEffect(() => {
     if (text === "") sessionStorage.removeItem(draftKey(threadId));
-    else sessionStorage.setItem(draftKey(threadId), text);
+    else keepInTab(draftKey(threadId), text);
   }, [text, threadId]);
 
   useEffect(() => {
@@ -60,17 +61,27 @@ export function Composer({
   const [refused, setRefused] = useState("");
   const [dragged, setDragged] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
-  const attach = async (files: Iterable<File>) => {
-    const read = await readFiles([...files], accepts, media);
-    setMedia((now) => [...now, ...read.media]);
-    setRefused(read.refused);
-    if (!coarse) box.current?.focus();
+  // What is held counts towards the limit before the next render, so files are read one choice after the other.
+  const held = useRef<Media[]>([]);
+  const hold = (next: Media[]) => {
+    held.current = next;
+    setMedia(next);
+  };
+  const reading = useRef(Promise.resolve());
+  const attach = (files: Iterable<File>) => {
+    const chosen = [...files];
+    reading.current = reading.current.then(async () => {
+      const read = await readFiles(chosen, accepts, held.current);
+      hold([...held.current, ...read.media]);
+      setRefused(read.refused);
+      if (!coarse) box.current?.focus();
+    });
   };
   const nothing = text.trim() === "" && media.length === 0;
   const send = () => {
     if (nothing || closed !== undefined) return;
     setText("");
-    setMedia([]);
+    hold([]);
     setRefused("");
     onSend(text.trim(), media);
     if (!coarse) box.current?.focus();
@@ -93,19 +104,20 @@ export function Composer({
         if (closed !== undefined || event.dataTransfer.files.length === 0) return;
         event.preventDefault();
         setDragged(false);
-        void attach(event.dataTransfer.files);
+        attach(event.dataTransfer.files);
       }}
     >
       {queued.length > 0 && (
         <ul className={css.queue} aria-label="Queued messages">
           {queued.map((item) => (
             <li key={item.id}>
-              <span className={css.queued}>{item.text}</span>
+              <span className={css.queued}>{item.text || item.media.map(({ name }) => name).join(", ")}</span>
               <span className={css.note}>Sent when the run ends</span>
               <LinkButton
                 onClick={() => {
                   onUnqueue(item.id);
-                  setText((now) => (now === "" ? item.text : `${item.text}\n${now}`));
+                  setText((now) => [item.text, now].filter((part) => part !== "").join("\n"));
+                  hold([...item.media, ...held.current]);
                   box.current?.focus();
                 }}
               >
@@ -120,7 +132,7 @@ export function Composer({
         media={media}
         refused={refused}
         onRemove={(at) => {
-          setMedia(media.filter((_, i) => i !== at));
+          hold(held.current.filter((_, i) => i !== at));
           box.current?.focus();
         }}
       />
@@ -132,7 +144,7 @@ export function Composer({
           hidden
           accept={accepts.list}
           onChange={(event) => {
-            void attach(event.target.files ?? []);
+            attach(event.target.files ?? []);
             event.target.value = "";
           }}
         />
@@ -156,9 +168,10 @@ export function Composer({
           onChange={(event) => setText(event.target.value)}
           onPaste={(event) => {
             const { files } = event.clipboardData;
-            if (files.length === 0) return;
+            // Office programs add a picture of the text that they copy.
+            if (files.length === 0 || event.clipboardData.getData("text/plain") !== "") return;
             event.preventDefault();
-            void attach(files);
+            attach(files);
           }}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;

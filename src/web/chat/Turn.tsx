@@ -62,6 +62,8 @@ export const Turn = memo(function Turn({
   const article = useRef<HTMLElement>(null);
   const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
   const at = checkpoints.get(turn.id)?.at;
+  // Without the checkpoint before it, another version of the question would be added at the end of the thread.
+  const again = asked !== undefined && !busy && checkpoints.get(asked.id)?.from !== undefined;
   const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
   const rerun = busy ? undefined : actions.rerun;
@@ -96,7 +98,7 @@ export const Turn = memo(function Turn({
           {!editing && (
             <div className={css.actions}>
               {fork && <Switcher fork={fork} onGo={actions.goTo} />}
-              {!busy && checkpoints.has(asked.id) && (
+              {again && (
                 <IconButton label="Edit message" onClick={() => actions.edit(asked.id)}>
                   <Pencil size={14} aria-hidden />
                 </IconButton>
@@ -136,7 +138,7 @@ export const Turn = memo(function Turn({
         <div className={css.actions}>
           {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
           {answer !== "" && <CopyButton text={answer} label="Copy answer" />}
-          {asked && !busy && checkpoints.has(asked.id) && (
+          {again && (
             <IconButton label="Regenerate answer" onClick={() => actions.retry(asked.id)}>
               <RotateCcw size={14} aria-hidden />
             </IconButton>

@@ -44,7 +44,8 @@ export async function readFiles(
   const right = files.filter(fits);
   const size = right.reduce((sum, file) => sum + file.size, 0) + before.reduce((sum, one) => sum + bytesOf(one), 0);
   if (size > MOST) return { media: [], refused: "Not attached. The files of a message may have 5 MB together." };
-  const media = await Promise.all(right.map(readFile));
+  const media = await Promise.all(right.map(readFile)).catch(() => undefined);
+  if (!media) return { media: [], refused: "Not attached. The browser cannot read the file. Choose it again." };
   return { media, refused: wrong ? `“${wrong.name}” is not attached. This assistant takes ${accepts.words}.` : "" };
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./agent.ts";
 import type { Queued } from "./Composer.tsx";
-import { blockOf, contentOf, type Media, withText } from "./media.ts";
+import { blockOf, contentOf, type Media, mediaOf, withText } from "./media.ts";
 import { textOf } from "./messages.ts";
 import type { TurnActions } from "./Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
@@ -65,6 +65,7 @@ export function useDriver(wiring: Wiring): Driver {
     const human = (content: unknown) => ({ messages: [{ type: "human", content }] });
     const contentAt = (messageId: string) =>
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
+    const fromOf = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
     const send = (text: string, media: Media[] = []) => {
       const { view, fresh } = now.current;
       if (fresh && !view.messages?.length)
@@ -76,9 +77,9 @@ export function useDriver(wiring: Wiring): Driver {
       resend: (messageId, text) => {
         now.current.setEditing(undefined);
         now.current.toComposer();
-        submit(human(withText(contentAt(messageId), text)), now.current.view.before(messageId));
+        submit(human(withText(contentAt(messageId), text)), fromOf(messageId));
       },
-      retry: (messageId) => submit(human(contentAt(messageId)), now.current.view.before(messageId)),
+      retry: (messageId) => submit(human(contentAt(messageId)), fromOf(messageId)),
       unsent: (messageId) => submit({ messages: [{ type: "human", content: contentAt(messageId), id: messageId }] }),
       goTo: (tip) => now.current.view.goTo(tip),
       rerun: (checkpoint) => submit(null, checkpoint),
@@ -104,12 +105,16 @@ export function useDriver(wiring: Wiring): Driver {
 
   return {
     ...drive,
-    queue: queue.entries.map((entry) => ({ id: entry.id, text: queuedText(entry.values) })),
+    queue: queue.entries.map((entry) => queuedOf(entry.id, entry.values)),
     unqueue: (id) => void queue.cancel(id),
   };
 }
 
-function queuedText(values: unknown): string {
+function queuedOf(id: string, values: unknown): Queued {
   const messages = (values as { messages?: { content: unknown }[] } | undefined)?.messages ?? [];
-  return messages.map((message) => textOf(message)).join("\n");
+  return {
+    id,
+    text: messages.map((message) => textOf(message)).join("\n"),
+    media: messages.flatMap(({ content }) => mediaOf(content)),
+  };
 }

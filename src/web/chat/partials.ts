@@ -1,4 +1,5 @@
 /** Texts of stopped runs, for this tab: no checkpoint has them. */
+import { keepInTab } from "../ui/storage.ts";
 import type { Partial } from "./thread.ts";
 
 /** Characters that are kept of a thread. */
@@ -14,9 +15,5 @@ export function keptPartials(threadId: string | undefined): Partial[] {
 export function keepPartials(threadId: string, partials: Partial[]): void {
   if (partials.length === 0) return;
   const text = JSON.stringify(partials);
-  try {
-    if (text.length <= MOST) sessionStorage.setItem(keyOf(threadId), text);
-  } catch {
-    // The storage is full. The texts stay until the tab is reloaded.
-  }
+  if (text.length <= MOST) keepInTab(keyOf(threadId), text);
 }

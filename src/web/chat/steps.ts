@@ -19,6 +19,8 @@ export interface Checkpoint {
   id: string;
   at: string | undefined;
   run: string | undefined;
+  /** The checkpoint with just the messages before this one: a run that starts there asks it again. */
+  from: string | undefined;
 }
 
 export interface Fork {
@@ -55,7 +57,10 @@ function countsOn(path: Step[], ids: string[]): (number | undefined)[] {
   return path.map((step) => (step.last === null ? 0 : places.get(step.last)));
 }
 
-/** The checkpoint that first has each message of a path. `messages`: those of the path. */
+/**
+ * The checkpoint that first has each message of a path. `messages`: those of the path. Where the beginning of the path is
+ * not read, the messages that its oldest known checkpoint has are left out: an older one may have had them first.
+ */
 export function checkpointsOf(
   steps: Step[],
   tip: string | undefined,
@@ -65,29 +70,19 @@ export function checkpointsOf(
   const path = pathTo(steps, tip);
   const counts = countsOn(path, ids);
   const found = new Map<string, Checkpoint>();
-  let done = 0;
+  /** By number of messages: the newest checkpoint that has just these, and before all the newest at the end of a run. */
+  const ends = new Map<number, Step>();
+  const whole = path.at(-1)?.parent === undefined;
+  let done = whole ? 0 : (counts.findLast((count) => count !== undefined) ?? 0);
   for (let i = path.length - 1; i >= 0; i--) {
-    const { id, at, run } = path[i]!;
-    for (; done < (counts[i] ?? 0); done++) found.set(ids[done]!, { id, at, run });
+    const step = path[i]!;
+    const { id, at, run } = step;
+    const count = counts[i] ?? 0;
+    for (; done < count; done++) found.set(ids[done]!, { id, at, run, from: ends.get(done)?.id });
+    if (counts[i] !== undefined && (step.next.length === 0 || ends.get(count)?.next.length !== 0))
+      ends.set(count, step);
   }
   return found;
-}
-
-/** The checkpoint from which `messageId` was asked: the newest of its path that has just the messages before it. */
-export function checkpointBefore(
-  steps: Step[],
-  tip: string | undefined,
-  messages: Pick<RawMessage, "id">[],
-  messageId: string,
-): string | undefined {
-  const ids = messages.flatMap(({ id }) => id ?? []);
-  const place = ids.indexOf(messageId);
-  const path = pathTo(steps, tip);
-  const counts = countsOn(path, ids);
-  const first = counts.findLastIndex((count) => count !== undefined && count > place);
-  if (place < 0 || first < 0) return undefined;
-  const earlier = path.filter((_, i) => i > first && counts[i] === place);
-  return (earlier.find((step) => step.next.length === 0) ?? earlier[0])?.id;
 }
 
 /**

@@ -132,7 +132,8 @@ export function reduce(thread: Thread, news: News): Thread {
     case "submit": {
       // What is sent during a run waits in the tab until that run has ended.
       if (run?.sure && !run.ended) return { ...thread, stopped: undefined };
-      const from = news.base ?? thread.read?.messages;
+      // After a run has ended and before the state after it is read, the newest state known is what that run shows.
+      const from = news.base ?? (run?.ended ? underway(thread) : thread.read?.messages);
       const kept = from && idsOf(from);
       const gone = kept ? thread.live.filter(({ id }) => id && !kept.has(id)) : [];
       const started: Run = { mine: true, sure: true, ended: false, base: from, hidden: idsOf(gone) };

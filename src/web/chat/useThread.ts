@@ -6,7 +6,7 @@ import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
 import { liveMessages, type Stream } from "./agent.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
-import { type Checkpoint, checkpointBefore, checkpointsOf, type Fork, forksOf, type Step } from "./steps.ts";
+import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "./steps.ts";
 import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
 
 export interface ThreadView {
@@ -23,8 +23,6 @@ export interface ThreadView {
   at: string | undefined;
   place: { index: number; of: number } | undefined;
   goTo: (tip: string | undefined) => void;
-  /** The checkpoint from which a message was asked. */
-  before: (messageId: string) => string | undefined;
   /** Of the messages in view, those that a checkpoint has. */
   upTo: (checkpoint: string) => RawMessage[];
 }
@@ -90,7 +88,6 @@ export function useThread(stream: Stream, opened: string | undefined, open: bool
     at,
     place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
-    before: (messageId) => checkpointBefore(steps, at, known, messageId),
     upTo: (checkpoint) => known.slice(0, 1 + known.findIndex(({ id }) => id === lastOf(steps, checkpoint))),
   };
 }

@@ -4,6 +4,7 @@ import { Route, Switch } from "wouter";
 import { queryClient } from "../api/queries.ts";
 import { Loading } from "../console/states.tsx";
 import { Page } from "../console/Page.tsx";
+import { Boundary } from "./Boundary.tsx";
 import { Gate } from "./Gate.tsx";
 import { NotFound } from "./NotFound.tsx";
 import { Shell } from "./Shell.tsx";
@@ -41,14 +42,16 @@ export function App() {
 /** A view, or its outline until its chunk is there. */
 function Loaded({ view, id }: { view: View; id: string | undefined }) {
   return (
-    <Suspense
-      fallback={
-        <Page title={view.name} purpose={view.purpose}>
-          <Loading />
-        </Page>
-      }
-    >
-      <view.Page id={id} />
-    </Suspense>
+    <Boundary name={view.name} id={id}>
+      <Suspense
+        fallback={
+          <Page title={view.name} purpose={view.purpose}>
+            <Loading />
+          </Page>
+        }
+      >
+        <view.Page id={id} />
+      </Suspense>
+    </Boundary>
   );
 }

@@ -4,6 +4,7 @@ import { Dialog } from "radix-ui";
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useAssistants, useThreads } from "../api/queries.ts";
+import { chooseAssistant } from "../chat/assistant.ts";
 import { keepRange } from "../console/range.ts";
 import { titleOf } from "../sidebar/groups.ts";
 import { useProjects } from "../trace/queries.ts";
@@ -97,7 +98,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     name={assistant.name}
                     note={assistant.graph_id}
                     onSelect={() => {
-                      localStorage.setItem("weir.assistant", assistant.assistant_id);
+                      chooseAssistant(assistant.assistant_id);
                       go("/chat")();
                     }}
                   />

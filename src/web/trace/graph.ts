@@ -16,15 +16,34 @@ export interface Course {
   edges: { from: string; to: string; count: number }[];
 }
 
-const begin = (run: Span) => Date.parse(run.start_time);
-const end = (run: Span) => (run.latency_seconds === null ? Infinity : begin(run) + run.latency_seconds * 1000);
+/** A step of the root with its times in milliseconds. `place`: its place by its beginning. */
+interface Timed {
+  run: Span;
+  place: number;
+  begin: number;
+  end: number;
+}
+
+/** The steps below a run by their beginning. */
+function timed(runs: Span[], root: string): Timed[] {
+  return runs
+    .filter((run) => run.parent_run_ids.at(-1) === root)
+    .map((run) => ({ run, begin: Date.parse(run.start_time), seconds: run.latency_seconds ?? Infinity }))
+    .sort((a, b) => a.begin - b.begin)
+    .map(({ run, begin, seconds }, place) => ({ run, place, begin, end: begin + seconds * 1000 }));
+}
 
 /** The steps below a run. A step follows those that ended before it began and that no other step came between. */
 export function courseOf(runs: Span[], root: string): Course {
-  const children = runs.filter((run) => run.parent_run_ids.at(-1) === root).sort((a, b) => begin(a) - begin(b));
+  const children = timed(runs, root);
+  // Two steps that have not ended differ by NaN.
+  const byEnd = children.toSorted((a, b) => a.end - b.end || a.place - b.place);
   const steps = new Map<string, Step>();
   const edges = new Map<string, Course["edges"][number]>();
-  for (const run of children) {
+  let ended = 0;
+  let latestBegin = -Infinity;
+  let before: Timed[] = [];
+  for (const { run, place, begin } of children) {
     const failed = Number(run.status.toUpperCase() === "ERROR");
     const step = steps.get(run.name);
     if (step) {
@@ -32,10 +51,15 @@ export function courseOf(runs: Span[], root: string): Course {
       step.failed += failed;
       step.seconds += run.latency_seconds ?? 0;
     } else steps.set(run.name, { name: run.name, run: run.id, count: 1, failed, seconds: run.latency_seconds ?? 0 });
-    const ended = children.filter((one) => one !== run && end(one) <= begin(run));
-    const latestBegin = Math.max(...ended.map(begin));
-    const before = ended.filter((one) => end(one) > latestBegin || begin(one) === latestBegin);
-    for (const { name: from } of before) {
+    const first = ended;
+    while (ended < byEnd.length && byEnd[ended]!.end <= begin && byEnd[ended]!.place < place) ended++;
+    if (ended > first) {
+      const fresh = byEnd.slice(first, ended);
+      latestBegin = fresh.reduce((latest, one) => Math.max(latest, one.begin), latestBegin);
+      before = [...before, ...fresh].filter((one) => one.end > latestBegin || one.begin === latestBegin);
+    }
+    for (const { run: follows } of before) {
+      const from = follows.name;
       const key = JSON.stringify([from, run.name]);
       const edge = edges.get(key);
       if (edge) edge.count += 1;

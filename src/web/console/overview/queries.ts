@@ -1,6 +1,6 @@
 /** What the overview asks the server for. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useCallback, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
 import { useActivity } from "../../api/live.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -60,9 +60,13 @@ export function useSeries(range: Range) {
 
 const SHOWN = 6;
 
+const PAGE = 100;
+/** Threads of a status that are looked at most: of those that are interrupted, most may have been stopped. */
+const MOST = 1_000;
+
 export interface Some<T> {
   rows: T[];
-  /** How many there are, with those that are not among the rows. */
+  /** How many were found, with those that are not among the rows. */
   count: number;
 }
 
@@ -72,14 +76,18 @@ function useThreadsOf(status: "busy" | "interrupted", keep: (row: ThreadRow) => 
     queryFn: async ({ signal }): Promise<Some<ThreadRow>> => {
       const search = {
         status,
-        limit: 100,
+        limit: PAGE,
         sort_by: "updated_at",
         sort_order: "desc",
         select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
         extract: { first: "values.messages[0].content" },
       };
-      const found = await call<ThreadRow[]>("POST", "/threads/search", search, signal);
-      const rows = found.filter(keep);
+      const rows: ThreadRow[] = [];
+      for (let offset = 0; offset < MOST && rows.length < SHOWN; offset += PAGE) {
+        const page = await call<ThreadRow[]>("POST", "/threads/search", { ...search, offset }, signal);
+        rows.push(...page.filter(keep));
+        if (page.length < PAGE) break;
+      }
       return { rows: rows.slice(0, SHOWN), count: rows.length };
     },
   });
@@ -134,17 +142,29 @@ export function useExports() {
 /** Milliseconds between two readings of the figures, which cost more than the lists. */
 const FIGURES = 10_000;
 
-/** Reads the lists again when threads change, and the figures at most every ten seconds. */
+/** Reads the lists again when threads change, and the figures at most every ten seconds, the last change included. */
 export function useLive(): void {
   const last = useRef(Date.now());
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
   useActivity(
     useCallback(() => {
       void queryClient.invalidateQueries({ queryKey: ["overview", "threads"] });
-      const due = Date.now() - last.current >= FIGURES;
-      if (!due) return;
-      last.current = Date.now();
-      void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
-      void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+      timer.current ??= setTimeout(
+        () => {
+          timer.current = undefined;
+          last.current = Date.now();
+          void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
+          void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+        },
+        Math.max(0, last.current + FIGURES - Date.now()),
+      );
     }, []),
   );
 }

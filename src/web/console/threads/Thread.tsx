@@ -10,6 +10,7 @@ import controls from "../../ui/controls.module.css";
 import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
 import { keepRange } from "../range.ts";
+import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
@@ -27,7 +28,11 @@ export function Thread({ id }: { id: string }) {
   const checkpoints = useCheckpoints(id);
   const spent = useSpent(thread.data);
   const all = checkpoints.data?.rows ?? [];
-  const chosen = all.find((one) => idOf(one) === params.get("checkpoint")) ?? all[0];
+  const wanted = params.get("checkpoint");
+  const chosen = wanted === null ? all[0] : all.find((one) => idOf(one) === wanted);
+  // A checkpoint that the address names may be on a later page.
+  const sought = wanted !== null && !chosen;
+  useReadOn(checkpoints, sought);
   const title = thread.data?.metadata?.title;
   return (
     <Page
@@ -96,7 +101,12 @@ export function Thread({ id }: { id: string }) {
             }
           </Loaded>
         </div>
-        {chosen && <Checkpoint key={idOf(chosen)} thread={id} checkpoint={chosen} onEdited={choose} />}
+        {chosen && <Checkpoint key={idOf(chosen)} thread={id} checkpoint={chosen} onPin={choose} />}
+        {sought && checkpoints.data && !checkpoints.hasNextPage && (
+          <div className={css.detail}>
+            <Empty title="This thread has no such checkpoint." text="Choose one from the list." />
+          </div>
+        )}
       </div>
     </Page>
   );
@@ -146,11 +156,12 @@ function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[
 function Checkpoint({
   thread,
   checkpoint,
-  onEdited,
+  onPin,
 }: {
   thread: string;
   checkpoint: ThreadState;
-  onEdited: (checkpoint: string) => void;
+  /** Keeps a checkpoint in view when a newer one comes. */
+  onPin: (checkpoint: string) => void;
 }) {
   const id = idOf(checkpoint);
   const state = useStateAt(thread, id);
@@ -164,7 +175,14 @@ function Checkpoint({
         <Link href={`/chat/${thread}?at=${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
           Fork in the chat
         </Link>
-        <Button aria-pressed={editing} disabled={!state.data} onClick={() => setEditing(!editing)}>
+        <Button
+          aria-pressed={editing}
+          disabled={!state.data}
+          onClick={() => {
+            onPin(id);
+            setEditing(!editing);
+          }}
+        >
           Edit state
         </Button>
       </div>
@@ -178,7 +196,7 @@ function Checkpoint({
                 values={now.values ?? {}}
                 onDone={(made) => {
                   setEditing(false);
-                  if (made !== undefined) onEdited(made);
+                  if (made !== undefined) onPin(made);
                 }}
               />
             )}

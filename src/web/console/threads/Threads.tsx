@@ -11,8 +11,9 @@ import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
 import { keepRange, useRange } from "../range.ts";
 import { RangePicker } from "../RangePicker.tsx";
+import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
-import { Command, Empty, Loaded } from "../states.tsx";
+import { Command, Empty, Loaded, Loading } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
@@ -32,6 +33,9 @@ function List() {
   const search = keepRange(useSearch());
   const assistants = useAssistants();
   const threads = useAllThreads(range);
+  // The first pages may be newer than the range.
+  const none = threads.data?.rows.length === 0;
+  useReadOn(threads, none);
   return (
     <Page
       title="Threads"
@@ -49,7 +53,9 @@ function List() {
     >
       <Loaded query={threads} what="threads">
         {({ rows }) =>
-          rows.length === 0 ? (
+          none && threads.hasNextPage && !threads.isError ? (
+            <Loading />
+          ) : none && !threads.hasNextPage ? (
             <Empty
               title="No thread changed in this time."
               text="Choose a longer time range, or start a thread:"

@@ -1,0 +1,20 @@
+/** Picks the assistant of a conversation from what is known. */
+import type { Assistant, ThreadRow } from "../api/types.ts";
+
+const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+
+/** The assistant that a thread ran with first, and its graph. Both are undefined before its first run. */
+export function ownOf(thread: ThreadRow | undefined): { id: string | undefined; graph: string | undefined } {
+  const graph = text(thread?.metadata?.graph_id);
+  return { id: text(thread?.metadata?.assistant_id) ?? graph, graph };
+}
+
+/** The assistant of a new thread: the one chosen last, that of the graph "agent", or the first. */
+export function assistantForNew(assistants: Assistant[], chosen: string | undefined): Assistant | undefined {
+  return (
+    assistants.find((one) => one.assistant_id === chosen) ??
+    assistants.find((one) => one.graph_id === chosen) ??
+    assistants.find((one) => one.graph_id === "agent") ??
+    assistants[0]
+  );
+}
