@@ -12,13 +12,13 @@ export interface LocateHint {
   start?: number;
 }
 
-/** Ids without a time in them are looked for in this many of the newest partitions. */
+/** Ids are looked for on this many of the newest days of projects, each with all of its shards. */
 const RECENT = 60;
 const AT_ONCE = 6;
 
 /**
  * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the
- * workspace's most recent partitions. Ids that lie nowhere there are absent from the answer.
+ * workspace's most recent days. Ids that lie nowhere there are absent from the answer.
  */
 export async function locateRuns(
   env: Env,

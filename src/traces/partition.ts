@@ -226,9 +226,13 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       return undefined;
     }
     await register(this.env, this.sql, () => this.held);
-    const isDone = await this.sealBlocks(Date.now() > dayBounds(identity.day).end / 1000 + HOUR_MS);
+    const over = dayBounds(identity.day).end / 1000 + HOUR_MS;
+    const isOver = Date.now() >= over;
+    const isDone = await this.sealBlocks(isOver);
     if (!this.held) return undefined;
-    return isDone ? expiry : Date.now() + REGISTER_DELAY_MS;
+    if (!isDone) return Date.now() + REGISTER_DELAY_MS;
+    // Full blocks with many pending runs are sealed when the day is over.
+    return !isOver && sealable(this.sql, true).length > 0 ? Math.min(expiry, over) : expiry;
   }
 
   /** Seals blocks one by one, and lets others have their turn between two. True when none is left. */

@@ -38,19 +38,30 @@ function ofProject(workspaceId: string, projectId: string | undefined): SQL | un
   return projectId === undefined ? ofWorkspace : and(ofWorkspace, eq(tracePartitions.projectId, projectId));
 }
 
-/** The partitions of all projects of a workspace for some days, or the most recent ones. */
+/**
+ * The partitions of a workspace's projects on the given days, or on all days, newest first. `most` limits the days of projects,
+ * not the partitions: each day comes with all of its shards.
+ */
 export async function listWorkspacePartitions(
   db: Database,
   workspaceId: string,
   where: { days?: string[]; projectId?: string },
-  limit: number,
+  most: number,
 ): Promise<PartitionRow[]> {
+  const { projectId, day, lastRunStartTime } = tracePartitions;
+  const wanted = and(ofProject(workspaceId, where.projectId), where.days && among(day, where.days));
+  const newest = db
+    .select({ projectId, day })
+    .from(tracePartitions)
+    .where(wanted)
+    .groupBy(projectId, day)
+    .orderBy(desc(day), desc(max(lastRunStartTime)))
+    .limit(most);
   return db
     .select()
     .from(tracePartitions)
-    .where(and(ofProject(workspaceId, where.projectId), where.days && among(tracePartitions.day, where.days)))
-    .orderBy(desc(tracePartitions.day), desc(tracePartitions.lastRunStartTime))
-    .limit(limit)
+    .where(and(wanted, sql`(${projectId}, ${day}) IN ${newest}`))
+    .orderBy(desc(day), desc(lastRunStartTime))
     .all();
 }
 

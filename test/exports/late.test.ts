@@ -114,6 +114,18 @@ describe("a schedule", () => {
     expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
   });
 
+  it("exports what comes after a partition was destroyed and made again", async () => {
+    const { caller, world, job, session_id, object } = await stage({ interval_hours: 24 });
+    const run = sentRun(NOON, { name: "first" });
+    await send(caller, [run], [object(0)]);
+    await send(caller, [{ ...run, outputs: {} }], [object(0)], "patch");
+    expect(names((await tick(world, job.id, 1)).rows)).toEqual(["first"]);
+    const place = { projectId: session_id, day: DAY, shard: 0 };
+    await tracePartition(env, caller.workspaceId, place).destroy({ workspaceId: caller.workspaceId, ...place });
+    await send(caller, [sentRun(NOON + 1, { name: "late" })], [object(0)]);
+    expect(names((await tick(world, job.id, 2)).rows)).toEqual(["late"]);
+  });
+
   it("waits with late runs while an earlier window is being exported", async () => {
     const { caller, world, job, object } = await stage({ interval_hours: 24 });
     const run = sentRun(NOON, { name: "first" });

@@ -7,8 +7,9 @@ import { Intake } from "../../src/traces/ingest/take.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { Place, RunWrite } from "../../src/traces/types.ts";
-import { isClosed, shardsOf } from "../../src/traces/shards.ts";
-import { listPartitions } from "../../src/traces/store.ts";
+import { isClosed, MOST_SHARDS, shardsOf } from "../../src/traces/shards.ts";
+import { announcePartition, listPartitions } from "../../src/traces/store.ts";
+import { dayBounds, dayOf } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { generator } from "../support/random.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
@@ -143,6 +144,46 @@ describe("a day that grows", () => {
     const rows = await listPartitions(database(env.DB), caller.workspaceId, project, DAY, DAY);
     expect(rows).toEqual([]);
   });
+});
+
+it("a day before days with many shards is found, counted and searched", async () => {
+  const caller = await newCaller();
+  const { project } = await newProject(caller);
+  const run = sentRun(NOON);
+  const orphan = sentRun(NOON + 1, {}, sentRun(NOON));
+  await send(caller, [run, orphan]);
+  for (const day of ["2026-11-21", "2026-11-22"])
+    for (let shard = 0; shard < MOST_SHARDS; shard++)
+      await announcePartition(database(env.DB), { workspaceId: caller.workspaceId, projectId: project, day, shard });
+  expect((await caller.fetch(`/runs/${run.id}`)).status).toBe(200);
+  const stats = await (await caller.fetch("/runs/stats", { body: { session: [project] } })).json();
+  expect(stats).toMatchObject({ run_count: 2 });
+  const found = await caller.fetch("/runs/query", { body: { trace: orphan.trace_id } });
+  expect(await found.json()).toMatchObject({ runs: [{ id: orphan.id }] });
+});
+
+it("blocks with many pending runs are sealed an hour after their day, without another write", async () => {
+  const caller = await newCaller();
+  const { project } = await newProject(caller);
+  const now = Date.now() * 1000;
+  const place = { projectId: project, day: dayOf(now), shard: 0 };
+  const over = dayBounds(place.day).end / 1000 + 3_600_000;
+  const identity = { workspaceId: caller.workspaceId, ...place, traceTier: "longlived" as const };
+  const pending = (count: number) =>
+    Array.from({ length: count }, (): RunWrite => {
+      const id = uuid7(now);
+      return { kind: "post", id, trace_id: id, start_time: now };
+    });
+  const nextAlarm = () =>
+    runInDurableObject(objectOf(caller.workspaceId, place), async (partition, { storage }) => {
+      await (partition as unknown as { alarm(): Promise<void> }).alarm();
+      return storage.getAlarm();
+    });
+  const partition = tracePartition(env, caller.workspaceId, place);
+  await partition.upsert(identity, pending(100));
+  expect(await nextAlarm()).toBeGreaterThan(over);
+  await partition.upsert(identity, pending(500));
+  expect(await nextAlarm()).toBe(over);
 });
 
 describe("a closed shard", () => {

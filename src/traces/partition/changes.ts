@@ -1,6 +1,8 @@
 /**
- * The changes of a partition's runs, numbered from 1. Each transaction that changes runs has a number, and a run has the number
- * of its last change. An export notes the number of the last change that it has seen, and so knows later what came after it.
+ * The changes of a partition's runs, numbered in ascending order. Each transaction that changes runs has a number, and a run has
+ * the number of its last change. An export notes the number of the last change that it has seen, and so knows later what came
+ * after it. A number is at least the time in milliseconds: a partition that is destroyed and made again has lost its counter,
+ * and its numbers must be above those that exports have noted.
  */
 import { readMeta, writeMeta } from "./meta.ts";
 
@@ -12,7 +14,7 @@ export function lastChange(sql: SqlStorage): number {
 /** The number of a new change. To be called once in a transaction that changes runs. */
 export function nextChange(sql: SqlStorage): number {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
-  const changes = (counts.changes ?? 0) + 1;
+  const changes = Math.max((counts.changes ?? 0) + 1, Date.now());
   writeMeta(sql, "counts", { ...counts, changes });
   return changes;
 }
