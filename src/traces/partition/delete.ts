@@ -2,7 +2,7 @@
 import { attachmentKey } from "../ingest/payloads.ts";
 import type { LargePayload, RunWrite, StoredAttachment } from "../types.ts";
 import { openBlocks } from "./blocks/blocks.ts";
-import { addToCounts } from "./meta.ts";
+import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
 
 /** R2 deletes this many objects in one call. */
 const BLOBS_AT_ONCE = 1_000;
@@ -42,6 +42,7 @@ export function deleteTraces(
   // Ids of traces and of runs alike: a late patch may name its run only.
   sql.exec("INSERT OR IGNORE INTO deleted (id) SELECT value FROM json_each(?)", JSON.stringify([...traceIds, ...ids]));
   openBlocks(sql, ids);
+  writeMeta(sql, "top", lastNumber(sql));
   sql.exec("DELETE FROM payloads WHERE n IN (SELECT n FROM runs WHERE id IN (SELECT value FROM json_each(?)))", list);
   sql.exec("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", list);
   const feedback = sql

@@ -18,6 +18,8 @@ type Meta = {
   counts: Counts;
   /** Milliseconds: when the last write came, from which retention counts. */
   written: number;
+  /** The highest number of a run at the last deletion. Absent: no run was deleted. */
+  top: number;
   /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
   registered: Counts;
   /** What has been counted of the runs up to this number. */
@@ -36,6 +38,15 @@ export function readIdentity(sql: SqlStorage): PartitionIdentity | undefined {
 
 export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+}
+
+/**
+ * The highest number that a run has or had. Numbers are not used again: the block of a deleted run can be sealed, and a sealed
+ * block is not read for runs that it did not have.
+ */
+export function lastNumber(sql: SqlStorage): number {
+  const { last } = sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one();
+  return Math.max(last ?? 0, readMeta(sql, "top") ?? 0);
 }
 
 /** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
