@@ -7,7 +7,14 @@ import { seal } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
-import { deleteTraces, doomedBlobs, forgetBlobs, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
+import {
+  deleteTraces,
+  doomedBlobs,
+  forgetBlobs,
+  noteDeleted,
+  tracesOfThreads,
+  withoutDeleted,
+} from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
@@ -54,6 +61,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private alarmIsSet = false;
   /** How many shards the day has, as far as this one knows. */
   private shards = 1;
+  /** Traces that were deleted before the first commit, which stores them. */
+  private deletedBefore: string[] = [];
   /** As the last write told it: only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
@@ -72,7 +81,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     { soon = false, shards = 1 }: { soon?: boolean; shards?: number } = {},
   ): Promise<Upserted> {
     this.told = identity;
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     this.learn(identity, shards);
     const mine = this.ownOf(identity, writes);
     if (soon) await this.gather.add(mine);
@@ -85,7 +94,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]> {
     this.told = identity;
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     this.gather.flush();
     this.learn(identity, shards);
     await this.tell();
@@ -137,7 +146,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     const stored = this.commit(identity, () => putFeedback(this.sql, feedback));
     await this.tell();
     return stored;
@@ -158,6 +167,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async deleteTraces(traceIds: string[]): Promise<number> {
+    // A first write that waits for D1 may have read the deletions before this one was noted.
+    if (!this.held) this.deletedBefore.push(...traceIds);
     const gone = this.known((identity) =>
       this.ctx.storage.transactionSync(() =>
         deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity), traceIds),
@@ -243,6 +254,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return blocks.length <= SEALED_AT_ONCE;
   }
 
+  /** Prepares the first commit. */
+  private async begin(identity: PartitionIdentity): Promise<void> {
+    if (!this.held) this.deletedBefore.push(...(await announce(this.env, identity)));
+  }
+
   private get sql(): SqlStorage {
     return this.ctx.storage.sql;
   }
@@ -286,7 +302,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Writes in one transaction. The first commit creates the tables. */
   private commit<T>(identity: PartitionIdentity, write: () => T): T {
     const result = this.ctx.storage.transactionSync(() => {
-      if (!this.held) migrate(this.ctx.storage);
+      if (!this.held) {
+        migrate(this.ctx.storage);
+        noteDeleted(this.sql, this.deletedBefore);
+      }
       const known = readMeta(this.sql, "identity");
       if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
       // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
@@ -294,6 +313,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       return write();
     });
     this.held = true;
+    this.deletedBefore = [];
     return result;
   }
 

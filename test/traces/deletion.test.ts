@@ -3,9 +3,20 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { listDeletions } from "../../src/traces/store.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
-import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import {
+  DAY,
+  NOON,
+  projectId,
+  runParts,
+  type Sent,
+  sendMultipart,
+  sentRun,
+  storedRuns,
+  uuid7,
+} from "../support/traces.ts";
 
 const DAY_MICROS = 86_400_000_000;
 const BIG = "x".repeat(300_000);
@@ -98,6 +109,27 @@ describe("deleting a trace", () => {
       ...runParts("patch", bare),
     ]);
     expect(await stored("late")).toEqual([]);
+  });
+
+  it("lets nothing of it come back by a new day, by a new shard or by its parent", async () => {
+    const { root, child } = trace("again", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "again");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    // The first run of its day.
+    await sendRuns([child]);
+    const bare = { ...sentRun(NOON + 7, { session_name: "again" }), parent_run_id: root.id };
+    const { trace_id: _, dotted_order: __, ...untold } = bare;
+    await sendMultipart(caller, runParts("post", untold));
+    expect(await stored("again")).toEqual([]);
+
+    const place = (shard: number) => ({ projectId: session_id, day: DAY, shard });
+    const shard = (n: number) => tracePartition(env, caller.workspaceId, place(n));
+    const identity = { workspaceId: caller.workspaceId, ...place(0), traceTier: "longlived" as const };
+    expect(await shard(0).holds(identity, 2, [root.id, uuid7(NOON)])).toEqual([root.id]);
+    const late = [{ kind: "patch" as const, id: root.id, tags: ["late"] }];
+    expect(await shard(0).upsert(identity, late)).toEqual({ shards: 2, left: [] });
+    expect(await stored("again")).toEqual([]);
   });
 
   it("ends in R2 when the object was stopped between its commit and the deletion there", async () => {

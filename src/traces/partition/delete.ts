@@ -1,5 +1,6 @@
 /** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
 import { attachmentKey } from "../ingest/payloads.ts";
+import { idsOf } from "../shards.ts";
 import type { LargePayload, RunWrite, StoredAttachment } from "../types.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
@@ -40,7 +41,7 @@ export function deleteTraces(
   const ids = runs.map(({ id }) => id);
   const list = JSON.stringify(ids);
   // Ids of traces and of runs alike: a late patch may name its run only.
-  sql.exec("INSERT OR IGNORE INTO deleted (id) SELECT value FROM json_each(?)", JSON.stringify([...traceIds, ...ids]));
+  noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
   sql.exec("DELETE FROM payloads WHERE n IN (SELECT n FROM runs WHERE id IN (SELECT value FROM json_each(?)))", list);
@@ -92,14 +93,19 @@ export function forgetBlobs(sql: SqlStorage, keys: string[]): void {
   sql.exec("DELETE FROM doomed WHERE key IN (SELECT value FROM json_each(?))", JSON.stringify(keys));
 }
 
+/** Notes ids of deleted traces or runs, so that later writes of them are dropped. */
+export function noteDeleted(sql: SqlStorage, ids: string[]): void {
+  sql.exec("INSERT OR IGNORE INTO deleted (id) SELECT value FROM json_each(?)", JSON.stringify(ids));
+}
+
 /** The writes without those of deleted traces. */
 export function withoutDeleted(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
   if (sql.exec("SELECT 1 FROM deleted LIMIT 1").toArray().length === 0) return writes;
-  const ids = writes.flatMap(({ id, trace_id }) => (trace_id === undefined ? [id] : [id, trace_id]));
+  const ids = writes.flatMap(idsOf);
   const rows = sql.exec<{ id: string }>(
     "SELECT id FROM deleted WHERE id IN (SELECT value FROM json_each(?))",
     JSON.stringify(ids),
   );
   const deleted = new Set(rows.toArray().map(({ id }) => id));
-  return writes.filter(({ id, trace_id }) => !deleted.has(id) && !deleted.has(trace_id ?? id));
+  return writes.filter((write) => !idsOf(write).some((id) => deleted.has(id)));
 }
