@@ -9,8 +9,9 @@ import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.t
 import { Gather } from "./partition/gather.ts";
 import {
   deleteTraces,
-  doomedBlobs,
+  dueBlobs,
   forgetBlobs,
+  nextDue,
   noteDeleted,
   tracesOfThreads,
   withoutDeleted,
@@ -191,7 +192,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Deletes the objects of deleted runs in R2. They are noted in the transaction of the deletion, so none is forgotten. */
   private async deleteBlobs(): Promise<void> {
     for (;;) {
-      const keys = this.known(() => doomedBlobs(this.sql)) ?? [];
+      const keys = this.known((identity) => dueBlobs(this.sql, blobPrefix(identity.workspaceId, identity))) ?? [];
       if (keys.length === 0) return;
       await this.env.BLOBS.delete(keys);
       this.ctx.storage.transactionSync(() => forgetBlobs(this.sql, keys));
@@ -239,7 +240,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await register(this.env, this.sql, () => this.held);
     const isDone = await this.sealBlocks(Date.now() > dayBounds(identity.day).end / 1000 + HOUR_MS);
     if (!this.held) return undefined;
-    return isDone ? expiry : Date.now() + REGISTER_DELAY_MS;
+    return isDone ? Math.min(expiry, nextDue(this.sql)) : Date.now() + REGISTER_DELAY_MS;
   }
 
   /** Seals blocks one by one, and lets others have their turn between two. True when none is left. */

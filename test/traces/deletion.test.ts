@@ -63,6 +63,16 @@ const stored = async (project: string) =>
     .sort();
 const stub = (project: string, day = DAY) =>
   env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${caller.workspaceId}/${project}/${day}`));
+/** Deletes the payloads of deleted traces, as if their time had passed. */
+async function deleteDue(project: string): Promise<void> {
+  for (const day of days) {
+    await runInDurableObject(stub(project, day), (_, { storage }) => {
+      const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'doomed'").toArray();
+      if (tables.length > 0) storage.sql.exec("UPDATE doomed SET due = 0");
+    });
+    await runDurableObjectAlarm(stub(project, day));
+  }
+}
 
 describe("deleting a trace", () => {
   it("removes its runs, feedback, link and objects on every day, and nothing else", async () => {
@@ -83,6 +93,8 @@ describe("deleting a trace", () => {
     const answer = await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [gone.root.id] } });
     expect(answer).toEqual({ message: "Traces deleted", traces: 1, runs: 2 });
     expect(await stored("delete")).toEqual([left.root.id, left.child.id, shared.id].sort());
+    expect(await keys("delete")).toHaveLength(4 + 3);
+    await deleteDue(session_id);
     // Its attachments and its payload of the second day; that of the first day is another run's too.
     expect(await keys("delete")).toHaveLength(3 + 3);
     expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
@@ -142,6 +154,25 @@ describe("deleting a trace", () => {
     );
     await runDurableObjectAlarm(object);
     expect(await keys("crash")).toHaveLength(1);
+  });
+
+  it("keeps a payload that a later run has too", async () => {
+    const { root } = trace("reused", "t-1");
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "reused");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    const payloads = async () => (await keys("reused")).filter((key) => key.includes("/payloads/"));
+    expect(await payloads()).toHaveLength(1);
+    const later = sentRun(NOON + 9, { session_name: "reused", inputs: root["inputs"] });
+    await sendRuns([later]);
+    await deleteDue(session_id);
+    expect(await payloads()).toHaveLength(1);
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [later.id] } });
+    await runDurableObjectAlarm(stub(session_id));
+    const alarm = await runInDurableObject(stub(session_id), (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThanOrEqual(Date.now() + 600_000);
+    await deleteDue(session_id);
+    expect(await keys("reused")).toEqual([]);
   });
 
   it("deletes the traces of a thread", async () => {
