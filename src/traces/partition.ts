@@ -17,7 +17,7 @@ import {
   withoutDeleted,
 } from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
-import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
+import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
@@ -310,7 +310,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       const known = readMeta(this.sql, "identity");
       if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
       // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
-      if (!known) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
+      if (!known) {
+        addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
+        noteWritten(this.sql);
+      }
       return write();
     });
     this.held = true;

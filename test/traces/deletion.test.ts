@@ -278,6 +278,18 @@ describe("retention", () => {
     expect(await count(project)).toBe(0);
   });
 
+  it("does not begin again with a deletion", async () => {
+    const gone = sentRun(NOON, { session_name: "counted" });
+    await sendRuns([gone, sentRun(NOON + 1, { session_name: "counted" })]);
+    const project = await projectId(caller, "counted");
+    await age(project, 390);
+    await ask(caller, "/runs/delete", { body: { session_id: project, trace_ids: [gone.id] } });
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(1);
+    const alarm = await runInDurableObject(stub(project), (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThan(Date.now() + 11 * 86_400_000);
+  });
+
   it.each([0, 1.5, 40_000, "30"])("refuses retention_days of %s", async (retention_days) => {
     const project = await ask<{ id: string }>(caller, "/sessions", { body: { name: `bad ${retention_days}` } });
     expect((await caller.fetch(`/sessions/${project.id}`, { method: "PATCH", body: { retention_days } })).status).toBe(

@@ -49,7 +49,7 @@ export function lastNumber(sql: SqlStorage): number {
   return Math.max(last ?? 0, readMeta(sql, "top") ?? 0);
 }
 
-/** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
+/** Changes the counts in the transaction that writes or deletes runs. The alarm writes the counts to D1 later. */
 export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
   writeMeta(sql, "counts", {
@@ -58,5 +58,9 @@ export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): vo
     lastStart: Math.max(counts.lastStart, added.lastStart),
     ...(counts.changes === undefined ? {} : { changes: counts.changes }),
   });
+}
+
+/** Notes that a write came. Deletions do not call this, because retention counts from the last write. */
+export function noteWritten(sql: SqlStorage): void {
   writeMeta(sql, "written", Date.now());
 }

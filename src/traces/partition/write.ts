@@ -6,7 +6,7 @@ import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
 import type { RunWrite } from "../types.ts";
 import { type Day, emptyRow, merge } from "./merge.ts";
-import { addToCounts, lastNumber } from "./meta.ts";
+import { addToCounts, lastNumber, noteWritten } from "./meta.ts";
 import { placeDerived } from "./place.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "./tables.ts";
 import { sumTotals } from "./totals.ts";
@@ -80,6 +80,7 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
     sql,
     fresh.map(({ id }) => id),
   );
+  noteWritten(sql);
   addToCounts(sql, {
     rows: fresh.length,
     bytes: changed.reduce((sum, row) => sum + row.bytes - (before.get(row.id)?.bytes ?? 0), 0),
