@@ -290,6 +290,26 @@ describe("retention", () => {
     expect(alarm).toBeLessThan(Date.now() + 11 * 86_400_000);
   });
 
+  it("is set by an upsert of a project that exists, and a hold keeps its feedback", async () => {
+    const { root } = trace("upserted", "t-1", {});
+    await sendRuns([root]);
+    const feedback = await ask<{ id: string }>(caller, "/feedback", {
+      body: { run_id: root.id, key: "mood", score: 1 },
+    });
+    const upsert = async (more: object) =>
+      ask(caller, "/sessions?upsert=true", { body: { name: "upserted", ...more } });
+    expect(await upsert({ legal_hold: true, retention_days: 30 })).toMatchObject({
+      legal_hold: true,
+      retention_days: 30,
+    });
+    expect(await upsert({})).toMatchObject({ legal_hold: true, retention_days: 30 });
+    const remove = async () => (await caller.fetch(`/feedback/${feedback.id}`, { method: "DELETE" })).status;
+    expect(await remove()).toBe(409);
+    expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(200);
+    await upsert({ legal_hold: false });
+    expect(await remove()).toBe(200);
+  });
+
   it.each([0, 1.5, 40_000, "30"])("refuses retention_days of %s", async (retention_days) => {
     const project = await ask<{ id: string }>(caller, "/sessions", { body: { name: `bad ${retention_days}` } });
     expect((await caller.fetch(`/sessions/${project.id}`, { method: "PATCH", body: { retention_days } })).status).toBe(
