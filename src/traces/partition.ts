@@ -8,6 +8,7 @@ import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
 import {
+  DELETED_AT_ONCE,
   deleteTraces,
   dueBlobs,
   forgetBlobs,
@@ -170,17 +171,19 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async deleteTraces(traceIds: string[]): Promise<number> {
     // A first write that waits for D1 may have read the deletions before this one was noted.
     if (!this.held) this.deletedBefore.push(...traceIds);
-    const gone = this.known((identity) =>
-      this.ctx.storage.transactionSync(() =>
-        deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity), traceIds),
-      ),
-    );
-    if (!gone) return 0;
-    const identity = readMeta(this.sql, "identity");
-    if (identity) await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
+    let runs = 0;
+    for (;;) {
+      const identity = this.known((known) => known);
+      if (!identity) return runs;
+      const prefix = blobPrefix(identity.workspaceId, identity);
+      const gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
+      await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
+      runs += gone.runs;
+      if (gone.runs < DELETED_AT_ONCE) break;
+    }
     await this.tell();
     await this.deleteBlobs();
-    return gone.runs;
+    return runs;
   }
 
   async checkExpiry(): Promise<void> {

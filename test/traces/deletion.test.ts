@@ -2,6 +2,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
+import { RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { listDeletions } from "../../src/traces/store.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
@@ -173,6 +174,23 @@ describe("deleting a trace", () => {
     expect(alarm).toBeLessThanOrEqual(Date.now() + 600_000);
     await deleteDue(session_id);
     expect(await keys("reused")).toEqual([]);
+  });
+
+  it("deletes a trace whose list of runs is longer than a bound value can be", async () => {
+    const { root } = trace("many", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "many");
+    await runInDurableObject(stub(session_id), (_, { storage }) => {
+      const numbers = "WITH RECURSIVE s (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM s WHERE i < 52000)";
+      const columns = RUN_COLUMNS.filter((name) => name !== "n" && name !== "id").join(", ");
+      storage.sql.exec(
+        `${numbers} INSERT INTO runs (n, id, ${columns}) SELECT i, id || i, ${columns} FROM s, runs WHERE n = 1`,
+      );
+      storage.sql.exec(`${numbers} INSERT INTO payloads (n) SELECT i FROM s`);
+    });
+    const body = { session_id, trace_ids: [root.id] };
+    expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ runs: 52_000 });
+    expect(await stored("many")).toEqual([]);
   });
 
   it("deletes the traces of a thread", async () => {

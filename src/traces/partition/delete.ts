@@ -30,7 +30,10 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
   return rows.toArray().map(({ trace_id }) => trace_id);
 }
 
-/** Deletes the runs of these traces in the partition, and their feedback. To be called inside a transaction. */
+/** Runs that one transaction deletes. Their ids are bound as one list, and SQLite takes a bound value of at most 2 MB. */
+export const DELETED_AT_ONCE = 10_000;
+
+/** Deletes the first `DELETED_AT_ONCE` runs of these traces in the partition, and their feedback. To be called inside a transaction. */
 export function deleteTraces(
   sql: SqlStorage,
   prefix: string,
@@ -40,7 +43,7 @@ export function deleteTraces(
   const runs = sql
     .exec<Doomed>(
       `SELECT r.id, r.bytes, p.large, p.attachments FROM runs r JOIN payloads p ON p.n = r.n
-       WHERE r.trace_id IN (SELECT value FROM json_each(?))`,
+       WHERE r.trace_id IN (SELECT value FROM json_each(?)) LIMIT ${DELETED_AT_ONCE}`,
       traces,
     )
     .toArray();
@@ -76,10 +79,7 @@ function noteBlobs(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
     for (const { name } of JSON.parse(attachments ?? "[]") as StoredAttachment[])
       keys.set(attachmentKey(prefix, id, name), 0);
   }
-  sql.exec(
-    "INSERT OR REPLACE INTO doomed (key, due) SELECT value ->> 0, value ->> 1 FROM json_each(?)",
-    JSON.stringify([...keys]),
-  );
+  for (const [key, at] of keys) sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", key, at);
 }
 
 /** Objects in R2 that are to be deleted now. A payload that a run has is kept, and is forgotten here. */
