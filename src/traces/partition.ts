@@ -7,9 +7,18 @@ import { seal } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
-import { deleteTraces, doomedBlobs, forgetBlobs, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
+import {
+  DELETED_AT_ONCE,
+  deleteTraces,
+  dueBlobs,
+  forgetBlobs,
+  nextDue,
+  noteDeleted,
+  tracesOfThreads,
+  withoutDeleted,
+} from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
-import { addToCounts, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
+import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
 import { noRunTimes, runTimes } from "./partition/run-times.ts";
@@ -54,6 +63,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private alarmIsSet = false;
   /** How many shards the day has, as far as this one knows. */
   private shards = 1;
+  /** Traces that were deleted before the first commit, which stores them. */
+  private deletedBefore: string[] = [];
   /** As the last write told it: only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
@@ -72,7 +83,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     { soon = false, shards = 1 }: { soon?: boolean; shards?: number } = {},
   ): Promise<Upserted> {
     this.told = identity;
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     this.learn(identity, shards);
     const mine = this.ownOf(identity, writes);
     if (soon) await this.gather.add(mine);
@@ -85,7 +96,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]> {
     this.told = identity;
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     this.gather.flush();
     this.learn(identity, shards);
     await this.tell();
@@ -137,7 +148,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
-    if (!this.held) await announce(this.env, identity);
+    await this.begin(identity);
     const stored = this.commit(identity, () => putFeedback(this.sql, feedback));
     await this.tell();
     return stored;
@@ -158,17 +169,21 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async deleteTraces(traceIds: string[]): Promise<number> {
-    const gone = this.known((identity) =>
-      this.ctx.storage.transactionSync(() =>
-        deleteTraces(this.sql, blobPrefix(identity.workspaceId, identity), traceIds),
-      ),
-    );
-    if (!gone) return 0;
-    const identity = readMeta(this.sql, "identity");
-    if (identity) await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
+    // A first write that waits for D1 may have read the deletions before this one was noted.
+    if (!this.held) this.deletedBefore.push(...traceIds);
+    let runs = 0;
+    for (;;) {
+      const identity = this.known((known) => known);
+      if (!identity) return runs;
+      const prefix = blobPrefix(identity.workspaceId, identity);
+      const gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
+      await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
+      runs += gone.runs;
+      if (gone.runs < DELETED_AT_ONCE) break;
+    }
     await this.tell();
     await this.deleteBlobs();
-    return gone.runs;
+    return runs;
   }
 
   async checkExpiry(): Promise<void> {
@@ -180,7 +195,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Deletes the objects of deleted runs in R2. They are noted in the transaction of the deletion, so none is forgotten. */
   private async deleteBlobs(): Promise<void> {
     for (;;) {
-      const keys = this.known(() => doomedBlobs(this.sql)) ?? [];
+      const keys = this.known((identity) => dueBlobs(this.sql, blobPrefix(identity.workspaceId, identity))) ?? [];
       if (keys.length === 0) return;
       await this.env.BLOBS.delete(keys);
       this.ctx.storage.transactionSync(() => forgetBlobs(this.sql, keys));
@@ -232,7 +247,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     if (!this.held) return undefined;
     if (!isDone) return Date.now() + REGISTER_DELAY_MS;
     // Full blocks with many pending runs are sealed when the day is over.
-    return !isOver && sealable(this.sql, true).length > 0 ? Math.min(expiry, over) : expiry;
+    const isBusy = !isOver && sealable(this.sql, true).length > 0;
+    return Math.min(expiry, nextDue(this.sql), isBusy ? over : Infinity);
   }
 
   /** Seals blocks one by one, and lets others have their turn between two. True when none is left. */
@@ -245,6 +261,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       await this.ctx.storage.sync();
     }
     return blocks.length <= SEALED_AT_ONCE;
+  }
+
+  /** Prepares the first commit. */
+  private async begin(identity: PartitionIdentity): Promise<void> {
+    if (!this.held) this.deletedBefore.push(...(await announce(this.env, identity)));
   }
 
   private get sql(): SqlStorage {
@@ -290,14 +311,21 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Writes in one transaction. The first commit creates the tables. */
   private commit<T>(identity: PartitionIdentity, write: () => T): T {
     const result = this.ctx.storage.transactionSync(() => {
-      if (!this.held) migrate(this.ctx.storage);
+      if (!this.held) {
+        migrate(this.ctx.storage);
+        noteDeleted(this.sql, this.deletedBefore);
+      }
       const known = readMeta(this.sql, "identity");
       if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
       // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
-      if (!known) addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
+      if (!known) {
+        addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
+        noteWritten(this.sql);
+      }
       return write();
     });
     this.held = true;
+    this.deletedBefore = [];
     return result;
   }
 

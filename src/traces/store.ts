@@ -258,6 +258,24 @@ export async function noteDeletions(
   );
 }
 
+/** The ids of at most 10,000 traces of a project that were deleted at or after `since`, milliseconds, newest first. */
+export async function recentDeletions(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  since: number,
+): Promise<string[]> {
+  const { workspaceId: workspace, projectId: project, traceId, deletedAt } = traceDeletions;
+  const rows = await db
+    .select({ traceId })
+    .from(traceDeletions)
+    .where(and(eq(workspace, workspaceId), eq(project, projectId), gte(deletedAt, since)))
+    .orderBy(desc(deletedAt))
+    .limit(10_000)
+    .all();
+  return rows.map((row) => row.traceId);
+}
+
 /** The traces of a project that were deleted at or after `since`, milliseconds, oldest first. For exports. */
 export async function listDeletions(
   db: Database,

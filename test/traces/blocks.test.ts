@@ -10,7 +10,7 @@ import { evaluate, type PlainRun } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
 import { filled, MIDNIGHT } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
-import { DAY } from "../support/traces.ts";
+import { DAY, uuid7 } from "../support/traces.ts";
 
 const COUNT = 1_300;
 const PAGE = { order: "asc" as const, after: null, limit: 2_000, maxBytes: 1e9, payloads: [] };
@@ -116,6 +116,29 @@ describe("sealed blocks", () => {
     const found = await day.partition.query({ filter: 'has(tags, "absent")', ...PAGE });
     expect(found.runs.map(({ id }) => id)).toEqual([run!.id]);
     expect((await day.partition.stats({})).total_tokens).toBeGreaterThan(1_000_000);
+  });
+
+  it("take no new runs after deletions", async () => {
+    const day = await sealed();
+    const numbers = await runInDurableObject(stubOf(day), (_, { storage }) =>
+      storage.sql.exec<{ trace_id: string; n: number }>("SELECT trace_id, n FROM runs ORDER BY n").toArray(),
+    );
+    const traces = (from: number, to: number) =>
+      numbers.filter(({ n }) => n >= from && n < to).map(({ trace_id }) => trace_id);
+    await day.partition.deleteTraces(traces(0, 512));
+    await seal(day);
+    await day.partition.deleteTraces(traces(512, COUNT + 1));
+    // Block 0 is still sealed, without runs.
+    expect(await blocks(day)).toEqual([0]);
+    const id = uuid7(MIDNIGHT);
+    await day.partition.upsert(day.identity, [{ kind: "post", id, trace_id: id, name: "no such step" }]);
+    const found = await day.partition.query({ filter: 'eq(name, "no such step")', ...PAGE });
+    expect(found.runs.map((run) => run.id)).toEqual([id]);
+    expect((await day.partition.stats({})).run_count).toBe(1);
+    const { n } = await runInDurableObject(stubOf(day), (_, { storage }) =>
+      storage.sql.exec<{ n: number }>("SELECT n FROM runs").one(),
+    );
+    expect(n).toBe(COUNT + 1);
   });
 
   it("add up to the same sums, for selections by column and by time", async () => {

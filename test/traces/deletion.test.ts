@@ -2,10 +2,22 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
+import { RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { listDeletions } from "../../src/traces/store.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
-import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
+import {
+  DAY,
+  NOON,
+  projectId,
+  runParts,
+  type Sent,
+  sendMultipart,
+  sentRun,
+  storedRuns,
+  uuid7,
+} from "../support/traces.ts";
 
 const DAY_MICROS = 86_400_000_000;
 const BIG = "x".repeat(300_000);
@@ -52,6 +64,16 @@ const stored = async (project: string) =>
     .sort();
 const stub = (project: string, day = DAY) =>
   env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${caller.workspaceId}/${project}/${day}`));
+/** Deletes the payloads of deleted traces, as if their time had passed. */
+async function deleteDue(project: string): Promise<void> {
+  for (const day of days) {
+    await runInDurableObject(stub(project, day), (_, { storage }) => {
+      const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'doomed'").toArray();
+      if (tables.length > 0) storage.sql.exec("UPDATE doomed SET due = 0");
+    });
+    await runDurableObjectAlarm(stub(project, day));
+  }
+}
 
 describe("deleting a trace", () => {
   it("removes its runs, feedback, link and objects on every day, and nothing else", async () => {
@@ -72,6 +94,8 @@ describe("deleting a trace", () => {
     const answer = await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [gone.root.id] } });
     expect(answer).toEqual({ message: "Traces deleted", traces: 1, runs: 2 });
     expect(await stored("delete")).toEqual([left.root.id, left.child.id, shared.id].sort());
+    expect(await keys("delete")).toHaveLength(4 + 3);
+    await deleteDue(session_id);
     // Its attachments and its payload of the second day; that of the first day is another run's too.
     expect(await keys("delete")).toHaveLength(3 + 3);
     expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
@@ -100,6 +124,27 @@ describe("deleting a trace", () => {
     expect(await stored("late")).toEqual([]);
   });
 
+  it("lets nothing of it come back by a new day, by a new shard or by its parent", async () => {
+    const { root, child } = trace("again", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "again");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    // The first run of its day.
+    await sendRuns([child]);
+    const bare = { ...sentRun(NOON + 7, { session_name: "again" }), parent_run_id: root.id };
+    const { trace_id: _, dotted_order: __, ...untold } = bare;
+    await sendMultipart(caller, runParts("post", untold));
+    expect(await stored("again")).toEqual([]);
+
+    const place = (shard: number) => ({ projectId: session_id, day: DAY, shard });
+    const shard = (n: number) => tracePartition(env, caller.workspaceId, place(n));
+    const identity = { workspaceId: caller.workspaceId, ...place(0), traceTier: "longlived" as const };
+    expect(await shard(0).holds(identity, 2, [root.id, uuid7(NOON)])).toEqual([root.id]);
+    const late = [{ kind: "patch" as const, id: root.id, tags: ["late"] }];
+    expect(await shard(0).upsert(identity, late)).toEqual({ shards: 2, left: [] });
+    expect(await stored("again")).toEqual([]);
+  });
+
   it("ends in R2 when the object was stopped between its commit and the deletion there", async () => {
     await sendRuns([trace("crash", "t-1").root]);
     const object = stub(await projectId(caller, "crash"));
@@ -110,6 +155,42 @@ describe("deleting a trace", () => {
     );
     await runDurableObjectAlarm(object);
     expect(await keys("crash")).toHaveLength(1);
+  });
+
+  it("keeps a payload that a later run has too", async () => {
+    const { root } = trace("reused", "t-1");
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "reused");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    const payloads = async () => (await keys("reused")).filter((key) => key.includes("/payloads/"));
+    expect(await payloads()).toHaveLength(1);
+    const later = sentRun(NOON + 9, { session_name: "reused", inputs: root["inputs"] });
+    await sendRuns([later]);
+    await deleteDue(session_id);
+    expect(await payloads()).toHaveLength(1);
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [later.id] } });
+    await runDurableObjectAlarm(stub(session_id));
+    const alarm = await runInDurableObject(stub(session_id), (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThanOrEqual(Date.now() + 600_000);
+    await deleteDue(session_id);
+    expect(await keys("reused")).toEqual([]);
+  });
+
+  it("deletes a trace whose list of runs is longer than a bound value can be", async () => {
+    const { root } = trace("many", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "many");
+    await runInDurableObject(stub(session_id), (_, { storage }) => {
+      const numbers = "WITH RECURSIVE s (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM s WHERE i < 52000)";
+      const columns = RUN_COLUMNS.filter((name) => name !== "n" && name !== "id").join(", ");
+      storage.sql.exec(
+        `${numbers} INSERT INTO runs (n, id, ${columns}) SELECT i, id || i, ${columns} FROM s, runs WHERE n = 1`,
+      );
+      storage.sql.exec(`${numbers} INSERT INTO payloads (n) SELECT i FROM s`);
+    });
+    const body = { session_id, trace_ids: [root.id] };
+    expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ runs: 52_000 });
+    expect(await stored("many")).toEqual([]);
   });
 
   it("deletes the traces of a thread", async () => {
@@ -213,6 +294,38 @@ describe("retention", () => {
     await patch(project, { legal_hold: false });
     await runDurableObjectAlarm(stub(project));
     expect(await count(project)).toBe(0);
+  });
+
+  it("does not begin again with a deletion", async () => {
+    const gone = sentRun(NOON, { session_name: "counted" });
+    await sendRuns([gone, sentRun(NOON + 1, { session_name: "counted" })]);
+    const project = await projectId(caller, "counted");
+    await age(project, 390);
+    await ask(caller, "/runs/delete", { body: { session_id: project, trace_ids: [gone.id] } });
+    await runDurableObjectAlarm(stub(project));
+    expect(await count(project)).toBe(1);
+    const alarm = await runInDurableObject(stub(project), (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBeLessThan(Date.now() + 11 * 86_400_000);
+  });
+
+  it("is set by an upsert of a project that exists, and a hold keeps its feedback", async () => {
+    const { root } = trace("upserted", "t-1", {});
+    await sendRuns([root]);
+    const feedback = await ask<{ id: string }>(caller, "/feedback", {
+      body: { run_id: root.id, key: "mood", score: 1 },
+    });
+    const upsert = async (more: object) =>
+      ask(caller, "/sessions?upsert=true", { body: { name: "upserted", ...more } });
+    expect(await upsert({ legal_hold: true, retention_days: 30 })).toMatchObject({
+      legal_hold: true,
+      retention_days: 30,
+    });
+    expect(await upsert({})).toMatchObject({ legal_hold: true, retention_days: 30 });
+    const remove = async () => (await caller.fetch(`/feedback/${feedback.id}`, { method: "DELETE" })).status;
+    expect(await remove()).toBe(409);
+    expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(200);
+    await upsert({ legal_hold: false });
+    expect(await remove()).toBe(200);
   });
 
   it.each([0, 1.5, 40_000, "30"])("refuses retention_days of %s", async (retention_days) => {

@@ -6,6 +6,8 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
 import { projectById } from "../projects/resolve.ts";
+import { refuseHeld } from "../projects/retention.ts";
+import { findProject } from "../store.ts";
 import { tracePartition } from "../stub.ts";
 import type { StoredFeedback } from "../types.ts";
 import { createFeedback, storeFeedback } from "./create.ts";
@@ -44,6 +46,8 @@ export const feedback = new Hono<App>()
   .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     const { place } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+    const project = await findProject(database(c.env.DB), workspaceId, place.projectId);
+    refuseHeld(project?.legalHold ?? false);
     await tracePartition(c.env, workspaceId, place).deleteFeedback(place.id);
     await deletePlace(database(c.env.DB), workspaceId, place.id);
     return c.json({ message: "Feedback deleted" });

@@ -13,13 +13,14 @@ export function shardsNeeded(
   return isFull && !isClosed(shard, shards) && shards < MOST_SHARDS ? shards * 2 : shards;
 }
 
-/** Those of the ids that are of a run or a trace which lies here, or of a root whose feedback came first. */
+/** Those of the ids that are of a run or a trace which lies here, of a root whose feedback came first, or deleted. */
 export function heldIds(sql: SqlStorage, ids: string[]): string[] {
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
        OR EXISTS (SELECT 1 FROM runs WHERE trace_id = j.value)
-       OR EXISTS (SELECT 1 FROM feedback WHERE run_id = j.value)`,
+       OR EXISTS (SELECT 1 FROM feedback WHERE run_id = j.value)
+       OR EXISTS (SELECT 1 FROM deleted WHERE id = j.value)`,
     JSON.stringify(ids),
   );
   return rows.toArray().map(({ id }) => id);

@@ -18,6 +18,8 @@ type Meta = {
   counts: Counts;
   /** Milliseconds: when the last write came, from which retention counts. */
   written: number;
+  /** The highest number of a run at the last deletion. Absent: no run was deleted. */
+  top: number;
   /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
   registered: Counts;
   /** What has been counted of the runs up to this number. */
@@ -38,7 +40,16 @@ export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value:
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
 }
 
-/** Counts new runs in the transaction that writes them. The alarm writes the counts to D1 later. */
+/**
+ * The highest number that a run has or had. Numbers are not used again: the block of a deleted run can be sealed, and a sealed
+ * block is not read for runs that it did not have.
+ */
+export function lastNumber(sql: SqlStorage): number {
+  const { last } = sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one();
+  return Math.max(last ?? 0, readMeta(sql, "top") ?? 0);
+}
+
+/** Changes the counts in the transaction that writes or deletes runs. The alarm writes the counts to D1 later. */
 export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
   writeMeta(sql, "counts", {
@@ -47,5 +58,9 @@ export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): vo
     lastStart: Math.max(counts.lastStart, added.lastStart),
     ...(counts.changes === undefined ? {} : { changes: counts.changes }),
   });
+}
+
+/** Notes that a write came. Deletions do not call this, because retention counts from the last write. */
+export function noteWritten(sql: SqlStorage): void {
   writeMeta(sql, "written", Date.now());
 }

@@ -4,7 +4,14 @@ import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
-import { announcePartition, deletePartition, findProject, type ProjectRow, savePartition } from "../store.ts";
+import {
+  announcePartition,
+  deletePartition,
+  findProject,
+  type ProjectRow,
+  recentDeletions,
+  savePartition,
+} from "../store.ts";
 import { dayBounds } from "../time.ts";
 import { readIdentity, readMeta, writeMeta } from "./meta.ts";
 
@@ -29,12 +36,18 @@ export async function currentExpiry(env: Env, sql: SqlStorage): Promise<number> 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
 
+/** How long before its first write a partition looks for deletions, milliseconds. A late write of an older one is stored. */
+const DELETIONS_MS = 7 * DAY_MS;
+
 /**
  * Makes the partition's row in D1 before its first write, so that no write is acknowledged in a partition that exports and
- * queries do not know.
+ * queries do not know. Returns the traces of the project that were deleted before the partition existed.
  */
-export async function announce(env: Env, { workspaceId, projectId, day, shard }: PartitionIdentity): Promise<void> {
-  await announcePartition(database(env.DB), { workspaceId, projectId, day, shard });
+export async function announce(env: Env, identity: PartitionIdentity): Promise<string[]> {
+  const { workspaceId, projectId, day, shard } = identity;
+  const db = database(env.DB);
+  await announcePartition(db, { workspaceId, projectId, day, shard });
+  return recentDeletions(db, workspaceId, projectId, Date.now() - DELETIONS_MS);
 }
 
 /**

@@ -134,6 +134,13 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       CREATE TABLE doomed (key TEXT PRIMARY KEY) WITHOUT ROWID;
     `,
   },
+  {
+    id: "0005_due",
+    sql: `
+      -- When the object may be deleted, milliseconds.
+      ALTER TABLE doomed ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

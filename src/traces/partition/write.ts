@@ -6,7 +6,7 @@ import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
 import type { RunWrite } from "../types.ts";
 import { type Day, emptyRow, merge } from "./merge.ts";
-import { addToCounts } from "./meta.ts";
+import { addToCounts, lastNumber, noteWritten } from "./meta.ts";
 import { placeDerived } from "./place.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "./tables.ts";
 import { sumTotals } from "./totals.ts";
@@ -60,7 +60,7 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
     return !known || known.text !== JSON.stringify(row);
   });
   if (changed.length === 0) return;
-  let next = nextNumber(sql);
+  let next = lastNumber(sql) + 1;
   const change = nextChange(sql);
   for (const row of changed) {
     row.change = change;
@@ -74,12 +74,13 @@ export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], price
   const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
   numberRuns(sql, change, "trace_id", moved);
   numberRuns(sql, change, "id", summed);
-  openBlocks(sql, [...changedIds.filter((id) => before.has(id)), ...summed]);
+  openBlocks(sql, [...changedIds, ...summed]);
   const fresh = changed.filter(({ id }) => !before.has(id));
   refreshStats(
     sql,
     fresh.map(({ id }) => id),
   );
+  noteWritten(sql);
   addToCounts(sql, {
     rows: fresh.length,
     bytes: changed.reduce((sum, row) => sum + row.bytes - (before.get(row.id)?.bytes ?? 0), 0),
@@ -100,8 +101,4 @@ function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
     JSON.stringify(ids),
   );
   return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));
-}
-
-function nextNumber(sql: SqlStorage): number {
-  return (sql.exec<{ n: number | null }>("SELECT max(n) AS n FROM runs").one().n ?? 0) + 1;
 }

@@ -48,8 +48,13 @@ export const projects = new Hono<App>()
     const existing = await findProjectByName(db, workspaceId, name);
     if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
     const { description, extra: changed } = row;
-    const changes = { description: description ?? existing.description, extra: extraOf(existing.extra, changed) };
-    return c.json(await shown(c, (await updateProject(db, workspaceId, existing.id, changes)) ?? existing));
+    const changes = {
+      description: description ?? existing.description,
+      extra: extraOf(existing.extra, changed),
+      retentionDays: given.retention_days,
+      legalHold: given.legal_hold,
+    };
+    return c.json(await shown(c, await change(c, existing, changes)));
   })
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
@@ -73,7 +78,7 @@ export const projects = new Hono<App>()
     const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
     const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
     if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
-    const changed = await updateProject(db, row.workspaceId, row.id, {
+    const changed = await change(c, row, {
       name,
       description,
       extra: extra && extraOf(row.extra, extra),
@@ -83,10 +88,7 @@ export const projects = new Hono<App>()
       legalHold: given.legal_hold,
       endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
     });
-    forgetProjects();
-    if (trace_tier !== undefined || given.retention_days !== undefined || given.legal_hold === false)
-      await checkExpiry(c.env, row.workspaceId, row.id);
-    return c.json(await shown(c, changed ?? row));
+    return c.json(await shown(c, changed));
   })
   .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
     const { workspaceId, id, legalHold } = await existingProject(c, c.req.valid("param").session_id);
@@ -104,6 +106,15 @@ export const projects = new Hono<App>()
 /** Merges changes into a project's `extra`. 422 when the result is too large. */
 function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
   return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
+}
+
+/** Changes a project, and has its partitions compare their age with a retention that can be shorter now. */
+async function change(c: Context<App>, row: ProjectRow, changes: Partial<ProjectRow>): Promise<ProjectRow> {
+  const changed = await updateProject(database(c.env.DB), row.workspaceId, row.id, changes);
+  forgetProjects();
+  if (changes.traceTier !== undefined || changes.retentionDays !== undefined || changes.legalHold === false)
+    await checkExpiry(c.env, row.workspaceId, row.id);
+  return changed ?? row;
 }
 
 async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {

@@ -65,17 +65,18 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   const project = await findProject(db, workspaceId, projectId);
   if (!project) throw new Problem(404, "Project not found.");
   refuseHeld(project.legalHold);
-  const places = await allPlaces(db, workspaceId, projectId);
+  const places = async () => allPlaces(db, workspaceId, projectId);
   const traces = new Set(traceIds);
   const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
   if (threadIds.length > 0) {
-    await inParallel(places, CONNECTIONS, async (place) => {
+    await inParallel(await places(), CONNECTIONS, async (place) => {
       for (const trace of await partition(place).tracesOf(threadIds)) traces.add(trace);
     });
   }
   const all = [...traces];
   if (all.length > 0) await noteDeletions(db, workspaceId, projectId, all);
-  const counts = await inParallel(all.length > 0 ? places : [], CONNECTIONS, async (place) =>
+  // A partition that is made after this list reads the note.
+  const counts = await inParallel(all.length > 0 ? await places() : [], CONNECTIONS, async (place) =>
     partition(place).deleteTraces(all),
   );
   if (all.length > 0) await deleteSharesOfTraces(db, workspaceId, all);

@@ -16,7 +16,7 @@ export function blockOf(number: string): string {
 /** What is stored of a block: its grams, its sums. */
 type Stored = "has_grams" | "has_sums";
 
-/** The blocks that have this stored, and those that do not. The last block is never among the former. */
+/** The blocks that have this stored, and those that do not. Only deletions make the last block one of the former. */
 export function blocksWith(sql: SqlStorage, stored: Stored): { sealed: number[]; open: number[] } {
   const { last } = sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one();
   const rows = sql.exec(`SELECT block FROM blocks WHERE ${stored} = 1 ORDER BY block`).raw();
