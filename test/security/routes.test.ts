@@ -18,6 +18,7 @@ function registered(): string[] {
 /** A path of that shape: the first of several words, nothing for what may be absent, an id that nothing has elsewhere. */
 function example(path: string): string {
   return path
+    .replace(":file", "entrypoint.js")
     .replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1")
     .replaceAll(/\/:\w+(?:\{[^}]*\})?\?/g, "")
     .replaceAll(/:\w+(?:\{[^}]*\})?/g, () => crypto.randomUUID());
