@@ -21,6 +21,7 @@ const EXAMPLE_PARTS = { [ID]: {}, [`${ID}.inputs`]: { question: "What is 17 * 24
 
 /** Members that an example has though the schema does not require them. Without them it would show nothing. */
 export const TELLING = new Set([
+  "trace_ids",
   "input",
   "values",
   "redirect_uris",
@@ -32,6 +33,7 @@ export const TELLING = new Set([
 
 /** Values by name, for members of bodies and for parameters. */
 export const VALUES: Record<string, unknown> = {
+  file: "entrypoint.js",
   assistant_id: "agent",
   graph_id: "agent",
   input: { messages: MESSAGES },
