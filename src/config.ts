@@ -34,7 +34,7 @@ const Cors = v.pipe(
   v.transform((given): CorsSettings => given),
 );
 
-/** Which headers of a request a graph reads in `configurable`. `*` at the end of a name stands for the rest of it. */
+/** Which headers of a request a graph reads in `configurable`. `*` at the end of a name matches any rest. */
 const Headers = v.strictObject({ include: Names, exclude: Names, includes: Names, excludes: Names });
 
 export const Http = v.strictObject({

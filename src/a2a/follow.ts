@@ -1,4 +1,4 @@
-/** Reads tasks out of their threads' logs: as they stand, and as they go on. */
+/** Reads tasks from their threads' logs: their current state, and their updates. */
 import { type EventMethod, type LogEvent, readEvents } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { readJson } from "../threads/stub.ts";
@@ -59,7 +59,7 @@ export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; 
 function settle(fold: Fold, view: TaskView): Update | undefined {
   const last = view.runs.at(-1);
   if (view.canceled !== undefined && last && !isOpen(last)) return fold.cancel(view.canceled);
-  // The conversation went on without an answer, so nothing waits for one any more.
+  // The conversation continued without an answer, so the task no longer waits for one.
   const forgotten = fold.asks && last?.status === "interrupted" && view.waiting.length === 0;
   return forgotten && last ? fold.cancel(Date.parse(last.updated_at)) : undefined;
 }
@@ -110,7 +110,7 @@ async function* updates(
     tail = undefined;
     fresh = true;
     const runs = (await ref.thread.task(ref.runId))?.runs.length ?? 0;
-    // Another message has been sent to the task meanwhile: it goes on.
+    // The task has received another message in the meantime, so it continues.
     if (runs > place + 1) continue;
     if (last) yield last;
     if (!stays || isTerminal(fold.state)) return;

@@ -82,7 +82,7 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   return call.generation === "0.3" ? null : {};
 }
 
-/** The list hears that a task's run has ended, or a receiver of how the task stands. */
+/** Updates the task list when a task's run ends, or sends the task's state to a receiver. */
 async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);

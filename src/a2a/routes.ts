@@ -1,4 +1,4 @@
-/** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name says which one is spoken. */
+/** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
@@ -30,7 +30,7 @@ import type { Generation } from "./types.ts";
 type Handler = (call: Call, params: unknown) => Promise<unknown>;
 type Schema = v.GenericSchema<unknown, unknown>;
 
-/** The methods, by what each generation calls them. 0.3 has no list over JSON-RPC; callers ask for one all the same. */
+/** The methods, by what each generation calls them. 0.3 defines no list method over JSON-RPC, but clients call one. */
 const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = [
   ["message/send", "SendMessage", send, Send],
   ["message/stream", "SendStreamingMessage", stream, Send],

@@ -87,7 +87,7 @@ async function* results(
   }
 }
 
-/** `tasks/resubscribe`: the task as it stands, then what comes. Nothing is lost or told twice in between. */
+/** `tasks/resubscribe`: the task's current state, then its updates. No update is lost or repeated. */
 export async function subscribe(call: Call, given: unknown): Promise<Response> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);

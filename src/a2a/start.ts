@@ -41,7 +41,7 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
   // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
   if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
   throw unsupported(
-    `The task is ${fold.state}: it takes no more messages. Send without taskId to go on in the context.`,
+    `The task is ${fold.state}: it accepts no more messages. Send without taskId to continue in the context.`,
   );
 }
 

@@ -71,7 +71,10 @@ checkCustom((data) => {
   if (isOurs(data)) read(data.a2a);
 });
 
-/** What a custom event tells A2A callers; undefined when it is not about them, or is one from before the check. */
+/**
+ * The content of a custom event for A2A callers. Undefined for other events, and for invalid events stored before this
+ * check existed.
+ */
 export function told(data: unknown): Told | undefined {
   if (!isOurs(data)) return undefined;
   try {

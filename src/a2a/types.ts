@@ -1,7 +1,7 @@
 /** A2A's nouns, in neither generation's spelling: dialect.ts writes them in either. */
 import type { Json } from "../json.ts";
 
-/** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name tells which one the caller speaks. */
+/** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name selects the generation. */
 export type Generation = "0.3" | "1.0";
 
 export const STATES = [

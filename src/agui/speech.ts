@@ -7,7 +7,7 @@ interface Open {
   id: string;
   text: boolean;
   reasoning: boolean;
-  /** By the index of the block. `sent` characters of its arguments have been told. */
+  /** By the index of the block. `sent`: how many characters of its arguments have been sent. */
   calls: Map<number, { id: string; sent: number; open: boolean }>;
 }
 
@@ -55,7 +55,7 @@ export class Speech {
     return events;
   }
 
-  /** Whether the call was told. */
+  /** Whether the call has been sent. */
   called(toolCallId: string): boolean {
     return this.#calls.has(toolCallId);
   }

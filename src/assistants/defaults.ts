@@ -1,4 +1,4 @@
-/** The default assistant of each deployed graph: what a graph id stands for wherever an assistant id is expected. */
+/** The default assistant of each deployed graph: the assistant that a graph id means in place of an assistant id. */
 import { env } from "cloudflare:workers";
 import * as v from "valibot";
 import { settings as configured } from "../config.ts";
@@ -25,7 +25,7 @@ export interface DefaultAssistant {
   metadata: Record<string, unknown>;
 }
 
-/** The deployed graphs. Read anew each time: tests deploy graphs of their own. */
+/** The deployed graphs. Not cached, because tests deploy graphs of their own. */
 export const graphIds = (): string[] => Object.keys(graphs);
 
 /** The graph for those who name none: the one called `agent`, or the registry's first. */

@@ -92,7 +92,7 @@ export async function activateVersion(
   return active && shown(active);
 }
 
-/** Versions, newest first; undefined when there is no such assistant. Asks for one more than `limit`, for paging. */
+/** Versions, newest first; undefined when there is no such assistant. Reads one more than `limit`, for paging. */
 export async function listVersions(
   db: Database,
   workspaceId: string,

@@ -46,7 +46,10 @@ export async function audit(
   });
 }
 
-/** Failures of one kind that are written, a minute of an isolate: of one network, and of all. Anybody can cause them. */
+/**
+ * The most failures of one kind that an isolate writes per minute: for one network, and for all. Anyone can cause
+ * failures.
+ */
 const FAILURES = { network: 10, all: 120 };
 const MINUTE_MS = 60_000;
 const failures = { minute: 0, counts: new Map<string, number>() };

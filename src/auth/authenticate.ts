@@ -204,7 +204,7 @@ function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
 }
 
 /**
- * Keyless calls are for one's own machine only: `AUTH=open` and a loopback host, both; and not from a page of
+ * Keyless calls are for local development only: `AUTH=open` and a loopback host, both; and not from a page of
  * another site that a browser on this machine has open. A page on any loopback name is this machine's own: to a browser
  * `localhost` and `127.0.0.1` are two sites, so an `Origin` decides before `Sec-Fetch-Site`.
  */

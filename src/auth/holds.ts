@@ -96,7 +96,7 @@ function keyHolds(credential: Credential | undefined, { address }: Presented): b
   return !allowedIps || isWithin(address, allowedIps);
 }
 
-/** The deployment's `authenticate` is asked at most every five seconds for one set of headers. */
+/** Calls the deployment's `authenticate` at most every five seconds for one set of headers. */
 async function userHolds(principal: Principal, { request }: Presented): Promise<boolean> {
   if (!request) return false;
   const { url, method, headers } = request;

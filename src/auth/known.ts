@@ -2,7 +2,7 @@
 import { Known } from "../db/known.ts";
 import type { Principal } from "../principal.ts";
 
-/** What a key or token stands for. */
+/** The identity and rights that a key or token grants. */
 export interface Credential {
   principal: Principal;
   /** RFC 8707: the path under which a token works; null is the whole server. */

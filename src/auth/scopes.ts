@@ -9,7 +9,7 @@ export type Access = Scope | "deployment";
 
 export interface Rule {
   access: Access;
-  /** A call about the organization and no single workspace: X-Organization-Id may stand for X-Tenant-Id. */
+  /** A call about the organization and no single workspace: X-Organization-Id may replace X-Tenant-Id. */
   organization: boolean;
 }
 

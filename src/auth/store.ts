@@ -28,7 +28,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** What an access token stands for, in one read. */
+/** An access token with its grant, in one read. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({

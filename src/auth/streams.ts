@@ -26,8 +26,8 @@ const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
 const WAITS = /\/(?:wait|join)\/?$/;
 
 /**
- * Counts the stream that this request asks for; undefined when it asks for none. It counts before the work begins, so that
- * requests which arrive at once are refused too.
+ * Counts the stream that this request opens; undefined when it opens none. It counts before the work begins, so that
+ * simultaneous requests are refused too.
  *
  * @throws Problem 429 when the credential has too many.
  */

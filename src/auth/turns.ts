@@ -41,7 +41,10 @@ class Turns {
     this.#taken.delete(turn);
   }
 
-  /** Resolves when it is worth asking again. A request asks by its own timer: in Workers no request may run another's code. */
+  /**
+   * Resolves when the caller should try again. Each request uses its own timer: in Workers, no request may run another
+   * request's code.
+   */
   async pause(): Promise<void> {
     if (this.#waiting.size >= MOST_WAITING) dropUnseen(this.#waiting, TURN_MS);
     if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();

@@ -1,7 +1,7 @@
 /** When a cron fires: five fields, read in an IANA time zone (daylight saving included). Times are milliseconds. */
 import { Cron } from "croner";
 
-/** How far back a due time that nobody noticed is still fired, milliseconds. */
+/** The greatest age of a missed due time that still fires, milliseconds. */
 const CATCH_UP_MS = 3_600_000;
 
 export interface Schedule {

@@ -92,7 +92,7 @@ export interface ExportedFile {
   shard?: number;
 }
 
-/** A file that is being written: announced before anything is sent, so that whoever comes next can clear it away. */
+/** A file that is being written: recorded before anything is sent, so that a later owner can remove it. */
 export interface PendingUpload {
   file_path: string;
   upload_id: string | null;

@@ -1,5 +1,5 @@
 /**
- * A slice: the next rows of an export run become one file, and then one row update makes it count. Whatever dies in
+ * A slice: the next rows of an export run become one file, and then one row update makes it count. If a worker stops in
  * between, the next owner starts from the cursor and writes the same key.
  */
 import type { ExportedFile, PendingUpload } from "../db/exports.ts";

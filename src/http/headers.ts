@@ -39,7 +39,7 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
   const preflight = cors({
     origin: allowed,
     ...(allow_methods && !allow_methods.includes("*") && { allowMethods: allow_methods }),
-    // Left empty, the answer to a preflight allows what it asks for.
+    // When empty, the answer to a preflight allows the requested headers.
     allowHeaders: allow_headers.includes("*") ? [] : allow_headers,
     credentials: allow_credentials,
     maxAge: max_age ?? 86_400,

@@ -10,7 +10,7 @@ export function isNetwork(text: string): boolean {
   return isAddress && (text === address || ipaddr.isValidCIDR(text));
 }
 
-/** Whether an address lies in one of the networks. An unknown address lies in none. */
+/** Whether an address is in one of the networks. An unknown address is in none. */
 export function isWithin(address: string | undefined, networks: string[]): boolean {
   if (address === undefined || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);

@@ -1,6 +1,6 @@
 /** Offset paging as the Agent Server's clients read it: `X-Pagination-Total` and `X-Pagination-Next`. */
 
-/** The item with those of its fields that are asked for; with all of them when none are named. */
+/** The item with the selected fields, or with all fields when none are named. */
 export function selected<T extends object>(item: T, select: readonly string[] | undefined): Partial<T> {
   if (!select) return item;
   const fields = select.filter((field) => Object.hasOwn(item, field)) as (keyof T)[];

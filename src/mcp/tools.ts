@@ -33,7 +33,7 @@ export async function listTools(
   return { tools: tools.filter((tool) => tool !== undefined), more: rows.length > PAGE };
 }
 
-/** The assistant that a tool's name stands for. */
+/** The assistant of a tool, by the tool's name. */
 export async function assistantOfTool(
   env: Env,
   workspaceId: string,

@@ -21,7 +21,7 @@ const NEWEST = 500;
 
 export interface MeaningSearch {
   workspaceId: string;
-  /** The items that the caller asks for and sees. */
+  /** The items that match the request and that the caller may read. */
   where: SQL | undefined;
   query: string;
   /** How many ranks are needed. */

@@ -65,7 +65,7 @@ async function written(
   return rows.flatMap(([row], n) => (row ? [{ id: row.id, vectors: vectors[n] ?? [] }] : []));
 }
 
-/** The condition that an item's value contains what a user's filter asks for. */
+/** The condition that an item's value matches a user's filter. */
 export const visible = (filter: Record<string, unknown> | undefined): SQL | undefined =>
   filter && contains(storeItems.value, filter);
 

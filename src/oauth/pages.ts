@@ -23,7 +23,7 @@ export function errorPage(message: string, back?: { address: string; redirectUri
     : html`<p class="soft">Nothing was granted. You can close this page.</p>`;
   return htmlPage(
     "Cannot continue",
-    html`<h1>This request cannot go on</h1>
+    html`<h1>This request cannot continue</h1>
       <p>${message}</p>
       ${link}`,
     400,
@@ -31,7 +31,7 @@ export function errorPage(message: string, back?: { address: string; redirectUri
 }
 
 export interface SignInChoices {
-  /** On one's own machine with AUTH=open: go on as the local workspace, without a key. */
+  /** On localhost with AUTH=open: continue as the local workspace, without a key. */
   open: boolean;
   /** The host of the configured OpenID provider, if any. */
   provider: string | undefined;
@@ -143,9 +143,9 @@ function nameOf({ client }: AuthorizationRequest): string {
 /** The host whose document describes the application. */
 const describedBy = ({ client }: AuthorizationRequest) => new URL(client.id).host;
 
-/** What the application's name is worth. */
+/** How far the application's name can be trusted. */
 function originOfName(request: AuthorizationRequest): string {
-  if (!isDocumentId(request.client.id)) return "Anybody can register an application under any name.";
+  if (!isDocumentId(request.client.id)) return "Anyone can register an application under any name.";
   const host = describedBy(request);
   // RFC 8252 section 8.6: a loopback address proves nothing about the program that listens there.
   return request.redirectUri.startsWith("https:")

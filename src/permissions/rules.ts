@@ -6,7 +6,7 @@ import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
 
-/** Making a thing: its metadata is the handler's to change, and an id of somebody else's is taken. */
+/** Creating a resource: the handler may change its metadata, and an id of another owner counts as taken. */
 export function creates(resource: "assistants" | "threads", idField: string, target: "assistant" | "thread"): Rule {
   return async (call) => {
     const value = { ...(await call.body()) };

@@ -168,7 +168,7 @@ export class S3Store implements ObjectStore {
   }
 
   private async sendOnce(request: S3Request): Promise<{ response: Response; text: string }> {
-    // Not AbortSignal.timeout, which lives on after the answer, and the body with it.
+    // Not AbortSignal.timeout: it stays active after the answer and keeps the body in memory.
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new DOMException("no answer", "TimeoutError")), TIMEOUT_MS);
     try {

@@ -12,9 +12,9 @@ export interface SinkObject {
 
 /** What the sink's owner does around the moments that matter after a crash. Each is awaited. */
 export interface SinkEvents {
-  /** An upload will be begun. The store may begin it and its answer may be lost, so remember its key. */
+  /** An upload is about to begin. The store may begin it and its answer may be lost, so record its key. */
   uploadDue(): Promise<void>;
-  /** An upload was begun; remember its id before anything is sent to it. */
+  /** An upload was begun. Record its id before anything is sent to it. */
   uploadCreated(uploadId: string): Promise<void>;
   /** Part `number` has arrived. */
   partUploaded(number: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** Which clients a connection speaks to: the stock clients of the two languages read some events differently. */
+/** The client library of a connection: the official clients of the two languages read some events differently. */
 import { Problem } from "../http/problem.ts";
 import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";

@@ -9,7 +9,7 @@ import { protocolEvent, type ProtocolEvent } from "./events.ts";
 
 const CANCELLED = "The run was cancelled.";
 
-/** The framing of one connection. It remembers which graphs have begun. */
+/** The framing of one connection. It records which graphs have begun. */
 export function pythonEvents(channels: string[]): (event: EventText) => ProtocolEvent | undefined {
   const graphs = new Set<string>();
   const hearsInput = channels.some((channel) => channel.startsWith("input"));

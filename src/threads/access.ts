@@ -21,7 +21,7 @@ export function threadOf(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
-/** Who asks for a run. `configurable`: what graphs may read of the request's headers, and of its user. */
+/** The caller of a run. `configurable`: what graphs may read of the request's headers, and of its user. */
 export interface Caller {
   env: Env;
   principal: Principal;

@@ -123,7 +123,7 @@ export interface OpenRuns {
 }
 
 /**
- * A thread that does not exist answers `undefined`, or a 404 where it is asked to do something.
+ * A thread that does not exist answers reads with `undefined` and commands with a 404.
  * Errors arrive as `Problem:<status>:<detail>`; http/problem.ts turns them back.
  */
 export interface ThreadRpc {
@@ -145,7 +145,7 @@ export interface ThreadRpc {
   copyFrom(threadId: string, metadata?: Json): Promise<Thread>;
   /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
   copyPage(from?: CopyPlace): Promise<CopyPage>;
-  /** Forgets all but the latest checkpoint. */
+  /** Deletes all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
   storage(): Promise<StorageFigures | undefined>;
 

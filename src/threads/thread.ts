@@ -82,7 +82,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async remove(): Promise<boolean> {
     const parts = this.#parts;
     if (!parts.record) return false;
-    // While runs end, others may begin, or somebody else may remove the thread.
+    // While runs end, others may begin, or another request may delete the thread.
     while (!parts.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
     if (!parts.gone) await this.#forget();
     return true;
@@ -160,7 +160,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
       if (size > ANSWER_LIMIT)
         throw remoteProblem(
           413,
-          "The inputs of these runs are too large for one answer. Ask for fewer runs with limit.",
+          "The inputs of these runs are too large for one answer. Request fewer runs with limit.",
         );
       runs.push(shownRun(storedRun(row), threadId));
     }
@@ -307,7 +307,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     await this.#parts.project(false);
   }
 
-  /** The thread's end. Between two of its lives nothing else happens: it would write into both. */
+  /**
+   * Deletes the thread. No other work runs between the deletion and a new thread with the same id, because it would
+   * write into both.
+   */
   async #forget(): Promise<void> {
     const parts = this.#parts;
     parts.destroy();
@@ -317,7 +320,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (this.#parts.record) await this.#parts.project(this.#runner.busy);
   }
 
-  /** Reads everything anew: what this instance held in memory is no longer so. */
+  /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
     this.#parts.journal.end();
     this.#parts = new ThreadParts(this.ctx, this.env);

@@ -65,7 +65,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private shards = 1;
   /** Traces that were deleted before the first commit, which stores them. */
   private deletedBefore: string[] = [];
-  /** As the last write told it: only a project's tier ever changes. */
+  /** From the last write. Only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
 
@@ -192,7 +192,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
   }
 
-  /** Deletes the objects of deleted runs in R2. They are noted in the transaction of the deletion, so none is forgotten. */
+  /**
+   * Deletes the objects of deleted runs in R2. They are recorded in the transaction of the deletion, so none is missed.
+   */
   private async deleteBlobs(): Promise<void> {
     for (;;) {
       const keys = this.known((identity) => dueBlobs(this.sql, blobPrefix(identity.workspaceId, identity))) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, for SDKs append their paths to whatever
- * address they are given; the second generation of queries is at `/api/v2`.
+ * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, because SDKs append their paths to any
+ * configured address; the second generation of queries is at `/api/v2`.
  */
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";

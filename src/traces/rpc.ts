@@ -31,7 +31,7 @@ export interface RunSelection {
   filter?: string;
   traceFilter?: string;
   treeFilter?: string;
-  /** Traces that pass these two filters by a run that lies in the partition of another day. */
+  /** Traces that match these two filters by a run in the partition of another day. */
   traceElsewhere?: string[];
   treeElsewhere?: string[];
 }
@@ -65,15 +65,15 @@ export interface Upserted {
 export interface TracePartitionRpc {
   /**
    * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
-   * (`weightOf`). `shards` is the number of shards that the caller knows of; 1 when it is left out.
+   * (`weightOf`). `shards` is the number of shards that the caller has read; 1 when it is left out.
    */
   upsert(identity: PartitionIdentity, writes: RunWrite[], how?: { soon?: boolean; shards?: number }): Promise<Upserted>;
   /**
-   * Which of these ids are of runs or traces that lie here. After this call the shard takes no run of another trace: it
+   * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
    * knows that the day has grown to `shards`.
    */
   holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]>;
-  /** Which of these runs lie here. */
+  /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
   /** The traces with runs here whose root began on an earlier day. */

@@ -1,4 +1,4 @@
-/** How to reach a partition, and where its objects in R2 lie. */
+/** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
 import { repeating } from "../http/outage.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
@@ -15,7 +15,7 @@ export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | 
   return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
 }
 
-/** Where a large payload lies in R2, below its partition's prefix. */
+/** The key of a large payload in R2, below its partition's prefix. */
 export function payloadKey(prefix: string, hash: string): string {
   return `${prefix}payloads/${hash}`;
 }

@@ -101,7 +101,7 @@ function readable(folder: string): string[] {
     .filter((file) => statSync(file).size <= LARGEST);
 }
 
-/** The source with its own address where it asks for it. */
+/** The source with `import.meta.url` and its equivalents replaced by the file's address. */
 function located(text: string, path: string): string {
   const folder = JSON.stringify(dirname(path));
   return text

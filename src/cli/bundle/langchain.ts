@@ -5,7 +5,7 @@ import type { Plugin } from "esbuild";
 import { MODULES, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
-/** Marks a resolution that this plugin asks for itself. */
+/** Marks a resolution that this plugin requests itself. */
 const ASKED = Symbol("asked");
 
 /** The modules that the project's version of LangChain does not have. */

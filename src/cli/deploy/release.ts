@@ -45,7 +45,7 @@ export interface Release {
 export async function release(given: Release): Promise<string | undefined> {
   const { config, root, weirDir, dryRun, say, fetch = globalThis.fetch, env = process.env } = given;
   const account = await openAccount({ cwd: root, accountId: config.account_id, env }).catch((error: unknown) => {
-    // A dry run also shows the plan of somebody who has no account yet.
+    // A dry run also shows the plan to users without an account.
     if (!dryRun) throw error;
     say(`Not compared with an account: ${messageOf(error)}`);
     return undefined;

@@ -34,7 +34,7 @@ export class Watch {
 
   #watch(folder: string): FSWatcher {
     const watcher = watch(folder, (_kind, name) => {
-      // Hidden folders hold what tools write, this one's own included.
+      // Hidden folders hold the output of tools, including this one.
       if (name?.startsWith(".weir")) return;
       this.#changed.add(name === null ? folder : `${folder}/${name}`);
       clearTimeout(this.#timer);

@@ -22,8 +22,9 @@ const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRu
 export const INTERRUPTED = "Interrupted: the worker ended before the work was done";
 
 /**
- * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease means
- * that the previous owner died. This counts as a failed attempt, so that a run cannot kill its worker without limit.
+ * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease
+ * means that the previous owner stopped. This counts as a failed attempt, so that a run cannot crash its worker without
+ * limit.
  */
 export async function claimRun(db: Database, id: string, now: number, until: number) {
   return claim(db, eq(exportRuns.id, id), now, until);

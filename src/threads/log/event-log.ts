@@ -1,6 +1,6 @@
 /**
  * The thread's one event log, with thread-wide sequence numbers from 1, and its group commit: events gather for a
- * moment, then one transaction writes them together with whatever else has become due; only then do readers see them.
+ * moment, then one transaction writes them together with all other pending writes. Only then do readers see them.
  */
 import { logError } from "../../http/log.ts";
 import type { EventMethod } from "./events.ts";
@@ -55,8 +55,8 @@ export class Journal {
   #durable: Promise<void> = Promise.resolve();
 
   /**
-   * `sync` resolves when what has been written is durable. `restart` makes the object read everything anew: after a
-   * failed flush memory is ahead of storage.
+   * `sync` resolves when what has been written is durable. `restart` makes the object read all state again, because
+   * memory is ahead of storage after a failed flush.
    */
   constructor(
     private readonly tables: Tables,
@@ -127,7 +127,7 @@ export class Journal {
 
   /**
    * Writes what `build` appends and makes due, in one transaction of its own. When it fails, the log is as it was before
-   * and the error is the caller's. Whatever else `build` changes in memory must wait until this returns.
+   * and the error is the caller's. Other changes in memory must wait until this returns.
    */
   commit<T>(build: () => T): T {
     this.flush();

@@ -20,7 +20,7 @@ export interface LogEvent {
 export interface EventText extends Omit<LogEvent, "meta" | "data"> {
   /** JSON. */
   meta?: string;
-  /** JSON, made when it is asked for. */
+  /** JSON, serialized on the first read. */
   text(): string;
 }
 

@@ -50,12 +50,12 @@ export class Recent {
     return event.whole;
   }
 
-  /** Forgets the events after `seq`: their commit failed. */
+  /** Removes the events after `seq`: their commit failed. */
   dropAfter(seq: number): void {
     this.#keep(this.#events.filter((event) => event.seq <= seq));
   }
 
-  /** Forgets everything: the tables no longer say the same, or the thread is gone. */
+  /** Clears the cache: the tables have changed, or the thread is deleted. */
   forget(): void {
     this.#keep([]);
   }

@@ -106,7 +106,7 @@ function cutOf(text: string): number {
   return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
 }
 
-/** The next events after `cursor` that the query asks for, framed, and how far they reach. */
+/** The next events after `cursor` that match the query, framed, and the cursor after them. */
 function read(source: TailSource, cursor: number, query: TailQuery, framing: Framing): { text: string; last: number } {
   const { tables, values } = source;
   const { visible, recent } = source.journal;

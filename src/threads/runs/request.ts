@@ -66,7 +66,7 @@ export async function runRequest(
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
   const { checkpoint_id: named, ...others } = withoutIdentity(given);
-  // The thread is the one of the path, whatever the checkpoint's address says.
+  // The path selects the thread. A thread id in the checkpoint's address is ignored.
   const { thread_id: _, ...address } = checkpoint ?? {};
   const at: CheckpointAddress = {
     ...(typeof named === "string" && { checkpoint_id: named }),

@@ -46,7 +46,7 @@ export class Runner {
   readonly open: StoredRun[];
   #active: Active | undefined;
   #waiters = new Map<string, (() => void)[]>();
-  /** Ended, but the outside has not been told yet. */
+  /** Ended, but its end is not yet published. */
   #settling = new Set<string>();
 
   constructor(
@@ -98,7 +98,7 @@ export class Runner {
     return run;
   }
 
-  /** Starts the next due run when none is running; resumes the one whose process died. */
+  /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
     if (this.#active) return;
     const [waiting] = this.open;
@@ -174,7 +174,7 @@ export class Runner {
     return undefined;
   }
 
-  /** An interrupt is answered once, whoever is first. */
+  /** An interrupt accepts one answer, the first. */
   #checkAnswers({ answers = [] }: RunRequest): void {
     const taken = this.open.flatMap((run) => run.request.answers ?? []);
     const pending = pendingInterrupts(this.parts.record).filter((id) => !taken.includes(id));
@@ -286,7 +286,7 @@ export class Runner {
     }
   }
 
-  /** Ends a run whose process died too often. */
+  /** Ends a run whose process stopped too often. */
   #giveUp(run: StoredRun, told: Told): void {
     const { env, journal, values } = this.parts;
     const emitter = new Emitter(journal, values, run.id);
@@ -349,7 +349,9 @@ export class Runner {
     };
   }
 
-  /** A client that sees the run's end finds it in searches too: the index is written before readers are let go. */
+  /**
+   * A client that sees the run's end also finds it in searches: the index is written before readers receive the end.
+   */
   async #settle(runId: string): Promise<void> {
     await Promise.all([this.parts.journal.settled(), this.parts.project(this.busy)]);
     this.#settling.delete(runId);
@@ -362,7 +364,7 @@ export class Runner {
   }
 }
 
-/** `pause`: why an interrupted run stands still. Its readers go on by it: only an input can be answered. */
+/** `pause`: the reason of an interruption. Clients depend on it: only an input can be answered. */
 function end(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };

@@ -24,7 +24,10 @@ export interface Outcome {
   updated: number;
   /** How often it was started; more than once after a crash. */
   attempt: number;
-  /** How often in a row the process died before this attempt with the same tasks finished, and how many those are. */
+  /**
+   * How often in a row the process stopped before this attempt with the same tasks finished, and the number of those
+   * tasks.
+   */
   deaths?: number;
   finished?: number;
   /** When it was first started, and when its graph gave something first; milliseconds. */

@@ -14,7 +14,10 @@ export interface Refusal {
 /** How LangGraph knows a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
-/** Why the run must not go on; undefined when it may. At a checkpoint of the past, what waits there decides. */
+/**
+ * Why the run must not continue; undefined when it may. A run from an earlier checkpoint depends on the interrupts of
+ * that checkpoint.
+ */
 export function refusalOf(
   { strict_resume, command, checkpoint, answers }: RunRequest,
   record: ThreadRecord | undefined,

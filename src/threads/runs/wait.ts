@@ -1,4 +1,4 @@
-/** `/wait` and `/join`: the body is newlines while the run goes on, then the JSON of its result. */
+/** `/wait` and `/join`: the body is newlines while the run is open, then the JSON of its result. */
 import { UNCOMPRESSED } from "../../http/headers.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { ThreadRpc } from "../rpc.ts";

@@ -1,4 +1,7 @@
-/** The latest changes of a shard's rows, for those who follow them. Kept in memory: after a restart they begin anew. */
+/**
+ * The latest changes of a shard's rows, for readers that follow them. Kept in memory: after a restart the list is
+ * empty.
+ */
 import type { ThreadChange } from "./rpc.ts";
 
 /** How many changes are kept. A follower that lags further behind misses the older ones. */

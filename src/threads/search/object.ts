@@ -74,7 +74,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
       const rows = this.#tables.rows(ids.slice(first, first + AT_ONCE));
       size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
       if (size > ANSWER_LIMIT)
-        throw remoteProblem(413, "These threads are too large for one answer. Ask for fewer of them with limit.");
+        throw remoteProblem(413, "These threads are too large for one answer. Request fewer of them with limit.");
       found.push(...rows);
     }
     return found;

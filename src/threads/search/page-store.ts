@@ -97,8 +97,8 @@ function matching({ ids, metadata = {}, values = {}, status, query = [] }: Threa
 }
 
 /**
- * The word is in the title or in a message's text, whatever the case of its ASCII letters. `instr` because a pattern of
- * LIKE has at most 50 bytes. The text of the whole state is looked at first: that is much cheaper than to take it apart.
+ * The word is in the title or in a message's text. The case of ASCII letters is ignored. `instr` because a pattern of
+ * LIKE has at most 50 bytes. The text of the whole state is tested first, which is much cheaper than parsing it.
  */
 function says(word: string): SQL {
   const asJson = JSON.stringify(word).slice(1, -1);

@@ -13,7 +13,7 @@ export interface IndexRow {
   status: string;
   metadata: Json;
   config: Json;
-  /** The state when it is small; null when it is not, and then the thread itself is asked. */
+  /** The state when it is small. Null when it is large: it is then read from the thread itself. */
   values: Json | null;
   hasValues: boolean;
   interrupts: Json;

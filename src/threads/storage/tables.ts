@@ -272,7 +272,7 @@ export class Tables {
     return this.#sql.held(statement, ...params);
   }
 
-  /** The text that a column of a copied row stands for. */
+  /** The full text of a column of a copied row. */
   textOf(held: Value): string {
     return String(this.#sql.texts.load(held));
   }

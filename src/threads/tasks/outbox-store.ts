@@ -116,7 +116,7 @@ export class OutboxStore {
     }
   }
 
-  /** What is known of the rows may not be so any more: they are read again. */
+  /** Clears the cached facts about the rows: they are read again. */
   forget(): void {
     this.#known = undefined;
   }

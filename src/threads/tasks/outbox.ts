@@ -46,7 +46,7 @@ export interface TaskEffect {
 
 let onTask: (env: Env, effect: TaskEffect) => Promise<void> = async () => undefined;
 
-/** Whoever makes tasks says here what their changes bring about. It may be called more than once for one change. */
+/** Registers the handler for changes of tasks. The handler may be called more than once for one change. */
 export function handleTasks(handler: typeof onTask): void {
   onTask = handler;
 }
@@ -95,7 +95,7 @@ function factsOf({ status, due, outcome: { began = due, first_event, updated } }
 
 /**
  * Carries out what is due: each effect is removed when done, or put off. The effects of one lane follow each other, and
- * so do calls, because a run's end and the alarm ask for the same effects at the same time.
+ * so do calls, because a run's end and the alarm start the same effects at the same time.
  */
 export async function deliver(parts: ThreadParts): Promise<void> {
   await Promise.all(LANES.map((lane) => inTurn(parts, lane)));
@@ -109,7 +109,7 @@ async function inTurn(parts: ThreadParts, lane: Lane): Promise<void> {
 }
 
 async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
-  // What is told is read from the log.
+  // The content is read from the log.
   await parts.journal.settled();
   const due = () => parts.tables.outbox.due(Date.now(), lane);
   for (let rows = due(); rows.length > 0; rows = due()) {
@@ -125,7 +125,7 @@ async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
     if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
-    // A trace may be told twice, so its row waits for the next transaction: of another run, or of the alarm.
+    // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
     const id = parts.tables.outbox.done(row.id);
     if (id !== undefined) parts.journal.due(() => parts.tables.outbox.remove(id));
   } catch (error) {

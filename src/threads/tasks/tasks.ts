@@ -11,7 +11,7 @@ interface Task {
   runs: string[];
   /** When it was cancelled while none of its runs was open. */
   canceled?: number;
-  /** Whom to tell when a run of it begins or ends: by id, in the shape of whoever set it. */
+  /** The receivers of notifications when a run of the task begins or ends: by id, in the shape that the caller set. */
   hooks: Record<string, Json>;
 }
 
@@ -70,7 +70,7 @@ export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Js
   });
 }
 
-/** Says of a task none of whose runs is open that nobody will go on with it. */
+/** Marks a task without open runs as abandoned. */
 export function markCanceled(parts: ThreadParts, taskId: string): void {
   const task = existing(parts, taskId);
   parts.tables.transaction(() => {

@@ -15,7 +15,7 @@ const TOKENS_PATH = "/api/v1/feedback/tokens";
 
 const PURPOSE = "feedback token";
 const MINUTE_MS = 60_000;
-/** How long a link is good when nobody says. */
+/** The default lifetime of a link. */
 const VALID_MINUTES = 180;
 const MOST_MINUTES = 366 * 24 * 60;
 
@@ -84,7 +84,7 @@ export async function listTokens(
 ): Promise<ShownToken[]> {
   const rows = await tokensOfRun(database(env.DB), workspaceId, run_id, { now: Date.now(), limit, offset });
   const open = rows.map(async (row) => {
-    // Sealed with a key that the deployment no longer has: the link is good still, but nobody can show it.
+    // Encrypted with a key that the deployment no longer has: the link still works, but cannot be shown again.
     const token = await unseal(env, row.sealed, PURPOSE).catch(() => undefined);
     return token === undefined ? [] : [shown(token, row, origin)];
   });

@@ -117,7 +117,7 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
       if (done) return;
     }
   } finally {
-    // Whoever stops early wants no more of it.
+    // The caller may stop reading early.
     await reader.cancel().catch(() => undefined);
   }
 }

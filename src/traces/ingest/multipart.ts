@@ -169,7 +169,7 @@ class Input {
   private buffer = Buffer.alloc(64 * 1024);
   private start = 0;
   private end = 0;
-  /** Where the search for the next mark goes on: what lies before has been searched. */
+  /** Where the search for the next mark continues: the bytes before have been searched. */
   private searched = 0;
 
   get left(): number {

@@ -1,4 +1,4 @@
-/** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
+/** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
 import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";

@@ -31,7 +31,10 @@ interface Item {
   shard?: number;
 }
 
-/** The items by the shard that takes them. Shards of older generations are asked what they hold, and are closed by that. */
+/**
+ * The items by the shard that takes them. Shards of older generations are asked which of the ids they hold, and this
+ * call closes them.
+ */
 export async function placed<T extends Item>(
   env: Env,
   day: Day,

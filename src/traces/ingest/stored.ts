@@ -19,7 +19,7 @@ export interface Work {
   draft: Draft;
   /** The shard in which its run was found. */
   shard?: number;
-  /** Where its objects lie in R2: names below the prefix. */
+  /** The keys of its objects in R2: names below the prefix. */
   blobs?: { prefix: string; names: string[] };
 }
 

@@ -1,4 +1,4 @@
-/** Traces that span midnight: some of their runs lie in the partition of another day. */
+/** Traces that span midnight: some of their runs are in the partition of another day. */
 import { parseFilter } from "../filter/filter.ts";
 import { compileFilter } from "../filter/sql.ts";
 import type { PartitionIdentity } from "../types.ts";

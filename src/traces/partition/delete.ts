@@ -82,7 +82,7 @@ function noteBlobs(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
   for (const [key, at] of keys) sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", key, at);
 }
 
-/** Objects in R2 that are to be deleted now. A payload that a run has is kept, and is forgotten here. */
+/** Objects in R2 that are to be deleted now. A payload that a run still references is kept and leaves this list. */
 export function dueBlobs(sql: SqlStorage, prefix: string): string[] {
   const rows = sql.exec<{ key: string }>(`SELECT key FROM doomed WHERE due <= ? LIMIT ${BLOBS_AT_ONCE}`, Date.now());
   const keys = rows.toArray().map(({ key }) => key);

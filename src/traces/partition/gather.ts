@@ -45,7 +45,7 @@ export class Gather {
       this.apply(waiting.flatMap(({ writes }) => writes));
       for (const { done } of waiting) done();
     } catch {
-      // Whoever cannot be written must not keep the others from it.
+      // A batch that cannot be written must not block the others.
       for (const one of waiting) this.#alone(one);
     }
   }

@@ -13,7 +13,7 @@ export function shardsNeeded(
   return isFull && !isClosed(shard, shards) && shards < MOST_SHARDS ? shards * 2 : shards;
 }
 
-/** Those of the ids that are of a run or a trace which lies here, of a root whose feedback came first, or deleted. */
+/** The ids of runs and traces in this shard, of roots whose feedback came first, and of deleted ones. */
 export function heldIds(sql: SqlStorage, ids: string[]): string[] {
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(

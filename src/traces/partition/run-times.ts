@@ -1,6 +1,6 @@
 /**
- * How long this server's own runs of graphs took, as histograms over the partition's day. They are made when somebody
- * asks, from the traces that have come since the last time: a run pays nothing for being counted.
+ * How long this server's own runs of graphs took, as histograms over the partition's day. They are built on request
+ * from the traces that arrived since the last request, so that they cost a run nothing.
  */
 import { BOUNDS, type Histogram, type RunTimes } from "../types.ts";
 import { readMeta, writeMeta } from "./meta.ts";
@@ -16,7 +16,7 @@ interface Facts {
   took_ms?: unknown;
 }
 
-/** The day's histograms, with what has come since somebody last asked. */
+/** The day's histograms, updated with the traces since the last request. */
 export function runTimes(sql: SqlStorage): RunTimes {
   const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: noRunTimes() };
   const fresh = sql

@@ -25,7 +25,7 @@ export async function scopeOf(
   selection: RunSelection,
   order: "asc" | "desc",
 ): Promise<Place[]> {
-  if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Ask for at most ${MAX_PROJECTS} projects at once.`);
+  if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
   const { first, last } = daysOf(selection);
   const found =
     projectIds.length > 0

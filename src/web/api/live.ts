@@ -26,7 +26,7 @@ export function useActivity(onChange: () => void): void {
       }
     };
     const seen = () => {
-      // What happened while nobody looked is read again.
+      // Changes that happened without a connection are read again.
       if (!document.hidden) now.current();
       void open();
     };

@@ -9,7 +9,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal stays one; only silence is worth asking again.
+      // Retry only when there is no answer. A refusal does not change.
       retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
     },
   },
@@ -92,7 +92,7 @@ export const historyKey = (threadId: string | undefined) => ["history", threadId
 
 /**
  * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
- * with its square. Only those that are new are asked for again.
+ * with its square. Only new ones are requested again.
  */
 export function useHistory(threadId: string | undefined, phase: number, enabled: boolean) {
   return useQuery({
@@ -143,7 +143,8 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
 const reading = new Map<string, Promise<ThreadState | null>>();
 
 /**
- * The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request.
+ * The thread's state, null where there is none. The page and the stream's client read it at the same time: both share
+ * one request.
  *
  * @param anew a request that is already under way does not count: it may be older than a change that is known
  */

@@ -163,7 +163,7 @@ function FreeReply({
       }}
     >
       <label htmlFor={id} className={css.question}>
-        {text ?? "The agent asks for an answer."}
+        {text ?? "The agent is waiting for an answer."}
       </label>
       {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}
       <textarea

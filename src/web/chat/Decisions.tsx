@@ -21,7 +21,7 @@ export function Decisions({
 }: {
   stream: Stream;
   waiting: Interrupt[];
-  /** The last message: what it asks for is decided here. */
+  /** The last message: the user decides its interrupts here. */
   after: string | undefined;
   context: Record<string, unknown>;
   tell: (news: News) => void;

@@ -1,4 +1,4 @@
-/** A conversation as turns: what was asked, and everything that followed until the next question. */
+/** A conversation as turns: a question, and all messages until the next question. */
 import type { RawMessage } from "../api/types.ts";
 import { type Media, mediaOf } from "./media.ts";
 import { reasoningOf, textOf } from "./messages.ts";
@@ -32,7 +32,7 @@ export interface Turn {
   messageIds: string[];
 }
 
-/** What the stream knows of a call beyond its message. */
+/** The data of the stream about a call, in addition to its message. */
 export interface LiveCall {
   status: "running" | "finished" | "error";
   output: unknown;

@@ -26,7 +26,7 @@ export function useDecided(threadId: string | undefined, thread: Thread, message
     const seen = new Set(known.map(({ after }) => after));
     const fresh = said.filter(({ after }) => !seen.has(after));
     return [...known, ...fresh.map((one, i): Decided => ({ ...one, id: `said-${i}` }))];
-    // The details are told apart by the runs that have arrived.
+    // The details differ by the runs that have arrived.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [resumed, key, messages, said]);
 }

@@ -28,7 +28,7 @@ const LIGHT = [
   "error",
 ];
 
-/** The traces of a project in a time range, newest first. What was found stays in view while more is asked for. */
+/** The traces of a project in a time range, newest first. Found traces stay visible while more are requested. */
 export function useTraces({ project, failed, all, filter, words }: Wanted, range: Range) {
   return useInfiniteQuery({
     queryKey: ["traces", project, failed, all, filter, words, range.key],

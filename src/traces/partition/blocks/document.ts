@@ -1,4 +1,4 @@
-/** What the grams of a block know of a run. Filters ask in the same words (wanted.ts). */
+/** The text of a run that the grams of a block index. Filters use the same words (wanted.ts). */
 
 /** The columns of a run whose whole value is known, each with the letter that marks it. */
 const MARKS = {

@@ -10,7 +10,7 @@ import { GRAM } from "./grams.ts";
 /** `undefined` says nothing: any block may have such a run. */
 export type Wanted = { text: string } | { all: Wanted[] } | { any: Wanted[] } | undefined;
 
-/** Longer texts are asked for by their beginning. */
+/** Longer texts are searched by their beginning. */
 const MOST = 200;
 /** A text that JSON may write in several ways, or that is no string in JSON. */
 const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
