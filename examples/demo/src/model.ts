@@ -15,7 +15,7 @@ export const ModelContext = z.object({
     .describe(
       `A model of the OpenAI-compatible endpoint (${DEFAULT_MODEL} if empty), or "offline" for the built-in one.`,
     ),
-  system_prompt: z.string().optional().describe("What the model is told before the conversation."),
+  system_prompt: z.string().optional().describe("The system prompt of the model."),
   temperature: z.number().min(0).max(2).optional().describe("0 is most predictable, 2 most varied."),
 });
 export type ModelSettings = z.infer<typeof ModelContext>;
