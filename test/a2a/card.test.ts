@@ -100,7 +100,7 @@ describe("an agent card", () => {
     );
   });
 
-  it("of nobody is not found; without a name it is a 400, and none are listed", async () => {
+  it("of an unknown assistant is not found; without a name it is a 400, and none are listed", async () => {
     expect((await send(byQuery(crypto.randomUUID()))).status).toBe(404);
     const { response, card } = await read("/.well-known/agent-card.json");
     expect(response.status).toBe(400);

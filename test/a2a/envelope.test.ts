@@ -14,7 +14,7 @@ const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const send = (message: unknown, more: Json = {}) => call({ method: "SendMessage", params: { message, ...more } });
 const parts = (...given: unknown[]) => send(message1("", { parts: given }));
 
-/** What is sent, the code it is refused with, and the id that comes back. */
+/** What is sent, the code it is refused with, and the id in the answer. */
 const TABLE: [name: string, body: unknown, code: number, id: unknown][] = [
   ["no JSON", "{", -32700, null],
   ["nothing", "", -32700, null],

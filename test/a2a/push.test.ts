@@ -44,7 +44,7 @@ const rest = () => send("ask");
 const readBack = (given: Json) => JSON.parse(JSON.stringify(given).replace(/,"credentials":"[^"]*"/, ""));
 const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).status.state.replace("TASK_STATE_", ""));
 
-/** The states told so far, once the thread has nothing left to tell. */
+/** The states sent so far, once the thread's outbox is empty. */
 async function told(taskId: string): Promise<string[]> {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
   const sql = "SELECT * FROM outbox WHERE kind <> 'trace'";

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const textOf = (parts: Json[]) => parts.map(({ text }) => text ?? "").join("");
 const read = (id: string) => result(caller, "GetTask", { id }, { agent });
 
-/** What a reader of a stream knows of the artifacts, by their ids. */
+/** The artifacts that a reader of a stream has received, by their ids. */
 function artifactsIn(stream: Any[]): Record<string, string> {
   const known: Record<string, string> = {};
   for (const { task, artifactUpdate } of stream) {
@@ -54,14 +54,14 @@ it("a message is answered with its finished task, in both generations", async ()
   }
 });
 
-it("a stream of a message goes on to the task's end", async () => {
+it("a stream of a message continues to the task's end", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const streaming = events(caller, "SendStreamingMessage", { message: message1(`count to ${COUNT}`) }, { agent });
     await expectWhole(await abortsDuring(random, streaming));
   }
 });
 
-it("a stream that is taken up again goes on to the task's end", async () => {
+it("a resubscribed stream continues to the task's end", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const configuration = { returnImmediately: true };
     const message = message1(`count to ${COUNT}`);

@@ -32,7 +32,7 @@ export const bench: Bench = {
 };
 
 async function measure(all: Server[], graph: Graph, { runs, rounds }: Options): Promise<void> {
-  // The floor runs `echo` only, whatever is asked of it.
+  // The floor runs `echo` for every request.
   const servers = all.filter(({ name }) => graph === "echo" || name !== "floor");
   await Promise.all(
     servers.map(async ({ client }) => {

@@ -48,7 +48,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  it("goes on after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
+  it("continues after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 250");

@@ -9,7 +9,7 @@ const AGENT = `
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createDeepAgent } from "deepagents";
 
-/** Speaks a character at a time. */
+/** Streams one character at a time. */
 class Slow extends FakeListChatModel {
   bindTools() { return this; }
 }
@@ -78,7 +78,7 @@ it("knows its users, on the routes of both", async () => {
   expect(await (await hello({ authorization: "Bearer ann" })).text()).toBe("of the project");
 });
 
-it("streams to the stock client while a syntax error is made and mended", async () => {
+it("streams to the stock client while a syntax error is made and fixed", async () => {
   const client = clientOf("ann");
   // The schemas that the types declare arrive as a new build, which restarts the server.
   const log = () => readFileSync(`${folder}/.weir/wrangler.log`, "utf8");

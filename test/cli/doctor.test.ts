@@ -54,7 +54,7 @@ test.each<[string, Record<string, string | undefined>, RegExp, ...string[]]>([
     /names the export "graph" of \.\/agent\.ts, which exports default, graf\./,
   ],
   [
-    "a binding of Weir's that is declared anew",
+    "a binding of Weir's that is declared again",
     {
       "wrangler.jsonc":
         '{"name": "agent", "durable_objects": {"bindings": [{"name": "THREAD", "class_name": "Mine"}]}}',

@@ -117,7 +117,7 @@ describe("langgraph.json", () => {
     await expect(generate(project)).rejects.toThrow('"graphs.agent" names ./src/agnet.ts, which does not exist.');
   });
 
-  it("that is not there is asked for", async () => {
+  it("that is missing is requested", async () => {
     await expect(findProject("/")).rejects.toThrow("There is no langgraph.json");
   });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Runs a client to its end and returns the agent's answer. `heard` is called for each event. */
+/** Runs a client to its end and returns the agent's answer. Calls `heard` for each event. */
 type Script = (heard: () => void) => Promise<string | undefined>;
 interface State {
   messages: { content: string }[];

@@ -99,7 +99,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(values.messages.at(-1)?.content).toBe("You said: hi");
   });
 
-  it("joins a run that goes on and one that is over, from the start or from an event", async () => {
+  it("joins an open run and one that has ended, from the start or from an event", async () => {
     const thread = await newThread();
     const input = say("count to 40");
     const options = { input, streamMode: ["messages-tuple" as const, "updates" as const], streamResumable: true };
@@ -113,7 +113,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "success" });
   });
 
-  it("pauses approval at its interrupt, and goes on with a command", async () => {
+  it("pauses approval at its interrupt, and continues with a command", async () => {
     const thread = await newThread();
     const paused = await client.runs.wait(thread, "approval", { input: say("Write to ada@example.com that it works") });
     expect(paused).toMatchObject({

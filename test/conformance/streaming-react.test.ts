@@ -63,7 +63,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     tab.close();
   });
 
-  it("goes on after a remount in the middle of a run", async () => {
+  it("continues after a remount in the middle of a run", async () => {
     const thread = crypto.randomUUID();
     const first = open(kind, thread);
     await first.until((stream) => !stream.isThreadLoading);
@@ -137,7 +137,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
   });
 });
 
-it("useStream hears why a run failed", async () => {
+it("useStream receives the reason of a failed run", async () => {
   const tab = open("built-in", crypto.randomUUID(), "boom");
   await tab.until((stream) => !stream.isThreadLoading);
   await tab.stream.submit(human("go")).catch(() => undefined);

@@ -10,7 +10,7 @@ import { seeded } from "../support/random.ts";
 const db = database(env.DB);
 const MINUTE = 60_000;
 
-/** A queue that keeps its messages until they are handed out, and threads that remember what was started. */
+/** A queue that keeps its messages until they are handed out, and threads that record the started runs. */
 function world() {
   const queue: Firing[] = [];
   const started = new Map<string, string>();
@@ -53,7 +53,7 @@ const firings = async (cron: CronRow) => {
   return all.results as { due: number; state: string }[];
 };
 
-/** D1 that remembers the statements it was asked. */
+/** D1 that records its statements. */
 function counted() {
   const statements: string[] = [];
   const DB = new Proxy(env.DB, {
@@ -177,7 +177,7 @@ describe("a firing's own thread", () => {
     expect(started.size).toBe(1);
   });
 
-  it("stays where that is asked for", async () => {
+  it("stays when requested", async () => {
     const start = Date.parse("2026-05-06T00:00Z");
     const cron = await newCron(start, { threadId: null, onRunCompleted: "keep" }, "0 0 * * *");
     const run = world();

@@ -135,7 +135,7 @@ describe("an export job", () => {
     expect((await caller.fetch(PATH, { body: schedule({ interval_hours: 3 }), headers })).status).toBe(422);
   });
 
-  it("is nobody else's", async () => {
+  it("belongs to its workspace only", async () => {
     const other = await newCaller();
     const id = await made(caller, PATH, schedule());
     const unknown = crypto.randomUUID();

@@ -123,7 +123,7 @@ describe("a factory", () => {
     expect([after.next, after.values.messages.at(-1)?.content]).toEqual([[], "instead"]);
   });
 
-  it("is told why it is called, beside the environment", async () => {
+  it("receives the reason of the call, in addition to the environment", async () => {
     calls.length = 0;
     const context = { tone: "calm" };
     const thread = await paused("chosen", { config: { configurable: { node: "told" } }, context });

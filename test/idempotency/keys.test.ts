@@ -77,7 +77,7 @@ describe("Idempotency-Key", () => {
     expect((await again.json<{ items: object[] }>()).items).toHaveLength(3);
   });
 
-  it("is forgotten after 24 hours", async () => {
+  it("expires after 24 hours", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     await create("old", { name: "made once" });
     vi.advanceTimersByTime(24 * 3_600_000 - 1000);

@@ -11,7 +11,7 @@ const part = (value: object) =>
   btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
 let workspaceId: string;
-/** The claims that the provider's next ID token has, beside those that the protocol asks for. */
+/** The claims that the provider's next ID token has, in addition to those that the protocol requires. */
 let claims: Record<string, unknown>;
 let nonce: string | null;
 let redeemed: URLSearchParams | undefined;
@@ -121,7 +121,7 @@ const refusals: [string, Record<string, unknown>][] = [
   ["no address", {}],
   ["another nonce", { email: "ann@example.com", email_verified: true, nonce: "other" }],
   ["another issuer", { email: "ann@example.com", email_verified: true, iss: "https://evil.com" }],
-  ["a token for somebody else", { email: "ann@example.com", email_verified: true, aud: "other" }],
+  ["a token for another person", { email: "ann@example.com", email_verified: true, aud: "other" }],
   ["a token that has expired", { email: "ann@example.com", email_verified: true, exp: 1 }],
 ];
 it.each(refusals)("refuses %s", async (_, given) => {
@@ -132,7 +132,7 @@ it.each(refusals)("refuses %s", async (_, given) => {
   expect([...visitor.cookies.keys()]).toEqual([]);
 });
 
-it("refuses an answer that this browser did not ask for, and one used before", async () => {
+it("refuses an answer that this browser did not request, and one used before", async () => {
   const visitor = new Visitor();
   const asked = await ask();
   expect((await travel(visitor, asked, (back) => back.set("state", "other"))).status).toBe(400);

@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 
 const principal = () => ({ workspaceId: crypto.randomUUID(), credentialId: "key" }) as Principal;
 
-/** Asks for so many turns, and says which have begun. */
+/** Requests this many turns, and returns which have begun. */
 async function burst(of: Principal, count: number, path = "/threads") {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, async () => begun.push(await takeTurn(request(path), of)));

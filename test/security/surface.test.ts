@@ -137,7 +137,7 @@ it("every answer tells browsers not to guess, frame or embed it", async () => {
 });
 
 describe("a credential", () => {
-  it("that calls too often is told when to come back", async () => {
+  it("that calls too often gets a Retry-After", async () => {
     const caller = await newCaller();
     const seen: string[] = [];
     const limit = { success: false };

@@ -117,7 +117,7 @@ describe("run.start", () => {
 describe("an interrupt", () => {
   const mail = start("Send an email to ada@example.com saying hello", "approval");
 
-  it("is requested, answered once, and told as answered", async () => {
+  it("is requested, answered once, and reported as answered", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", mail);
@@ -148,7 +148,7 @@ describe("an interrupt", () => {
     expect(late.error).toBe("no_such_interrupt");
   });
 
-  it("answered strictly, by an id that does not wait, runs nothing and goes on waiting", async () => {
+  it("answered strictly, by an id that does not wait, runs nothing and continues to wait", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", mail);
@@ -219,7 +219,7 @@ describe("an interrupt", () => {
 });
 
 describe("a stream", () => {
-  it("replays and goes on, from any id that was seen", async () => {
+  it("replays and continues, from any id that was seen", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("hello"));
@@ -265,7 +265,7 @@ describe("a stream", () => {
     expect(ofRoot(events)).toEqual(["running", "completed", "running", "completed"]);
   });
 
-  it("goes on after its object was lost, with one beginning and one end", async () => {
+  it("continues after its object was lost, with one beginning and one end", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("What is 17 * 23?"));

@@ -20,7 +20,7 @@ const TIMES = new Set(["start_time", "end_time"]);
 const REPLACED = new Set(["id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order"]);
 
 export class TracePartition extends Product {
-  /** Copy k starts k times the originals' span later, so that equal texts lie far from each other. */
+  /** Copy k starts k times the originals' span later, so that equal texts are far from each other. */
   async multiply(rows: number): Promise<void> {
     const { sql } = this.ctx.storage;
     const { count, span, last } = sql

@@ -113,7 +113,7 @@ export function withMain(main: string, name: string): string {
 
 function written(config: string, name: string): string {
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
-  // A server that runs on it starts anew when it is written.
+  // A server that runs on it restarts when the file is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
   return file;
 }

@@ -114,7 +114,7 @@ export async function storedRuns(caller: Caller, name = "tests", day = DAY): Pro
   return (await partition.query({ ...request, payloads: [...PAYLOAD_FIELDS] })).runs;
 }
 
-/** The runs with the payloads that lie in R2. */
+/** The runs with their payloads in R2. */
 export async function resolvePayloads(runs: QueriedRun[]): Promise<QueriedRun[]> {
   return Promise.all(
     runs.map(async ({ large, ...run }) => {

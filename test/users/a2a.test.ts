@@ -94,7 +94,7 @@ describe("a user of the deployment's own Auth, over A2A", () => {
     expect(fresh.task.contextId).not.toBe(task.contextId);
   });
 
-  it("does not run another's assistant, and hears the same as of none", async () => {
+  it("does not run another's assistant, and gets the same error as for none", async () => {
     const made = await send("ada", "/assistants", { graph_id: "actor" });
     const { assistant_id } = await made.json<{ assistant_id: string }>();
     expect((await say("ada", "hello", {}, assistant_id)).status.state).toBe("TASK_STATE_COMPLETED");

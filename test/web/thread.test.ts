@@ -22,7 +22,7 @@ const live = (text: string, loading: boolean): News => ({ type: "live", messages
 const runs = (open: boolean): News => ({ type: "runs", open });
 const submit = (base?: string): News => ({ type: "submit", base: base === undefined ? undefined : list(base) });
 const stop: News = { type: "stop", seconds: 3 };
-/** A state that was asked for now, or `ago` phases earlier. */
+/** A state that was requested now, or `ago` phases earlier. */
 const read =
   (text: string, { waits = "", failed = undefined as string | undefined, ago = 0, finished = false } = {}) =>
   (thread: Thread): News => ({
@@ -77,7 +77,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1", false), "h1 a1"],
     [read("h1 a1"), "h1 a1"],
   ],
-  "does not go back to a state that was asked for before the run ended": [
+  "does not go back to a state that was requested before the run ended": [
     [read("h1 a1"), "h1 a1"],
     [submit(), "> h1 a1"],
     [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
@@ -150,7 +150,7 @@ const TABLE: Record<string, Step[]> = {
       "h1 b1",
     ],
   ],
-  "drops the text of an attempt that a restart of the server ended, wherever the stream puts it": [
+  "drops the text of an attempt that a restart of the server ended, in each position of the stream": [
     [submit(), "> loading"],
     [live("h1 a1", true), "> h1 a1"],
     [live("h1 a1 b1", true), "> h1 a1 b1"],
@@ -183,7 +183,7 @@ const TABLE: Record<string, Step[]> = {
     [{ type: "refused" }, "h1 a1 h2"],
     [read("h1 a1"), "h1 a1 h2"],
   ],
-  "loses the connection for a while: the run goes on, and nothing comes twice": [
+  "loses the connection for a while: the run continues, and nothing comes twice": [
     [read("h1 a1"), "h1 a1"],
     [submit(), "> h1 a1"],
     [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
