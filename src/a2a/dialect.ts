@@ -70,7 +70,7 @@ export function answered(task: Task): Status {
   return { ...task.status, message: answer };
 }
 
-/** `artifacts` is left out of lists that were not asked for them. */
+/** `artifacts` is left out of lists that do not request them. */
 export function task(given: Task, generation: Generation, withArtifacts = true): Json {
   const { id, contextId, history, artifacts } = given;
   return present({

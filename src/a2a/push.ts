@@ -102,8 +102,8 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
 }
 
 /**
- * Signed as other webhooks of the workspace are, beside what the receiver asked for. Another attempt of the same effect has
- * the same delivery id.
+ * Signed like other webhooks of the workspace, in addition to the receiver's own credentials. Another attempt of the
+ * same effect has the same delivery id.
  */
 async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;

@@ -1,4 +1,4 @@
-/** Entries of the audit trail about a request: who asked for what, and from where. */
+/** Entries of the audit trail about a request: who requested what, and from where. */
 import type { Context } from "hono";
 import type { Principal } from "../principal.ts";
 import { addressOf, networkOf } from "../http/network.ts";

@@ -15,7 +15,7 @@ export interface Credential {
 
 const known = new Known<Credential>(({ expiresAt }) => expiresAt);
 
-/** The credential with this hash: remembered, or found by `find` and then remembered. */
+/** The credential with this hash: cached, or found by `find` and then cached. */
 export async function credentialOf(
   hash: string,
   find: () => Promise<Credential | undefined>,

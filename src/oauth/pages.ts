@@ -42,7 +42,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
   const query = new URLSearchParams(request.parameters).toString();
   const form = html`
     <h1>Sign in to continue to ${nameOf(request)}</h1>
-    <p class="soft">It asked for access to a workspace on this server. You decide on the next page.</p>
+    <p class="soft">It requests access to a workspace on this server. You decide on the next page.</p>
     ${isDocumentId(request.client.id) ? html`<p class="soft">It is described by ${describedBy(request)}.</p>` : ""}
     ${fault ? html`<p class="bad" role="alert">${fault}</p>` : ""}
     ${
@@ -78,7 +78,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
 
 export interface Consent {
   workspace: string;
-  /** The scopes that may be granted: those asked for that the person has. */
+  /** The scopes that may be granted: the requested scopes that the person has. */
   scopes: Scope[];
   /** Ties the answer to this sign-in and this request. */
   proof: string;

@@ -13,7 +13,7 @@ import { Tap, type TapSink } from "./tap.ts";
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */
   chunk(namespace: string[], mode: string, payload: unknown): void;
-  /** A LangChain event, when the run asked for the `events` mode. */
+  /** A LangChain event, when the run requests the `events` mode. */
   event(event: unknown): void;
 }
 

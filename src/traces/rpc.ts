@@ -38,7 +38,7 @@ export interface RunSelection {
 
 export interface QueryRequest extends RunSelection {
   order: "asc" | "desc";
-  /** Only runs behind this position in the order asked for. */
+  /** Only runs behind this position in the requested order. */
   after: RunPosition | null;
   limit: number;
   maxBytes: number;

@@ -28,7 +28,7 @@ async function newAssistant(body: Json): Promise<string> {
 }
 
 describe("an agent card", () => {
-  it("is found without a credential, at both addresses, by the version asked for", async () => {
+  it("is found without a credential, at both addresses, by the requested version", async () => {
     for (const path of [byQuery("echo"), "/a2a/echo/.well-known/agent-card.json", "/a2a/echo/.well-known/agent.json"]) {
       const { card } = await read(path, now);
       v.parse(Card1, card);

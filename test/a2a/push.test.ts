@@ -71,7 +71,7 @@ describe("a push notification", () => {
     expect(await told(id)).toEqual(["WORKING", "CANCELED"]);
   });
 
-  it("is in the words of the generation that asked for it, with what was configured", async () => {
+  it("is in the format of the generation that requested it, with what was configured", async () => {
     const push = { url: HOOK, token: "t0k", authentication: { schemes: ["Basic"], credentials: "dTpw" } };
     const configuration = { pushNotificationConfig: push };
     const old = await result(caller, "message/send", { message: message03("hello"), configuration });

@@ -356,7 +356,7 @@ describe("a send that does not wait", () => {
 });
 
 describe("history", () => {
-  it("is as long as asked for", async () => {
+  it("is as long as requested", async () => {
     const asked = await say("ask");
     const done = await say("red", { taskId: asked.id });
     expect(done.history.map((one: Json) => [one.role, text(one.parts)])).toEqual([

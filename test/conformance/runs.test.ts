@@ -149,11 +149,11 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
   });
 
   it("carries an assistant's context to the graph, and tells a graph's error", async () => {
-    const context = { system_prompt: "Speak as a pirate." };
+    const context = { system_prompt: "Answer as a pirate." };
     const assistant = await client.assistants.create({ graphId: "agent", name: version, context });
     const run = { input: say("hello") };
     const values = (await client.runs.wait(await newThread(), assistant.assistant_id, run)) as { messages: Message[] };
-    expect(values.messages.at(-1)?.content).toContain("Speak as a pirate.");
+    expect(values.messages.at(-1)?.content).toContain("Answer as a pirate.");
     const bad = { input: say("hello"), context: { temperature: 9 }, streamMode: "values" as const } as never;
     const events = await collect(client.runs.stream(await newThread(), "agent", bad));
     expect(events.at(-1)).toMatchObject({

@@ -49,9 +49,9 @@ describe("agent", () => {
 
   it("follows its context, and tells its schema", async () => {
     const agent = await openGraph("agent");
-    const context = { system_prompt: "Speak as a pirate." };
+    const context = { system_prompt: "Answer as a pirate." };
     const state = await agent.invoke(human("hello"), { ...onThread("a"), context });
-    expect(lastText(state)).toContain('My instructions are: "Speak as a pirate."');
+    expect(lastText(state)).toContain('My instructions are: "Answer as a pirate."');
     await expect(agent.invoke(human("hello"), { ...onThread("b"), context: { temperature: 9 } })).rejects.toThrow(
       /temperature/,
     );

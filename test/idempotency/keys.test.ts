@@ -15,7 +15,7 @@ const create = (key: string, body: object, from = caller) =>
 const count = async () => (await caller.fetch("/assistants/count", { body: { name: "made once" } })).json();
 
 describe("Idempotency-Key", () => {
-  it("gives a repeated request the first one's answer", async () => {
+  it("gives a repeated request the first answer", async () => {
     const first = await (await create("k1", { name: "made once" })).json();
     const again = await create("k1", { name: "made once" });
     expect(again.status).toBe(200);

@@ -47,7 +47,7 @@ beforeAll(async () => {
   await post("/oauth/revoke", { client_id: client, token: revoked });
   const ended = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ id: string; key: string }>();
   deleted = ended.key;
-  // Used once, so that it is remembered.
+  // Used once, so that it is cached.
   await send("/api/v1/workspaces", { headers: { "x-api-key": deleted } });
   await caller.fetch(`/api/v1/api-keys/${ended.id}`, { method: "DELETE" });
   const keyOf = async (body: object) =>

@@ -1,4 +1,4 @@
-/** Presigned links for feedback: of a run that asked for them, made with a key, and what they do not let through. */
+/** Presigned links for feedback: of a run that requested them, made with a key, and what they do not let through. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";

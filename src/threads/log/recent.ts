@@ -7,7 +7,7 @@ export interface RecentEvent extends Omit<EventText, "text"> {
   data: string;
   /** `data` refers to what is kept elsewhere. */
   refs?: boolean;
-  /** `data` with what it refers to put back in, once a reader has asked for it. */
+  /** `data` with its references resolved, after the first read. */
   whole?: string;
 }
 

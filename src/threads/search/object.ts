@@ -17,7 +17,9 @@ import { IndexTables } from "./tables.ts";
 
 /** Bytes after which new threads go to the next shard. An object holds 10 GB. */
 const FULL = 5_000_000_000;
-/** Writes after which the size is looked at again: asking for it costs as much as writing a row. A row may have 1 MB. */
+/**
+ * The number of writes between two reads of the size: reading it costs as much as writing a row. A row may have 1 MB.
+ */
 const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;

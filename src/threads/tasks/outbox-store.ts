@@ -18,7 +18,7 @@ interface Due {
 }
 
 export class OutboxStore {
-  /** Of every effect, by its id, so that asking costs no statement. Read when first asked for. */
+  /** The due times of all effects, by id, so that a check costs no statement. Read on first use. */
   #known: Map<number, Due> | undefined;
   /** The trace of the last run, until it is delivered. */
   #trace: OutboxRow | undefined;

@@ -36,7 +36,7 @@ export interface ShownToken {
   feedback_key: string;
 }
 
-/** Makes links, in the order asked for. `origin`: the server's own address, as the links' holders have it. */
+/** Makes links, in the order of the request. `origin`: the server's own address, as the links' holders have it. */
 export async function issueTokens(
   env: Env,
   workspaceId: string,
@@ -67,7 +67,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
   return { token, row };
 }
 
-/** When a link asked for in this way expires. 422 when that is not ahead, or more than a year off. */
+/** The expiry of a link. 422 when it is in the past, or more than a year ahead. */
 export function expiryOf({ expires_in, expires_at }: CreateToken, now: number): number {
   const { days, hours, minutes } = expires_in ?? { days: 0, hours: 0, minutes: VALID_MINUTES };
   const end = expires_at == null ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS : expires_at / 1000;

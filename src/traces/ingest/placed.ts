@@ -32,8 +32,8 @@ interface Item {
 }
 
 /**
- * The items by the shard that takes them. Shards of older generations are asked which of the ids they hold, and this
- * call closes them.
+ * The items by the shard that takes them. Shards of older generations return which of the ids they hold; this call
+ * closes them.
  */
 export async function placed<T extends Item>(
   env: Env,

@@ -41,7 +41,8 @@ export interface LiveCall {
 
 /**
  * Splits messages into turns. Results are folded into their calls; calls in a row, also of several messages, are one
- * part; a failed call stands alone; a `task` call is a subagent. What a person decided stands after the message that asked for it.
+ * part; a failed call stands alone; a `task` call is a subagent. A person's decision follows the message with its
+ * interrupt.
  */
 export function turnsOf(
   messages: RawMessage[],
