@@ -10,7 +10,7 @@ import { ABOUT } from "./configuration-text.ts";
 const ROOT = join(import.meta.dirname, "..");
 export const PAGE = join(ROOT, "docs", "configuration.md");
 
-/** What of a valibot schema the page tells. */
+/** The parts of a valibot schema that the page shows. */
 type Schema = v.GenericSchema & {
   entries?: Record<string, Schema>;
   wrapped?: Schema;

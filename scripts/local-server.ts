@@ -129,7 +129,7 @@ export async function serve({
     try {
       process.kill(own ? -pid : pid, signal);
     } catch {
-      // It is gone already.
+      // The process has already exited.
     }
     await ended;
   };

@@ -105,7 +105,7 @@ export function readConfig(value: unknown): Config {
 export function faultOf(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue) ?? "";
   return issue.type === "strict_object" && issue.expected === "never"
-    ? `"${path}" is not a key that Weir knows`
+    ? `"${path}" is not a known key`
     : `"${path}": ${issue.message}`;
 }
 

@@ -4,7 +4,7 @@ interface Env {
   AUTH?: string;
   /** Origins whose pages may call the API, separated by commas. Left out: any (`*`). */
   CORS_ORIGINS?: string;
-  /** An OpenID provider with which people may sign in on the consent page: its issuer, and what it knows Weir as. */
+  /** An OpenID provider with which people may sign in on the consent page: its issuer, and Weir's client id there. */
   OIDC_ISSUER?: string;
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;

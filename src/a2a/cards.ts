@@ -1,4 +1,4 @@
-/** Where agent cards are found. They are public: a client reads one before it knows what credential to send. */
+/** Where agent cards are found. They are public: a client reads one to find out which credential to send. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";

@@ -1,4 +1,4 @@
-/** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
+/** A2A's objects in the format of each generation. 1.0 allows no unknown members, and no nulls. */
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * A task out of the log: events of its runs go in, in order; updates come out, and at any moment the task as it stands.
- * Streams, answers and lists all come from this one place, so they cannot differ.
+ * A task out of the log: the events of its runs are the input, in order. The output is the updates, and the task's
+ * current state. Streams, answers and lists all come from this one place, so they cannot differ.
  */
 import type { Json } from "../json.ts";
 import type { LogEvent } from "../threads/log/events.ts";

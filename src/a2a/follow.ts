@@ -33,7 +33,7 @@ async function feed({ thread, runId }: TaskRef, fold: Fold, event: LogEvent): Pr
   return [...result, ...fold.take(event)];
 }
 
-/** The task as it stands, and the place of its first run that has not ended: that many have. */
+/** The task's current state, and the index of its first open run: the number of ended runs. */
 export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; ended: number }> {
   const fold = new Fold(ref.ids);
   let ended = 0;
@@ -65,7 +65,7 @@ function settle(fold: Fold, view: TaskView): Update | undefined {
 }
 
 /**
- * Updates from where `fold` stands, until nothing more comes by itself. `ended` runs of the task have been read; `events`
+ * Updates from where `fold` stands, until the task ends or waits. `ended` runs of the task have been read; `events`
  * may be the open tail of the next one, which `fold` has begun.
  */
 export async function* follow(
@@ -117,7 +117,7 @@ async function* updates(
   }
 }
 
-/** Milliseconds after which a task that waits is looked at again: its cancellation is no event of the log. */
+/** Milliseconds after which a waiting task is read again: its cancellation is no event of the log. */
 const LOOK_MS = 2_000;
 
 /** Waits while the task waits for its caller. True when its next run is there, false when the task has ended. */
@@ -161,7 +161,7 @@ async function tailOf(
   return thread.follow({ after: Math.max(start, fold.seq), runId: run.run_id, methods: METHODS });
 }
 
-/** The task as it stands. Throws when it is gone. */
+/** The task's current state. Throws when it is deleted. */
 export async function taskNow(ref: TaskRef): Promise<Task> {
   const view = await ref.thread.task(ref.runId);
   if (!view) throw taskNotFound();

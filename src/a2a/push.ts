@@ -20,7 +20,7 @@ import { type Generation, isSettled, type PushConfig, type Task } from "./types.
 const MOST = 10;
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** What the thread keeps: to whom, and in which generation's words. */
+/** What the thread stores: the receiver, and the generation of the format. */
 interface Hook {
   generation: Generation;
   config: PushConfig & { id: string };
@@ -96,7 +96,7 @@ async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   if (receiver && !isOvertaken(effect, view, task)) await notify(env, effect, receiver, task);
 }
 
-/** The task has changed again since: a later effect tells how it stands now. */
+/** The task has changed again since: a later effect sends its current state. */
 function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
   return runs.at(-1)?.run_id !== run_id || (began === true && isSettled(status.state));
 }

@@ -16,7 +16,7 @@ import type { Generation } from "./types.ts";
 
 type Id = string | number | null;
 
-/** Whatever was thrown, as a JSON-RPC error. */
+/** Any thrown value, as a JSON-RPC error. */
 function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error;
   const { status, detail } = toProblem(error);

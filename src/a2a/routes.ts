@@ -73,8 +73,8 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
 }
 
 /**
- * The envelope. A fault of its `id` is named last: a caller whose request has another one cannot tell it from an answer
- * that says that nothing can be answered.
+ * The envelope. A fault of its `id` is reported last: a caller whose request has another one cannot tell it from an
+ * answer that says that nothing can be answered.
  */
 function envelopeOf(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");
@@ -122,7 +122,7 @@ async function answer(c: Context<App>): Promise<Response> {
     const name = isObject(value) && typeof value.method === "string" ? value.method : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
-    // The stock clients of 0.3 read the answer of a streaming method as events, whatever it is.
+    // The official clients of 0.3 read every answer of a streaming method as events.
     inEvents = generation === "0.3" && streams(BY_NAME.get(name)) && takesEvents(c);
     const envelope = envelopeOf(value);
     checkVersion(c);

@@ -22,7 +22,7 @@ import { hookOf } from "./push.ts";
 import type { Send } from "./schema.ts";
 import { isTerminal, type PushConfig, type Update } from "./types.ts";
 
-/** What a message goes to: a task that is there, or a new one. */
+/** The target of a message: an existing task, or a new one. */
 interface Target {
   ref: TaskRef;
   /** Undefined for a new task. */

@@ -1,4 +1,4 @@
-/** What a graph tells A2A callers itself, through its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
+/** Events of a graph for A2A callers, sent with its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
 import * as v from "valibot";
 import { isObject, JsonObject } from "../http/json.ts";
 import { parse } from "../http/validate.ts";

@@ -18,7 +18,7 @@ export type State = (typeof STATES)[number];
 
 const TERMINAL: readonly State[] = ["completed", "canceled", "failed", "rejected"];
 export const isTerminal = (state: State): boolean => TERMINAL.includes(state);
-/** Nothing more comes by itself: the task has ended, or it waits for the caller. */
+/** No more updates follow: the task has ended, or it waits for the caller. */
 export const isSettled = (state: State): boolean =>
   isTerminal(state) || state === "input-required" || state === "auth-required";
 
@@ -73,7 +73,7 @@ export type Update =
   | { kind: "artifact"; artifact: Artifact; append: boolean; lastChunk: boolean }
   | { kind: "message"; message: Message };
 
-/** Where to tell of a task's changes, and with what credentials. */
+/** Where to send a task's changes, and with what credentials. */
 export interface PushConfig {
   id?: string;
   url: string;

@@ -47,12 +47,12 @@ export function assistantIdOf(idOrGraphId: string): string {
   return idOfGraph().get(idOrGraphId) ?? idOrGraphId.toLowerCase();
 }
 
-/** What the default assistants are made of, to tell whether a workspace has them as they are now. */
+/** The source of the default assistants, to detect whether a workspace has the current ones. */
 export function defaultsStamp(): string {
   return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""} ${JSON.stringify(configured.graphs)}`;
 }
 
-/** Whether the id is that of a deployed graph's default assistant, in whatever workspace. */
+/** Whether the id is that of a deployed graph's default assistant, in any workspace. */
 export function isDefaultAssistant(id: string): boolean {
   return [...idOfGraph().values()].includes(id);
 }

@@ -1,4 +1,4 @@
-/** The graph behind an assistant, made only to be looked at. */
+/** The graph of an assistant, built only for inspection. */
 import type { Graph } from "../graphs/entry.ts";
 import { makeGraph } from "../graphs/make.ts";
 import { Problem } from "../http/problem.ts";
@@ -10,7 +10,7 @@ export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;
 /** The assistant's graph, compiled with the assistant's own configuration. */
 export async function graphOf({ graph_id, config, context }: OfGraph, env: Env): Promise<Graph> {
   const graph = await makeGraph(graph_id, { ...config, context }, env, "assistants.read");
-  if (!graph) throw new Problem(404, "The graph of this assistant is not deployed any more.");
+  if (!graph) throw new Problem(404, "The graph of this assistant is no longer deployed.");
   return graph;
 }
 

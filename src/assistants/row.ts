@@ -7,7 +7,7 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistantVersions.$inferSelect;
-/** An assistant as it stands on the wire. */
+/** An assistant in the wire format. */
 export interface Assistant {
   assistant_id: string;
   graph_id: string;
@@ -32,7 +32,7 @@ export interface AssistantInput {
   metadata?: Json;
 }
 
-/** Only a default assistant says `created_by: "system"`: whatever else a client's metadata hold stays. */
+/** Only a default assistant has `created_by: "system"`. All other metadata of a client are kept. */
 export function ownMetadata(id: string, metadata: Json): Json {
   const { created_by, ...others } = metadata;
   return created_by === "system" && !isDefaultAssistant(id) ? others : metadata;

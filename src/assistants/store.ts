@@ -67,7 +67,7 @@ export async function findAnywhere(db: Database, id: string): Promise<Assistant 
 }
 
 /**
- * Creates an assistant at version 1. Undefined when the id is taken: by one of the workspace, or for ever by another
+ * Creates an assistant at version 1. Undefined when the id is taken: by one of the workspace, or permanently by another
  * workspace, because the address of an agent card holds the id alone.
  */
 export async function createAssistant(

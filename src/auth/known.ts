@@ -1,4 +1,7 @@
-/** Credentials that this isolate has just looked up, by their hash. What ends a credential calls `forgetCredentials`. */
+/**
+ * Credentials that this isolate has just looked up, by their hash. Code that ends a credential calls
+ * `forgetCredentials`.
+ */
 import { Known } from "../db/known.ts";
 import type { Principal } from "../principal.ts";
 

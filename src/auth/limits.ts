@@ -9,7 +9,10 @@ import { keyOf } from "./seen.ts";
 /** The limiter says yes or no and not until when, so the answer names its whole period. */
 const PERIOD_SECONDS = 60;
 
-/** So many requests of a credential to this isolate count as one call of the limiter, which would slow down each. */
+/**
+ * This many requests of a credential to this isolate count as one call of the limiter, because a call delays each
+ * request.
+ */
 const COUNTED = 20;
 const KEPT_MOST = 10_000;
 

@@ -1,5 +1,5 @@
 /**
- * Which scope a call needs: ONE table, for API keys and tokens alike. The first row that fits decides; a route that
+ * Which scope a call needs: ONE table, for both API keys and tokens. The first row that fits decides; a route that
  * no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
 import type { Scope } from "../principal.ts";

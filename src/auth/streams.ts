@@ -6,7 +6,7 @@ import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
 export const MOST_STREAMS = 256;
-/** The platform can end a request without running its code. A stream not seen for so many milliseconds has ended. */
+/** The platform can end a request without running its code. A stream not seen for this many milliseconds has ended. */
 const ABANDONED_MS = 30_000;
 
 /** A stream that counts against its credential. */

@@ -28,7 +28,7 @@ class Turns {
     return this.#taken.size === 0 && this.#waiting.size === 0;
   }
 
-  /** A turn of so many milliseconds; undefined when all are taken. */
+  /** A turn of this many milliseconds; undefined when all are taken. */
   take(length: number): Seen | undefined {
     if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
     if (this.#taken.size >= AT_ONCE) return undefined;

@@ -137,7 +137,7 @@ function warningsOf(value: Record<string, unknown>): string[] {
         const does = WITHOUT_EFFECT[prefix + key];
         return does
           ? `langgraph.json: "${prefix}${key}" has no effect on Weir. On the Agent Server it ${does}.`
-          : `langgraph.json: "${prefix}${key}" is not a key that Weir knows. It has no effect.`;
+          : `langgraph.json: "${prefix}${key}" is not a known key. It has no effect.`;
       });
   });
 }

@@ -170,7 +170,7 @@ export async function takeFirings(
     .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
 }
 
-/** The state of a firing and its cron, which may be gone by now. */
+/** The state of a firing and its cron, which may be deleted by now. */
 export async function findFiring(
   db: Database,
   firing: Firing,

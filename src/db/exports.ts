@@ -63,7 +63,7 @@ export const bulkExports = sqliteTable(
     plannedAt: integer("planned_at"),
     /** Failed attempts of planning and of writing the manifest. */
     retries: integer("retries").notNull().default(0),
-    /** Before this the planner and the manifest wait; also how the sweep knows a message that got lost. */
+    /** Before this the planner and the manifest wait; also how the sweep detects a lost message. */
     nextAttemptAt: integer("next_attempt_at").notNull().default(0),
     startedAt: integer("started_at"),
     createdAt: integer("created_at").notNull(),

@@ -8,7 +8,7 @@ export class Known<T> {
   #entries = new Map<string, { value: T; until: number }>();
   #forgotten = 0;
 
-  /** `expires` gives the moment (milliseconds) from which on a value no longer holds, whatever its age. */
+  /** `expires` gives the moment (milliseconds) from which a value is no longer valid, at any age. */
   constructor(private readonly expires: (value: T) => number = () => Infinity) {}
 
   /** The value of this key: cached, or found by `find` and then cached. A missing value is not cached. */

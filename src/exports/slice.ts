@@ -30,7 +30,7 @@ export class LeaseLost extends Error {
 /** The most bytes of a run's file list. One D1 row holds it. It is enough for about 2,000 files of 256 MB. */
 const FILES_BYTES = 1_500_000;
 
-/** What a slice works on: a claimed run, its export, and where it goes. */
+/** The input of a slice: a claimed run, its export, and its destination. */
 export interface SliceWork {
   run: ExportRunRow;
   job: ExportRow;

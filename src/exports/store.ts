@@ -23,7 +23,7 @@ interface Slice {
   offset: number;
 }
 
-/** Inserts an export unless its destination has gone in the meantime. */
+/** Inserts an export unless its destination was deleted in the meantime. */
 export async function insertExport(db: Database, row: ExportRow): Promise<boolean> {
   const [, kept] = await db.batch([
     db.insert(bulkExports).values(row),

@@ -25,7 +25,7 @@ function single(address: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
 }
 
-/** The caller's address as Cloudflare saw it; undefined where nothing stands in front of the Worker. */
+/** The caller's address from Cloudflare; undefined without Cloudflare in front of the Worker. */
 export function addressOf(c: Context<App>): string | undefined {
   return c.req.header("cf-connecting-ip")?.slice(0, 100);
 }

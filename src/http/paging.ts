@@ -7,7 +7,7 @@ export function selected<T extends object>(item: T, select: readonly string[] | 
   return Object.fromEntries(fields.map((field) => [field, item[field]])) as Partial<T>;
 }
 
-/** Ask the store for `limit + 1` rows; this cuts the page and tells the client whether more exist. */
+/** Ask the store for `limit + 1` rows; this cuts the page and sets whether more exist. */
 export function page<T>(rows: T[], limit: number, offset: number): { items: T[]; headers: Record<string, string> } {
   const items = rows.slice(0, limit);
   const end = offset + items.length;

@@ -113,7 +113,7 @@ async function shortText(body: ReadableStream<Uint8Array> | null): Promise<strin
   return Buffer.concat(chunks).toString();
 }
 
-/** Answers that come as the run goes; `/wait` sends keep-alive blanks before its JSON. */
+/** Answers that are sent during the run; `/wait` sends keep-alive blanks before its JSON. */
 function isStream(c: Context<App>): boolean {
   return c.req.path.endsWith("/wait") || Boolean(c.res.headers.get("content-type")?.startsWith("text/event-stream"));
 }

@@ -16,7 +16,7 @@ export interface Meaning {
 const VECTOR_PAGE = 500;
 /** Most vectors that one search compares with. */
 const VECTORS = 20_000;
-/** The newest vectors, which are compared with in any case: Vectorize knows a write only after some seconds. */
+/** The newest vectors, which are compared with in any case: Vectorize returns a write only after some seconds. */
 const NEWEST = 500;
 
 export interface MeaningSearch {

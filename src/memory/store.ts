@@ -17,7 +17,7 @@ export interface PutItem {
   key: string;
   value: Record<string, unknown>;
   index?: Index;
-  /** Minutes until the item is gone; absent: it stays. */
+  /** Minutes until the item expires; absent: it does not expire. */
   ttl?: number;
   /** What the value of an item that is replaced must contain; another item of this key is left as it is. */
   filter?: Record<string, unknown>;

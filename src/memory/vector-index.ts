@@ -23,7 +23,7 @@ export interface IndexedItem {
 
 const idOf = (item: number, n: number) => `${item}:${n}`;
 
-/** Writes the vectors of items to the index. The write in D1 stands, whatever happens here. */
+/** Writes the vectors of items to the index. The write in D1 is valid also when this fails. */
 export async function indexItems(index: VectorIndex, workspaceId: string, items: IndexedItem[]): Promise<void> {
   const all = items.flatMap(({ id, vectors }) =>
     vectors.map((values, n) => ({ id: idOf(id, n), values, namespace: workspaceId })),

@@ -102,7 +102,7 @@ export async function cancels(call: Call): Promise<void> {
   mustContain(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), "Thread");
 }
 
-/** A stateless run's thread may be gone already: the run itself tells whose it is. */
+/** A stateless run's thread may already be deleted: the run itself has its owner. */
 export async function joins(call: Call): Promise<void> {
   const [id = ""] = call.ids;
   mustContain(await call.run(id, id), await call.allowed("threads", "read", { thread_id: id }), "Run");

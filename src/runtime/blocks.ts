@@ -17,7 +17,7 @@ export class MessageBlocks {
   #open = new Map<string, { index: number; block: Block }>();
   #usage: unknown;
 
-  /** `runId` is the model call's, by which the clients tell concurrent messages apart. */
+  /** `runId` is the model call's, by which the clients distinguish concurrent messages. */
   constructor(private readonly runId: string) {}
 
   start(id: string, role?: string, toolCallId?: string): MessageEvent {

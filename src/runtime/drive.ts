@@ -20,7 +20,7 @@ export interface DriveSink extends TapSink, ExtensionSink {
 export interface DriveOptions {
   runId: string;
   configurable: Record<string, unknown>;
-  /** Names a checkpoint of the root graph alike at every attempt. See idempotency-key.ts. */
+  /** Names a checkpoint of the root graph, the same name at every attempt. See idempotency-key.ts. */
   origin: (checkpointId: string) => string;
   context?: unknown;
   metadata: Record<string, unknown>;
@@ -46,8 +46,8 @@ export interface WireCommand {
 }
 
 /**
- * LangChain copies metadata member by member for each call of each node: thousands of them would stop everybody in this
- * isolate for minutes. So it gets this many, the last ones; who listens here has them all.
+ * LangChain copies metadata member by member for each call of each node: thousands of them would block all requests in
+ * this isolate for minutes. So it gets this many, the last ones; who listens here has them all.
  */
 const MOST_METADATA = 100;
 

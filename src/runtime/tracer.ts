@@ -32,7 +32,7 @@ interface Span {
   hidden: boolean;
 }
 
-/** How the run went whose trace this is. It stands in the root's `extra.runtime`. */
+/** The outcome of the trace's run. It is in the root's `extra.runtime`. */
 export interface RunFacts {
   status: string;
   /** Milliseconds from when it was due to its beginning, and to the first thing its graph gave. */
@@ -44,7 +44,7 @@ export interface RunFacts {
 
 export interface TraceEnd {
   run: RunFacts;
-  /** What the run failed with, for whatever had not ended by itself. */
+  /** The run's error, for all spans that had not ended. */
   error?: string;
   project: string;
   referenceExampleId?: string;
@@ -57,7 +57,7 @@ const MAX_SPANS = 5_000;
 const MAX_PAYLOAD = 200_000;
 const KEPT_PAYLOAD = 10_000;
 
-/** What LangChain tells of a call besides the call itself; of a model's, its parameters too. */
+/** LangChain's metadata of a call; for a model call also its parameters. */
 type OfCall = [parent?: string, tags?: string[], metadata?: Metadata, name?: string];
 type OfModel = [parent?: string, extra?: Metadata, tags?: string[], metadata?: Metadata, name?: string];
 
@@ -70,7 +70,7 @@ export class Tracer extends BaseCallbackHandler {
   #spans = new Map<string, Span>();
   #order = 0;
 
-  /** `given`: metadata of the whole run, which every span has. LangChain may tell less of it. */
+  /** `given`: metadata of the whole run, which every span has. LangChain may pass only a part of it. */
   constructor(private readonly given: Metadata = {}) {
     super();
   }

@@ -175,7 +175,7 @@ export class S3Store implements ObjectStore {
       const response = await this.world.fetch(await this.sign(request, abort.signal));
       const text = await response.text();
       if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
-      // S3 may answer 200 before it knows the outcome, and then say what went wrong in the body.
+      // S3 may answer 200 before the operation ends, and then send the error in the body.
       if (!text.includes(request.expects ?? "") || text.includes("<Error>")) {
         throw errorOf(500, this.withoutSecrets(text));
       }
@@ -228,7 +228,7 @@ export class S3Store implements ObjectStore {
   }
 }
 
-/** Buckets with Object Lock refuse an upload without a checksum; every server knows this one. */
+/** Buckets with Object Lock refuse an upload without a checksum; every server supports this one. */
 function md5(bytes: Uint8Array): Record<string, string> {
   return { "content-md5": createHash("md5").update(bytes).digest("base64") };
 }

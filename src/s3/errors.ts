@@ -5,7 +5,7 @@ export class StoreError extends Error {
   constructor(
     message: string,
     readonly code: string,
-    /** True when no retry can help: credentials, bucket, region, a request the store does not know. */
+    /** True when no retry can help: credentials, bucket, region, a request that the store does not support. */
     readonly permanent: boolean,
   ) {
     super(message);

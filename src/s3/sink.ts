@@ -6,7 +6,7 @@ import type { ObjectStore, Part } from "./object-store.ts";
 export interface SinkObject {
   key: string;
   contentType: string;
-  /** Parts have this size but the last: R2 wants them equal, S3 at least 5 MiB. */
+  /** Parts have this size but the last: R2 requires equal sizes, S3 at least 5 MiB. */
   partBytes: number;
 }
 
@@ -98,7 +98,7 @@ export class ObjectSink extends ByteWriter {
     }
     this.flying = bytes;
     this.inFlight = this.store.uploadPart(this.object.key, this.uploadId, this.parts.length + 1, bytes);
-    // Looked at when the next part is due; until then a failure must not count as unhandled.
+    // Checked when the next part is due. Until then a failure must not count as unhandled.
     this.inFlight.catch(() => undefined);
   }
 

@@ -32,7 +32,7 @@ const COMMANDS: Record<string, Handler> = {
 };
 export const COMMAND_NAMES = Object.keys(COMMANDS);
 
-/** Carries a command out. Never throws: what goes wrong is the answer. */
+/** Runs a command. Never throws: errors are answers. */
 export async function carryOut(by: Commander, command: Command, more: Record<string, Handler> = {}): Promise<Response> {
   const { id, method } = command;
   const handlers = { ...COMMANDS, ...more };

@@ -67,7 +67,7 @@ export function seqOfEventId(id: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** By `synth:<run id>:` the clients tell one run's end from another's in a replay. */
+/** By `synth:<run id>:` the clients distinguish the ends of runs in a replay. */
 function eventId({ ns, run, seq }: EventText, event: string): string {
   return ns.length > 0 ? String(seq) : `synth:${run}:lc||${event}|${seq}`;
 }

@@ -32,8 +32,8 @@ export function pythonEvents(channels: string[]): (event: EventText) => Protocol
 }
 
 /**
- * A root event. The SDK waits for ever after an `interrupted` that no input follows. A stream that does not subscribe to
- * `input` cannot see the question, so a pause ends it too.
+ * A root event. The SDK waits without end after an `interrupted` that no input follows. A stream that does not
+ * subscribe to `input` cannot see the question, so a pause ends it too.
  */
 function rootOf(data: Json, hearsInput: boolean): Json {
   if (data.event !== "interrupted") return data;

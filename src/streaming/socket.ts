@@ -237,7 +237,7 @@ export class StreamingThread extends Thread {
   }
 }
 
-/** A line an event: its sequence number, the places of the subscriptions that want it, and the event. */
+/** One line per event: its sequence number, the indexes of the matching subscriptions, and the event. */
 function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing {
   const show = eventsIn(
     dialect,

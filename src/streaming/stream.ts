@@ -1,4 +1,4 @@
-/** The protocol over SSE: what has happened on the thread, then what happens, run after run. It never ends by itself. */
+/** The protocol over SSE: the past events of the thread, then new ones, run after run. The server does not end it. */
 import { sseFrame } from "../http/sse.ts";
 import type { Framing } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";

@@ -19,7 +19,7 @@ export interface Metric {
   values: { part?: "bucket" | "sum" | "count"; labels?: Record<string, string>; value: number }[];
 }
 
-/** Busy threads whose runs are looked at; past this the figures of open runs are of a part. */
+/** Busy threads whose runs are read; with more threads, the figures of open runs are partial. */
 const THREADS = 200;
 
 /**

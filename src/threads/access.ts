@@ -76,7 +76,7 @@ export async function assistantOf(env: Env, principal: Principal, idOrGraphId: s
   return assistant;
 }
 
-/** What was looked for, or a 404 that names it. */
+/** The value, or a 404 that names it. */
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Problem(404, `${what} not found.`);
   return value;

@@ -89,7 +89,7 @@ export function shownThread(record: ThreadRecord, busy: boolean, values: Values)
   };
 }
 
-/** How the thread stands between two runs. */
+/** The thread's status between two runs. */
 export function standingOf(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };

@@ -316,7 +316,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     parts.destroy();
     this.#rebuild();
     await parts.unlist();
-    // One of the same id may have been made meanwhile.
+    // A thread with the same id may have been created in the meantime.
     if (this.#parts.record) await this.#parts.project(this.#runner.busy);
   }
 

@@ -12,7 +12,7 @@ export interface LocateHint {
   start?: number;
 }
 
-/** Ids are looked for on this many of the newest days of projects, each with all of its shards. */
+/** Ids are searched on this many of the newest days of projects, each with all of its shards. */
 const RECENT = 60;
 const AT_ONCE = 6;
 

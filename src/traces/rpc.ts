@@ -13,7 +13,7 @@ import type {
   PartitionIdentity,
 } from "./types.ts";
 
-/** Which runs of a partition a query wants. All conditions hold together. */
+/** The runs of a partition that a query selects. All conditions must match. */
 export interface RunSelection {
   ids?: string[];
   traceId?: string;

@@ -5,7 +5,7 @@ import type { TracePartitionRpc } from "./rpc.ts";
 import { dayOf } from "./time.ts";
 import type { Place, QueriedRun } from "./types.ts";
 
-/** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
+/** All objects of a partition in R2 have this prefix, so that they are deleted with the partition. */
 export function blobPrefix(workspaceId: string, place: Place): string {
   return `traces/${pathOf(workspaceId, place)}/`;
 }

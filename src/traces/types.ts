@@ -226,7 +226,7 @@ export interface RunTimes {
   wait: Histogram;
 }
 
-/** A thread of a project, as far as one partition knows it. */
+/** The part of a project's thread that is in one partition. */
 export interface ThreadSummary {
   thread_id: string;
   count: number;

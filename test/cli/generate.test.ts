@@ -93,9 +93,9 @@ describe("langgraph.json", () => {
       colour: "blue",
     });
     expect(project.warnings).toEqual([
-      'langgraph.json: "colour" is not a key that Weir knows. It has no effect.',
+      'langgraph.json: "colour" is not a known key. It has no effect.',
       'langgraph.json: "http.disable_meta" has no effect on Weir. On the Agent Server it takes /ok and /info away.',
-      'langgraph.json: "http.flies" is not a key that Weir knows. It has no effect.',
+      'langgraph.json: "http.flies" is not a known key. It has no effect.',
     ]);
   });
 

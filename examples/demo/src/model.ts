@@ -20,7 +20,7 @@ export const ModelContext = z.object({
 });
 export type ModelSettings = z.infer<typeof ModelContext>;
 
-/** The run's settings: its `context`, or where a client only knows `config.configurable`, what that has of them. */
+/** The run's settings: its `context`, or the same keys of `config.configurable` for clients without `context`. */
 export function settingsOf({ context, configurable }: LangGraphRunnableConfig): ModelSettings {
   return ModelContext.parse({ ...configurable, ...context });
 }

@@ -39,7 +39,7 @@ export function kept(project: Project): Kept | undefined {
     const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(noteOf(project), "utf8")) as Note;
     return digestOf(project, sources) === digest ? { inputs, warnings } : undefined;
   } catch {
-    // There is no note, it is cut off, or a folder that it names is gone.
+    // The note is missing or incomplete, or a folder that it names is missing.
     return undefined;
   }
 }

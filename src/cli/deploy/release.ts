@@ -162,7 +162,7 @@ export function addressIn(report: string, { name, vars = {} }: DeployConfig): st
   );
 }
 
-/** Makes and shows the first key, where this machine knows the admin key. */
+/** Creates and shows the first key, if this machine has the admin key. */
 async function showFirstKey(
   url: string,
   { config, weirDir, say, fetch = globalThis.fetch, env = process.env }: Release,

@@ -44,7 +44,7 @@ export class Watch {
         this.#onChange(changed);
       }, GATHER_MS);
     });
-    // A folder that goes away is not watched any more; the next build says what is missing.
+    // A deleted folder is no longer watched; the next build says what is missing.
     watcher.on("error", () => {
       watcher.close();
       this.#folders.delete(folder);

@@ -116,7 +116,7 @@ export interface Commit {
   until: number;
 }
 
-/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is gone. */
+/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is lost. */
 export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
   const { shard, cursor, seen, file, status, now, until } = commit;
   const kept = await db

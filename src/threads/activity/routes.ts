@@ -5,7 +5,7 @@ import { sseFrame, sseResponse } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
 import { changesOf, shardsOf } from "../store.ts";
 
-/** Milliseconds between two events: changes that come meanwhile share the next one. */
+/** Milliseconds between two events: changes in between share the next one. */
 const PAUSE = 500;
 
 export const activity = new Hono<App>().get(

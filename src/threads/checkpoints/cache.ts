@@ -12,7 +12,7 @@ export class SharedCache<T> {
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    // A map keeps the order of insertion: what is used now goes to the end.
+    // A map keeps the order of insertion: the used entry moves to the end.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry.value;

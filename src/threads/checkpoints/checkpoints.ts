@@ -70,7 +70,7 @@ export class Checkpoints implements CheckpointStorage {
     const bySlot = new Map<string, StoredWrite>();
     for (const write of stored) {
       const slot = `${write[0]},${write[1]}`;
-      // LangGraph's rule: a task's first write stands, while errors, interrupts and resumes replace each other.
+      // LangGraph's rule: a task's first write is kept, while errors, interrupts and resumes replace each other.
       if (write[1] < 0) bySlot.delete(slot);
       if (!bySlot.has(slot)) bySlot.set(slot, write);
     }

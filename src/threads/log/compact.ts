@@ -22,7 +22,7 @@ export interface StoredEvent {
 const COMPACT_AFTER_MS = 10 * 60_000;
 /** The number of deltas of a run from which merging them repays the alarm and the row writes. */
 const WORTHWHILE = 10;
-/** Characters of events that a pass takes at most, so that it fits in memory whatever they hold. */
+/** The most characters of events in a pass, so that any events fit in memory. */
 const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
@@ -67,7 +67,7 @@ function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[]
   return rows;
 }
 
-/** For each delta that is part of a sum: the event that takes its place, or undefined when it goes. */
+/** For each delta that is part of a sum: the event that replaces it, or undefined when it is removed. */
 function summed(events: StoredEvent[]): Map<StoredEvent, StoredEvent | undefined> {
   const groups = new Map<string, StoredEvent[]>();
   for (const event of events) {

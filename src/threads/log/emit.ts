@@ -41,7 +41,7 @@ export class Emitter implements DriveSink {
     private readonly told?: Told,
   ) {}
 
-  /** Whatever a node that was left behind still emits is dropped from here on. */
+  /** Later events of an abandoned node are dropped. */
   close(): void {
     this.#closed = true;
   }

@@ -32,7 +32,7 @@ const GATHER_TOKENS_MS = 200;
 /** Milliseconds after which tokens count as the first ones again. */
 const PAUSE_MS = 1_000;
 const TOKENS: EventMethod[] = ["tuple", "messages"];
-/** Characters that gather before they are written, whatever the time. */
+/** Pending characters that cause an immediate write. */
 const GATHER_SIZE = 4_000_000;
 
 export class Journal {
@@ -198,7 +198,7 @@ export class Journal {
     this.restart();
   }
 
-  /** Sees to it that what has gathered is written within so many milliseconds. */
+  /** Schedules the write of pending events within this many milliseconds. */
   #plan(within: number): void {
     if (this.#segments.size > GATHER_SIZE) return this.flush();
     const at = Date.now() + within;

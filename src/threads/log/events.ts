@@ -66,13 +66,13 @@ export type EventMethod =
   | "error"
   | "feedback";
 
-/** Which events a reader wants, from where. */
+/** The events that a reader requests, and the start position. */
 export interface TailQuery {
   /** Only events after this sequence number. */
   after: number;
   /** Only this run's, and the stream ends when the run has ended. Without it the stream never ends. */
   runId?: string;
-  /** Only these methods; all when absent. Leaving out what is not framed spares rebuilding whole states. */
+  /** Only these methods; all when absent. Leaving out events that are not framed avoids rebuilding whole states. */
   methods?: EventMethod[];
   /** End when everything visible now has been read, instead of following. */
   replayOnly?: boolean;

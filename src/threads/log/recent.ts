@@ -45,7 +45,7 @@ export class Recent {
     if (!event.refs) return event.data;
     if (event.whole !== undefined) return event.whole;
     event.whole = expand(event.data);
-    // An event that has left since is not counted any more.
+    // A removed event is no longer counted.
     if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.whole.length);
     return event.whole;
   }

@@ -1,6 +1,6 @@
 /**
  * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
- * together with the events that tell of it.
+ * together with its events.
  */
 import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
@@ -154,7 +154,7 @@ export class Runner {
     await Promise.all(ids.map((id) => this.ended(id)));
   }
 
-  /** Resolves once the run has ended and the outside knows. */
+  /** Resolves once the run has ended and its end is published. */
   async ended(runId: string): Promise<void> {
     if (this.settled(runId)) return;
     await new Promise<void>((resolve) => {
@@ -359,7 +359,7 @@ export class Runner {
     this.#waiters.delete(runId);
     this.parts.journal.wake();
     await deliver(this.parts);
-    // What could not be delivered comes again; with nothing left, the watchdog's alarm is not needed any more.
+    // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }
 }

@@ -38,7 +38,7 @@ export interface Outcome {
   values?: Refs;
   interrupts?: Interrupts;
   error?: RunError;
-  /** Why it was stopped, when it did not end by itself. */
+  /** Why it was stopped, if it was. */
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: Refusal;

@@ -11,7 +11,7 @@ export interface Refusal {
   pending_ids: string[];
 }
 
-/** How LangGraph knows a map of answers by interrupt from an answer that is an object. */
+/** LangGraph's rule to distinguish a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /**

@@ -10,7 +10,7 @@ const KEPT = 500;
 const WAIT = 20_000;
 
 export class Changes {
-  /** Tells this life of the object from the ones before. */
+  /** Identifies this instance of the object. */
   readonly #life = crypto.randomUUID();
   #count = 0;
   #latest: ThreadChange[] = [];

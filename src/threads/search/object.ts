@@ -34,7 +34,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   #full = false;
   /** Whether this shard has the rows that D1 had, once that is known. */
   #complete: boolean;
-  /** Writes until the size is looked at. */
+  /** Writes until the size is read again. */
   #unseen = 0;
   readonly #changes = new Changes();
 
@@ -121,7 +121,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     }
   }
 
-  /** The shard for new threads: this one until it is full, then the next one, of which shard 0 must know first. */
+  /** The shard for new threads: this one until it is full, then the next one, which shard 0 must record first. */
   async #next(): Promise<number> {
     if (!this.#full && (this.#unseen -= 1) >= 0) return this.#shard;
     this.#unseen = LOOK_EVERY;

@@ -41,7 +41,7 @@ const INDEXED: SortBy[] = ["thread_id", "created_at", "updated_at"];
  */
 const FIRST = 200;
 
-/** The index that holds what most filters test, so that all threads are looked at without their states. */
+/** The index that holds what most filters test, so that all threads are searched without their states. */
 const NARROW = sql`threads INDEXED BY threads_updated`;
 
 /** The ids of a page of threads, in its order. */
@@ -82,7 +82,7 @@ export function countOf(db: Database, filter: ThreadFilter): number {
   return db.get<{ n: number }>(query).n;
 }
 
-/** Where all threads are looked at: in the table only for ids, and for a filter that reads states. */
+/** Where all threads are searched: in the table only for ids, and for a filter that reads states. */
 const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
   ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 

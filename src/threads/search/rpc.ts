@@ -74,7 +74,7 @@ export interface ThreadIndexRpc {
   changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }>;
   /** How many shards there are. */
   shards(): Promise<number>;
-  /** Notes that there are at least so many shards. */
+  /** Records that there are at least this many shards. */
   grow(shards: number): Promise<void>;
 }
 

@@ -30,7 +30,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
  */
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
-/** What a shard knows about itself. */
+/** The metadata of a shard. */
 export type Meta = "imported" | "shards";
 
 export class IndexTables {

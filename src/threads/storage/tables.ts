@@ -293,13 +293,15 @@ export class Tables {
     this.#sql.run(sql, taskId, body);
   }
 
-  /** What is known of the tables may not be so any more. */
+  /** Cached facts about the tables may no longer be valid. */
   #rolledBack(): void {
     this.#sql.rolledBack();
     this.outbox.forget();
   }
 
-  /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
+  /**
+   * The thread is deleted: nothing is found and nothing is written, because the storage may belong to another thread.
+   */
   close(): void {
     this.#sql.close();
     this.outbox.forget();

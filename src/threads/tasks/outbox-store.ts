@@ -30,7 +30,7 @@ export class OutboxStore {
 
   constructor(private readonly statements: Statements) {}
 
-  /** Adds an effect that is due at once. Gives its id, or undefined where the thread is gone. */
+  /** Adds an effect that is due at once. Returns its id, or undefined when the thread is deleted. */
   add(kind: string, body: string): number | undefined {
     const due = Date.now();
     const sql = "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id";

@@ -33,7 +33,7 @@ export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tr
 
 /**
  * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
- * `hook` is the id of the one to tell, if any.
+ * `hook` is the id of the hook, if any.
  */
 export interface TaskEffect {
   workspaceId: string;
@@ -51,7 +51,7 @@ export function handleTasks(handler: typeof onTask): void {
   onTask = handler;
 }
 
-/** A trace's texts in rows that SQLite can hold. Whatever goes wrong here costs the trace, never the run. */
+/** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
 function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(parts.env, wanted?.project_name);
@@ -116,7 +116,7 @@ async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
     // Traces have no order, and each waits for company in its partition.
     if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
     else for (const row of rows) await deliverOne(parts, row);
-    // The table is read again for what is left, so what is done must be gone from it.
+    // The table is read again for pending rows, so finished rows must be deleted first.
     if ((parts.tables.outbox.nextDue() ?? Infinity) <= Date.now()) parts.journal.flush();
   }
 }

@@ -79,7 +79,7 @@ export function markCanceled(parts: ThreadParts, taskId: string): void {
   });
 }
 
-/** Queues whom to tell that a run of the task begins. Called inside the transaction that begins the run. */
+/** Queues the notifications that a run of the task begins. Called inside the transaction that begins the run. */
 export function queueTaskBegin(parts: ThreadParts, { id, request }: StoredRun): void {
   if (!request.task) return;
   const { task_id } = request.task;

@@ -27,7 +27,9 @@ interface Attachment {
   data: Uint8Array;
 }
 
-/** What was not taken, and why: it goes into the 202 body, for a batch is never refused because of one odd run. */
+/**
+ * The rejected operations with reasons. They are in the 202 body, because a batch is never refused because of one run.
+ */
 export interface IngestFault {
   id: string | null;
   message: string;

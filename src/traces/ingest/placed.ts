@@ -68,7 +68,7 @@ export async function placed<T extends Item>(
 function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
   if (shard !== undefined) return [shard];
   if (write.trace_id !== undefined) return shardsOf(write.trace_id, shards);
-  // A run that does not tell its trace is with its parent, which can be in any shard.
+  // A run without a trace id is with its parent, which can be in any shard.
   const newest = shardsOf(write.id, shards).at(-1) as number;
   return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
 }

@@ -28,7 +28,7 @@ export interface Group {
   work: Work[];
 }
 
-/** Stores the operations of each day. A shard that does not take a run says so, and the run goes to another. */
+/** Stores the operations of each day. A shard may refuse a run, and the run then goes to another. */
 export async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
   for (let left = groups; left.length > 0;) {
     const batches = (await inParallel(left, CONNECTIONS, (group) => batchesOf(env, group))).flat();

@@ -49,7 +49,7 @@ export function deleteTraces(
     .toArray();
   const ids = runs.map(({ id }) => id);
   const list = JSON.stringify(ids);
-  // Ids of traces and of runs alike: a late patch may name its run only.
+  // Ids of both traces and runs: a late patch may name its run only.
   noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));

@@ -1,4 +1,4 @@
-/** How a partition knows that its day has grown (shards.ts), and which runs it takes after that. */
+/** How a partition records that its day has grown (shards.ts), and which runs it accepts after that. */
 import { isClosed, MOST_SHARDS } from "../shards.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */

@@ -120,7 +120,7 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
         before = page?.at(-1)?.checkpoint.checkpoint_id;
         if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
-      // Only a reading that is complete is known: the next one stops where it meets it.
+      // Only a complete read is cached: the next one stops at the cached part.
       queryClient.setQueryData(historyKey(threadId), steps);
       return steps;
     },
@@ -158,7 +158,7 @@ export function readState(threadId: string, anew = false): Promise<ThreadState |
   return state;
 }
 
-/** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
+/** The thread's current state, read once per phase. Null when it has none. */
 export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
   const [opened] = useState(phase);
   return useQuery({

@@ -1,4 +1,4 @@
-/** When the offline model calls which tool, and how it tells the result. One entry a tool. */
+/** When the offline model calls which tool, and its sentence about the result. One entry per tool. */
 
 type Args = Record<string, unknown>;
 

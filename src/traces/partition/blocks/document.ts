@@ -17,7 +17,7 @@ export function isMarked(column: string): column is MarkedColumn {
   return Object.hasOwn(MARKS, column);
 }
 
-/** The text of a whole value: the marks around it tell `step` from `steps`. */
+/** The text of a whole value: the marks around it distinguish `step` from `steps`. */
 export function marked(column: MarkedColumn, value: string): string {
   return `\u0001${MARKS[column]}:${value}\u0002`;
 }
