@@ -73,8 +73,8 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
 }
 
 /**
- * The envelope. A fault of its `id` is reported last: a caller whose request has another one cannot tell it from an
- * answer that says that nothing can be answered.
+ * The envelope. A fault of its `id` is reported last: with another id, a caller cannot distinguish it from an answer
+ * that says that nothing can be answered.
  */
 function envelopeOf(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");

@@ -35,7 +35,7 @@ async function call(fetch: Fetch, request: Request): Promise<Response> {
   // Not 508: the SDK repeats a call that got it.
   if (depth > MOST_NESTED)
     return problemResponse(
-      new Problem(409, `Calls of this server by itself are nested more than ${MOST_NESTED} deep.`),
+      new Problem(409, `Calls of this server to itself are nested more than ${MOST_NESTED} deep.`),
     );
   // The SDK sends a LangSmith key of the environment as X-API-Key automatically. An Authorization header is the
   // project's.

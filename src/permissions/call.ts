@@ -33,7 +33,7 @@ function idsAsKept(body: Json): Json {
   };
 }
 
-/** A call of a user, with what its rule needs to look at and to change. */
+/** A call of a user, with the parts that its rule reads and changes. */
 export class Call {
   readonly principal: Principal;
   /** The path's parts that the table's pattern captured. */

@@ -217,7 +217,7 @@ export class Tracer extends BaseCallbackHandler {
     if (span) Object.assign(span, { outputs, end: Math.max(span.start, Date.now() * 1000) });
   }
 
-  /** A graph that pauses throws too; to those who look at traces it is no error. */
+  /** A graph that pauses also throws; in traces this is no error. */
   #fail(id: string, error: unknown): void {
     this.#end(id, undefined);
     const span = this.#spans.get(id);

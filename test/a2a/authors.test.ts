@@ -41,7 +41,7 @@ it("a validator's error has a readable message", async () => {
   expect(text).not.toContain("{");
 });
 
-it("a graph knows the generation of the call", async () => {
+it("a graph receives the generation of the call", async () => {
   const now = await say("mirror");
   const old = await result(caller, "message/send", { message: message03("mirror") });
   expect([now, old].map((task) => task.artifacts[0].parts[0].data.generation)).toEqual(["1.0", "0.3"]);

@@ -121,7 +121,7 @@ describe("an envelope", () => {
     expect((await response.json<Reply>()).error?.message).toContain("assistant");
   });
 
-  it("takes the versions it knows, whatever the method's generation", async () => {
+  it("takes the known versions, for methods of both generations", async () => {
     const code = async (version: string, method = "SendMessage") => {
       const message = method === "SendMessage" ? message1("hi") : message03("hi");
       return (await rpc(caller, method, { message }, { headers: { "a2a-version": version } })).error?.code;

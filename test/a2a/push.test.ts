@@ -54,7 +54,7 @@ async function told(taskId: string): Promise<string[]> {
 }
 
 describe("a push notification", () => {
-  it("tells of the beginning, each pause and the end, in order, as the task stands", async () => {
+  it("reports the beginning, each pause and the end, in order, with the task's state", async () => {
     const asked = await send("ask", { id: "mine" });
     expect((await told(asked.id)).at(-1)).toBe("INPUT_REQUIRED");
     await send("red", undefined, { taskId: asked.id });
@@ -64,7 +64,7 @@ describe("a push notification", () => {
     expect(pushed.at(-1)?.body.task).toEqual(await result(caller, "GetTask", { id: asked.id }));
   });
 
-  it("tells of work that takes its time when it begins", async () => {
+  it("reports the beginning of long work immediately", async () => {
     const { id } = await send("forever", {}, {}, { returnImmediately: true });
     await expect.poll(() => statesOf(pushed)).toEqual(["WORKING"]);
     await result(caller, "CancelTask", { id });

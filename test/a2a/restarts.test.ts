@@ -33,7 +33,7 @@ function artifactsIn(stream: Any[]): Record<string, string> {
   return known;
 }
 
-/** The stream has brought the task as it stands now, and its one end. */
+/** The stream has sent the task's current state, and one end. */
 async function expectWhole(stream: Any[]) {
   const task = await read(stream[0].task.id);
   expect(task.status.state).toBe("TASK_STATE_COMPLETED");

@@ -235,7 +235,7 @@ describe("a stream", () => {
     expect(text(task.artifacts[0].parts)).toBe(whole);
   });
 
-  it("tells of progress", async () => {
+  it("reports progress", async () => {
     const all = await events(caller, "SendStreamingMessage", { message: message1("progress") });
     expect(all.map(shape)).toEqual(["task", "WORKING", "WORKING", "=Done..", "COMPLETED"]);
     expect(all[2].statusUpdate.status.message.parts).toEqual([{ text: "Halfway." }]);

@@ -212,7 +212,7 @@ describe("a task of another caller", () => {
       expect((await rpc(caller, method, params, { agent: "echo" })).error).toEqual(unknown.error);
     }
     expect((await get(id)).status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    // The stranger's context of the same name is another one.
+    // The other caller's context of the same name is another one.
     await result(stranger, "SendMessage", { message: message1("hello", { contextId }) });
     expect((await get(id)).history).toHaveLength(1);
     expect((await result(stranger, "ListTasks", {})).tasks.map(({ id }: Json) => id)).not.toContain(id);

@@ -1,6 +1,6 @@
 /**
  * This checkout beside others and the floor, all at work at the same time: what else the machine does slows down all of them
- * alike, so a smaller difference shows than in `pair`. Only processor time counts here.
+ * equally, so a smaller difference shows than in `pair`. Only processor time counts here.
  */
 import { withMain } from "../support/server.ts";
 import { load, percentile, table } from "./figures.ts";

@@ -1,4 +1,4 @@
-/** The memory of a server's isolate, as V8 tells it. */
+/** The memory of a server's isolate, as V8 reports it. */
 
 interface HeapUsage {
   usedSize: number;

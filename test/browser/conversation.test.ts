@@ -290,7 +290,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  /** A thread of so many runs of the echo, each of which says `text` and its number. */
+  /** A thread of this many runs of the echo, each of which says `text` and its number. */
   async function threadOf(runs: number, text = "message"): Promise<string> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
     const call = async (path: string, body: unknown) => {

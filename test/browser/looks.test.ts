@@ -132,7 +132,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await close();
   });
 
-  it("tells a thread that is not there from one that is empty, and keeps unknown paths of the API a problem", async () => {
+  it("distinguishes a missing thread from an empty one, and keeps unknown paths of the API a problem", async () => {
     const { page, close } = await visit(stage, { path: `/chat/${crypto.randomUUID()}` });
     await page.getByText("No thread with this id in this workspace.").waitFor();
     await close();

@@ -38,7 +38,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
   const send = (project: string, name: string, text = "fine", failed = false) =>
     sendTrace(stage.server, { project, name, text, failed });
 
-  it("tells how to send traces where there are none", async () => {
+  it("shows how to send traces when there are none", async () => {
     const { page, close } = await visit(stage);
     await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();

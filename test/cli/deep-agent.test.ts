@@ -69,7 +69,7 @@ const clientOf = (user: string) =>
     callerOptions: { maxRetries: 0 },
   });
 
-it("knows its users, on the routes of both", async () => {
+it("authenticates its users, on the routes of both", async () => {
   const { thread_id } = await clientOf("ann").threads.create();
   await expect(clientOf("eve").threads.create()).rejects.toThrow("Sign in first.");
   await expect(clientOf("bob").threads.get(thread_id)).rejects.toMatchObject({ status: 404 });

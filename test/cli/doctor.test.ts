@@ -92,7 +92,7 @@ test.each([
   expect(await missingExports(await findProject(root))).toEqual([]);
 });
 
-test("a missing login is named, and is no failure by itself", async () => {
+test("a missing login is named, and is no failure", async () => {
   write({ "langgraph.json": "{" });
   expect((await doctor()).said).toMatch(/No Cloudflare account: Not logged in to Cloudflare. Run `npx wrangler login`/);
 });

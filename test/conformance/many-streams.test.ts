@@ -1,6 +1,7 @@
 /**
- * Fifty stock streaming clients that start at once, round after round: none may wait for ever. `ROUNDS` sets the rounds; the
- * slowest client of each kind is printed. A client that does not end in `PATIENCE_MS` is named with the events it had.
+ * Fifty stock streaming clients that start at once, round after round: none may wait without end. `ROUNDS` sets the
+ * rounds; the slowest client of each kind is printed. A client that does not end in `PATIENCE_MS` is named with the
+ * events it had.
  */
 import { Client as Client11 } from "langgraph-sdk-1-11";
 import { Client as Client15 } from "langgraph-sdk-1-15";

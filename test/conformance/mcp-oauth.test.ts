@@ -100,7 +100,7 @@ it("needs no registration when its id is the address of its metadata document", 
   await client.close();
 });
 
-it("refreshes by itself when its token has ended", async () => {
+it("refreshes automatically when its token has ended", async () => {
   const keeper = new Keeper();
   const first = transport(keeper);
   await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);

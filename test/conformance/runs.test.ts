@@ -148,7 +148,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(top).toEqual(["agent", "tools", "tools", "agent"]);
   });
 
-  it("carries an assistant's context to the graph, and tells a graph's error", async () => {
+  it("passes an assistant's context to the graph, and reports a graph's error", async () => {
     const context = { system_prompt: "Answer as a pirate." };
     const assistant = await client.assistants.create({ graphId: "agent", name: version, context });
     const run = { input: say("hello") };

@@ -126,7 +126,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     const thread = await begun("agent", "hello");
     const [one, two] = [open(kind, thread), open(kind, thread)];
     for (const tab of [one, two]) await tab.until((stream) => !stream.isThreadLoading && stream.messages.length === 2);
-    // SDK 1.11 may take a replayed end of an older run for that of the submitted one, so the messages tell.
+    // SDK 1.11 may take a replayed end of an older run for that of the submitted one, so the messages are checked.
     await one.stream.submit(human("What is 17 * 23?"));
     await two.stream.submit(human("What is 2 * 3?"));
     for (const tab of [one, two]) {

@@ -188,7 +188,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
-  it("gets custom events as the graph made them, whatever they hold", async () => {
+  it("gets custom events as the graph made them, with any content", async () => {
     const events: unknown[] = [];
     const { runs, threads } = clientOf(version);
     const { thread_id } = await threads.create();

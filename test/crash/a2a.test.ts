@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A task as a reader of its streams knows it. */
+/** A task as received by a reader of its streams. */
 class Reader {
   id = "";
   state = TaskState.TASK_STATE_UNSPECIFIED;

@@ -246,7 +246,7 @@ describe("refresh tokens", () => {
 });
 
 describe("revocation", () => {
-  it("by another client does nothing, and tells it nothing", async () => {
+  it("by another client does nothing, and reveals nothing", async () => {
     const { client, access_token, refresh_token } = await newTokens(await newCaller());
     const thief = await newClient();
     for (const token of [access_token, refresh_token, "unknown"]) {

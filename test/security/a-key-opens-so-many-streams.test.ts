@@ -48,7 +48,7 @@ it("streams of a credential are counted while they are open", async () => {
   await close(after);
 });
 
-it("streams that end by themselves do not count any more", async () => {
+it("streams that end no longer count", async () => {
   const caller = await newCaller();
   const thread = await threadOf(caller);
   const body = { assistant_id: "echo", input: { messages: [] } };
@@ -63,7 +63,7 @@ it("streams that end by themselves do not count any more", async () => {
   }
 });
 
-it("streams that the platform ended do not count any more", () => {
+it("streams that the platform ended no longer count", () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   const principal = { workspaceId: crypto.randomUUID(), credentialId: "key" } as Principal;
   const request = new Request("https://weir.example/threads/t/stream");

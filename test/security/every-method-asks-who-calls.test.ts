@@ -82,7 +82,7 @@ describe("the table of methods", () => {
   });
 });
 
-/** Methods that answer the same to everybody in a workspace, and lists, which are empty. */
+/** Methods that answer the same to all callers in a workspace, and lists, which are empty. */
 const FREE = new Set(["MCP initialize", "MCP ping", "MCP tools/list"]);
 
 describe.each(NAMES)("%s", (name) => {

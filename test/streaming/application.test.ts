@@ -48,7 +48,7 @@ describe("the application's threads", () => {
       expect((await caller.fetch(`/api/threads/${name}/state`)).status).toBe(422);
   });
 
-  it("that A2A knows by a contextId are the same", async () => {
+  it("that A2A addresses by a contextId are the same", async () => {
     const caller = await newCaller();
     const message = { messageId: "m", role: "ROLE_USER", contextId: "my-thread", parts: [{ text: "hello" }] };
     const sent = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };

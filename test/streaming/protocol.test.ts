@@ -34,7 +34,7 @@ function texts(events: Event[]): Record<string, string> {
 }
 
 describe("run.start", () => {
-  it("makes the thread, starts the default agent and tells where its events begin", async () => {
+  it("makes the thread, starts the default agent and returns where its events begin", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     const answer = await command(caller, thread, "run.start", start("What is 17 * 23?"));
@@ -177,7 +177,7 @@ describe("an interrupt", () => {
     expect(nothing.at(-1)?.params.data).toMatchObject({ reason: "unknown_interrupt", pending_ids: [] });
   });
 
-  it("that was answered is not open any more while others of its step wait", async () => {
+  it("that was answered is no longer open while others of its step wait", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("go", "questions"));
@@ -231,7 +231,7 @@ describe("a stream", () => {
       expect(await read(caller, thread, { channels: ALL, since_event_id: event_id })).toEqual(rest);
       expect(await read(caller, thread, undefined, { headers: { "last-event-id": event_id } })).toEqual(rest);
     }
-    // A cursor that this log has never given out: everything, rather than nothing for ever.
+    // A cursor that this log has never issued starts at the beginning; otherwise the reader would wait without end.
     expect(await read(caller, thread, { channels: ALL, since: 1_000_000 })).toEqual(all);
   });
 

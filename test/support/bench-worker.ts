@@ -1,5 +1,5 @@
 /**
- * The Worker with two more routes, for benches that want more data than they have time to send.
+ * The Worker with two more routes, for benches that need more data than they have time to send.
  * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`;
  * without `rows` it seals some of its blocks, and says whether there are more.
  * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).

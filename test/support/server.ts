@@ -105,7 +105,7 @@ export function withCounts(): string {
   return withMain("test/support/counting-worker.ts", "counting");
 }
 
-/** The configuration of this Worker with another main module. `name` tells its file from others. */
+/** The configuration of this Worker with another main module. `name` distinguishes its file from others. */
 export function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
   return written(config, name);

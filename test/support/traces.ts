@@ -10,7 +10,7 @@ import type { Caller } from "./caller.ts";
 export const NOON = Date.UTC(2026, 10, 20, 15, 49, 54, 252) * 1000;
 export const DAY = "2026-11-20";
 
-/** A UUIDv7 of this time; `tail` tells ids of one time apart. */
+/** A UUIDv7 of this time; `tail` distinguishes ids of the same time. */
 export function uuid7(micros: number, tail = crypto.randomUUID().slice(-12)): string {
   const hex = Math.floor(micros / 1000)
     .toString(16)

@@ -66,7 +66,7 @@ describe("a caller who may not", () => {
   });
 
   const named = ROUTES.filter(([, path, body]) => /ASSISTANT|CRON/.test(path + JSON.stringify(body ?? "")));
-  it.each(named)("cannot tell another workspace's id from an unknown one: %s %s", async (...route) => {
+  it.each(named)("cannot distinguish another workspace's id from an unknown one: %s %s", async (...route) => {
     const foreign = await answered(caller, route, { assistant, cron });
     const unknown = await answered(caller, route, { assistant: crypto.randomUUID(), cron: crypto.randomUUID() });
     expect(foreign).toEqual(unknown);

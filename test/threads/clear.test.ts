@@ -57,7 +57,7 @@ describe("deleting all threads", () => {
   });
 
   it(
-    "calls a few at a time, at most so many a request, and continues with the next request",
+    "calls a few at a time, up to a limit per request, and continues with the next request",
     { timeout: 240_000 },
     async () => {
       const caller = await newCaller();
@@ -121,7 +121,7 @@ describe("cancelling all runs", () => {
     for (const run of runs) expect(await get(caller, run)).toMatchObject({ status: "interrupted" });
   });
 
-  it("calls at most so many threads a request, and says when there are more", { timeout: 240_000 }, async () => {
+  it("calls a limited number of threads per request, and says when there are more", { timeout: 240_000 }, async () => {
     const caller = await newCaller();
     await newThread(caller);
     await addRows(caller, MOST_THREADS + 1, "busy");

@@ -89,7 +89,7 @@ it("a thread larger than a message is copied whole, and continues by itself", { 
   expect(await found.json()).toHaveLength(1);
 });
 
-it("both objects may restart meanwhile", { timeout: 120_000 }, async () => {
+it("both objects may restart in the meantime", { timeout: 120_000 }, async () => {
   for (let round = 0; round < 2; round++) {
     const answer = await abortsDuring(random, copy(), 2, 1_000);
     expect(answer.status).toBe(200);

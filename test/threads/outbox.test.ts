@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("stores traces while a webhook's receiver hangs, and tells it in order once it is back", async () => {
+it("stores traces while a webhook's receiver hangs, and notifies it in order once it is back", async () => {
   const told: string[] = [];
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -122,7 +122,7 @@ it("an SSE answer whose frames fail is cut, and sends no more heartbeats", async
 });
 
 describe("a stream on which nothing happens", () => {
-  it("writes a byte every 15 seconds, so that the object notices when its reader has gone", async () => {
+  it("writes a byte every 15 seconds, so that the object notices when its reader has disconnected", async () => {
     const { workspaceId } = await newCaller();
     const thread = threadObject(env, workspaceId, crypto.randomUUID());
     const reader = (await thread.streamThread(["values"], 0)).getReader();

@@ -235,7 +235,7 @@ describe("deleting a trace", () => {
 });
 
 describe("retention", () => {
-  /** As if the last write were so many days ago. */
+  /** As if the last write were this many days ago. */
   async function age(project: string, past: number): Promise<void> {
     await runInDurableObject(stub(project), (_, { storage }) => {
       storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", String(Date.now() - past * 86_400_000));

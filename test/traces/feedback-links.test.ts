@@ -191,7 +191,7 @@ describe("a link", () => {
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, expect.stringMatching("text/html")]);
   });
 
-  it("is for its run, its key and its workspace, whatever the body claims", async () => {
+  it("is for its run, its key and its workspace, with any body", async () => {
     const [runId, otherRun] = [await traced(), await traced()];
     const { url } = await link(runId);
     const forged = {

@@ -129,7 +129,7 @@ describe("another workspace's ids", () => {
 });
 
 describe("a partition", () => {
-  it("tells D1 what it holds, and goes when its time is over", async () => {
+  it("reports its content to D1, and is deleted at the end of its retention", async () => {
     const mine = await newCaller();
     await sendMultipart(mine, runParts("post", sentRun(NOON)));
     await sendMultipart(mine, runParts("post", sentRun(NOON + 1)));

@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 describe("a user of the deployment's own Auth, over A2A", () => {
-  it("sends, answers, gets, lists and streams what is theirs, and the graph knows who they are", async () => {
+  it("sends, answers, gets, lists and streams what is theirs, and the graph receives who they are", async () => {
     const mine = await say("eve", "ask", { contextId: "conversation" });
     expect(await result("eve", "GetTask", { id: mine.id })).toEqual(mine);
     expect(await listed("eve")).toEqual([mine.id]);

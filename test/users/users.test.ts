@@ -187,7 +187,7 @@ describe("a user of the deployment's own Auth", () => {
     expect((await call("bob", "/runs/cancel", { status: "all" })).status).toBe(403);
   });
 
-  it("acts in the workspace that the deployment names, in whatever letters", async () => {
+  it("acts in the workspace that the deployment names, in upper or lower case", async () => {
     const id = crypto.randomUUID();
     const from = async (workspace: string, path: string, body: unknown) => {
       const headers = {

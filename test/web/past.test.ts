@@ -26,6 +26,6 @@ it.each([
   ],
   [{ any: "thing" }, [["answered", false]]],
   [null, []],
-])("tells what a person decided: %j", (resume, expected) => {
+])("shows what a person decided: %j", (resume, expected) => {
   expect(lines(resume)).toEqual(expected);
 });

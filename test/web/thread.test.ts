@@ -103,7 +103,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1 h3 a3", false), "h1 a1 h3 a3"],
     [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
   ],
-  "another tab edits a message while this one looks at the thread": [
+  "another tab edits a message while this one shows the thread": [
     [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
     [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
     [live("h1 a1 h2 a2 h3", true), "h1 a1 h2 a2"],
@@ -113,7 +113,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1 h2 a2 h3 a3", false), "h1 a1 h3 a3"],
     [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
   ],
-  "looks at another branch, and back": [
+  "opens another branch, and returns": [
     [read("h1 a3"), "h1 a3"],
     [{ type: "at", checkpoint: "c" }, "loading"],
     [{ type: "tip", checkpoint: "c", messages: list("h1 a1") }, "h1 a1"],
@@ -157,7 +157,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 b1 a1", false), "h1 b1 a1"],
     [read("h1 b1", { finished: true }), "h1 b1"],
   ],
-  "asks a person, and the question goes with the answer": [
+  "asks a person, and the question is removed with the answer": [
     [submit(), "> loading"],
     [live("h1 a1", true), "> h1 a1"],
     [live("h1 a1", false), "h1 a1"],
@@ -240,7 +240,7 @@ describe("a thread", () => {
     expect(views).toEqual(steps.map(([, view]) => view));
   });
 
-  it("tells why the last run failed until the next one begins", () => {
+  it("shows why the last run failed until the next one begins", () => {
     const first = begin();
     const failed = reduce(first, read("h1", { failed: "no" })(first));
     expect(failed.read?.failed).toBe("no");

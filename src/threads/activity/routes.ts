@@ -24,7 +24,8 @@ async function* follow(env: Env, workspaceId: string, shard: number): AsyncGener
   let position: string | undefined;
   for (;;) {
     const next = await changesOf(env, workspaceId, shard, position);
-    // The first answer says where the shard is. The event tells a client that what it reads from now on is followed.
+    // The first answer says where the shard is. The event informs the client that changes after its next read are
+    // followed.
     if (position === undefined) yield sseFrame({ event: "open", data: "{}" });
     position = next.position;
     if (next.changes.length === 0) continue;

@@ -27,7 +27,7 @@ const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
 
-/** How far a thread is compacted, and when to continue, after a run with so many deltas. */
+/** How far a thread is compacted, and when to continue, after a run with this many deltas. */
 export function compactLater({ compacted }: ThreadRecord, deltas: number, now: number): ThreadRecord["compacted"] {
   const { through = 0, due } = compacted ?? {};
   return deltas > WORTHWHILE || due !== undefined ? { through, due: now + COMPACT_AFTER_MS } : compacted;

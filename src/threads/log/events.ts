@@ -81,8 +81,9 @@ export interface TailQuery {
 }
 
 /**
- * What a tail sends while it waits: a byte that no framing contains. The platform tells an object that its reader has gone
- * only when a write fails. Without writes the object would stay active, and be billed, until the next event.
+ * What a tail sends while it waits: a byte that no framing contains. The platform reports to an object that its reader
+ * has disconnected only when a write fails. Without writes the object would stay active, and be billed, until the next
+ * event.
  */
 export const PING = 0;
 

@@ -36,8 +36,8 @@ const SORTS: Record<SortBy, SQL> = {
 const INDEXED: SortBy[] = ["thread_id", "created_at", "updated_at"];
 
 /**
- * Threads that a filtered search in the order of an index looks at first. It finds there what is not rare. In that order
- * SQLite looks up each row apart, which for all threads takes many times longer than a sort.
+ * The number of threads that a filtered search in the order of an index reads first. Frequent matches are among them.
+ * In that order SQLite looks up each row apart, which for all threads takes many times longer than a sort.
  */
 const FIRST = 200;
 

@@ -56,8 +56,8 @@ export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefin
 }
 
 /**
- * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. A task at rest tells the new hook
- * at once: it may have come to rest before its caller could set the hook.
+ * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. An idle task notifies the new
+ * hook at once: it may have come to rest before its caller could set the hook.
  */
 export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Json | undefined, most: number): void {
   const task = existing(parts, taskId);

@@ -8,8 +8,8 @@ import { idsOf, isClosed, shardsOf } from "../shards.ts";
 export type Day = Omit<PartitionIdentity, "shard">;
 
 /**
- * The number of shards of the days that have more than one, as far as this isolate knows. A partition tells a caller that
- * knows less, so ingest needs no query to D1 for it.
+ * The number of shards of the days that have more than one, as cached by this isolate. A partition corrects a caller
+ * with a smaller number, so ingest needs no query to D1 for it.
  */
 const grown = new Map<string, number>();
 const MOST_KNOWN = 10_000;

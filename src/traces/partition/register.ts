@@ -36,7 +36,10 @@ export async function currentExpiry(env: Env, sql: SqlStorage): Promise<number> 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
 
-/** How long before its first write a partition looks for deletions, milliseconds. A late write of an older one is stored. */
+/**
+ * How long before its first write a partition searches for deletions, milliseconds. A late write of an older one is
+ * stored.
+ */
 const DELETIONS_MS = 7 * DAY_MS;
 
 /**
@@ -52,7 +55,7 @@ export async function announce(env: Env, identity: PartitionIdentity): Promise<s
 
 /**
  * Writes the partition's row in D1 if it is not up to date. `isHeld` is false when the partition was destroyed
- * meanwhile.
+ * in the meantime.
  */
 export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
   const identity = readIdentity(sql);

@@ -19,7 +19,7 @@ interface Wiring {
   /** The thread does not exist before the first message. */
   fresh: boolean;
   toEnd: () => void;
-  /** Moves the focus to the composer: what had it goes away. */
+  /** Moves the focus to the composer, because the focused element is removed. */
   toComposer: () => void;
   setEditing: (messageId: string | undefined) => void;
   open: (callId: string) => void;

@@ -49,7 +49,7 @@ export interface Thread {
   phase: number;
   steps: Step[];
   read: Read | undefined;
-  /** Messages of the branches that were looked at, by checkpoint. */
+  /** Messages of the branches that were opened, by checkpoint. */
   tips: ReadonlyMap<string, RawMessage[]>;
   /** The checkpoint that the address names. */
   at: string | undefined;

@@ -25,7 +25,7 @@ export type Part =
 export interface Turn {
   /** The id of the message that opens it. */
   id: string;
-  /** Undefined where the agent spoke first. */
+  /** Undefined when the agent sent the first message. */
   asked?: { id: string; text: string; media: Media[] };
   parts: Part[];
   /** Ids of every message of the turn, in order. */

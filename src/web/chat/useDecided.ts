@@ -6,7 +6,7 @@ import { type Decided, decidedBy } from "./past.ts";
 import { resumedRuns } from "./steps.ts";
 import type { Thread } from "./thread.ts";
 
-/** Of so many runs the answers are read. */
+/** The number of runs whose answers are read. */
 const MOST = 50;
 
 export function useDecided(threadId: string | undefined, thread: Thread, messages: RawMessage[]): Decided[] {

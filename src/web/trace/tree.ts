@@ -14,7 +14,7 @@ export interface Row {
   open: boolean;
 }
 
-/** The rows in view, parents before children. A run whose parent is not there stands at the top. */
+/** The rows in view, parents before children. A run without its parent is at the top. */
 export function rowsOf(runs: Span[], closed: ReadonlySet<string>): Row[] {
   const known = new Set(runs.map((run) => run.id));
   const children = new Map<string | undefined, Span[]>();

@@ -37,7 +37,7 @@ function readLog(file: string): Log {
   return { generation, commits };
 }
 
-/** A log goes with its object, which may end at any time: then it is empty. */
+/** A log is deleted with its object, which may end at any time: then it is empty. */
 function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
