@@ -109,7 +109,7 @@ async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runI
     extensions,
     reference_task_ids: referenceTaskIds,
   };
-  // The run's id, not the caller's: a message id that comes twice must not replace what was said before.
+  // The run's id, not the caller's: a repeated message id must not replace an earlier message.
   const human = { type: "human", id: runId, content: contentOf(parts), additional_kwargs: { a2a } };
   return { ...stateOf(parts), messages: [human] };
 }
@@ -139,7 +139,7 @@ export async function start(call: Call, sent: Send): Promise<Started> {
   const behind = known && known.ended < known.view.runs.length;
   if (!behind) fold.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, fold.task());
-  // A task that still works is followed from where it is; the new run comes after.
+  // A working task is followed from its current position; the new run follows.
   if (behind) await events.cancel();
   const updates = behind ? follow(ref, fold, known.ended) : follow(ref, fold, known?.ended ?? 0, events);
   return { ref, fold, updates };

@@ -14,7 +14,7 @@ interface Open {
 export class Speech {
   /** By model call. */
   #open = new Map<string, Open>();
-  /** A message that comes again, because a node changed it, is not opened again: the snapshot at the end shows it. */
+  /** A message that a node changed and emits again is not opened again: the snapshot at the end shows it. */
   #begun = new Set<string>();
   #calls = new Set<string>();
 

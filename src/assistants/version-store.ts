@@ -46,7 +46,7 @@ export async function updateAssistant(
     } catch (error) {
       if (!/UNIQUE constraint/.test(String((error as Error).cause ?? error))) throw error;
       if (attempt === TRIES) throw new Problem(503, "Too many updates of this assistant at once. Try again.");
-      // Who came at the same time comes again at another.
+      // Concurrent writers retry at different times.
       await scheduler.wait(Math.random() * 10 * attempt);
     }
   }

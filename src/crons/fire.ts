@@ -1,7 +1,7 @@
 /**
  * From the clock to runs. A tick writes each due time into a ledger and moves the cron on in one transaction; then a queue
- * message starts the run, under an id made from the cron and the due time. So a tick that comes late, twice or not at all,
- * and a message that comes twice or is lost, change nothing: each due time starts one run.
+ * message starts the run, under an id made from the cron and the due time. So a tick that is late, repeated or missing,
+ * and a message that is repeated or lost, change nothing: each due time starts one run.
  */
 import { type Database, database } from "../db/client.ts";
 import { logError } from "../http/log.ts";

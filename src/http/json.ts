@@ -96,7 +96,10 @@ export function nestsDeeper(value: unknown, levels = NESTING): boolean {
 
 /** D1 binds at most 100 parameters a statement, and a filter spends two a value. */
 const FILTER_VALUES = 30;
-/** D1 takes expressions of depth 100. A level takes up to sixteen of it, and a user's own filter comes beside the caller's. */
+/**
+ * D1 takes expressions of depth 100. A level takes up to sixteen of it, and a user's own filter is added to the
+ * caller's.
+ */
 const FILTER_DEPTH = 4;
 
 /** A containment filter, small enough to become one SQL condition. */

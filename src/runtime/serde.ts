@@ -116,7 +116,7 @@ function flattenBuiltin(value: Record<string, unknown>): unknown {
   return name === "RegExp" ? String(first) : flatten(first);
 }
 
-/** How many more characters a text may take, about; what comes past it is left out. */
+/** How many more characters a text may take, about; the rest is left out. */
 interface Room {
   left: number;
 }

@@ -11,7 +11,7 @@ const WATCHDOG_MS = 4_000;
 const REPROJECT_MS = 2_000;
 
 /**
- * Sets the alarm to the earliest thing due. One that is set already and comes earlier stays: it finds nothing to do and
+ * Sets the alarm to the earliest thing due. An earlier alarm that is already set is kept: it finds nothing to do and
  * sets the next one. Moving it at each run's end would write a row more a run.
  */
 export function armAlarm(parts: ThreadParts, runner: Runner): void {

@@ -36,7 +36,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     super(ctx, env);
     this.#parts = new ThreadParts(ctx, env);
     this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
-    // A run that a crash has left is taken up at once, not only when the alarm comes.
+    // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 

@@ -56,7 +56,10 @@ const HOUR_MS = 3_600_000;
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
 const SEALED_AT_ONCE = 100;
 
-/** A shard of one project's day. Its name holds workspace, project, day and shard; the identity comes with every write. */
+/**
+ * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
+ * write.
+ */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;

@@ -39,7 +39,9 @@ const shared = new Hono<App>()
   .route("/", publicShares)
   .route("/", otlp);
 
-/** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
+/**
+ * At the root: it has two paths of the Agent Server's, and passes those requests on, so it is mounted before `/runs`.
+ */
 export const rootTraces = new Hono<App>().route("/", rootIngestRoutes()).route("/", shared);
 
 /** Everything with a prefix of its own. */

@@ -71,7 +71,7 @@ function counted() {
 }
 
 describe("a minute with many due crons", () => {
-  it("asks D1 a few times, whatever their number, and reads none of their payloads", async () => {
+  it("queries D1 a few times for any number of crons, and reads none of their payloads", async () => {
     const start = Date.parse("2026-04-01T00:00Z");
     const rows = await Promise.all(Array.from({ length: 120 }, () => newCron(start)));
     const { queue, ...run } = world();
@@ -90,7 +90,7 @@ describe("a minute with many due crons", () => {
 });
 
 describe("a due time", () => {
-  it("starts one run, whatever happens to ticks and messages", async () => {
+  it("starts one run, with late, lost or repeated ticks and messages", async () => {
     const random = seeded("crons");
     const chance = (one: number) => random.between(0, one) === 0;
     const start = Date.parse("2026-05-01T00:00Z");

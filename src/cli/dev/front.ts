@@ -79,7 +79,7 @@ export class Front {
     const target = await this.#options.target();
     if (target === undefined) return this.#unavailable(asked, answer);
     const html = method === "GET" && asked.headers.accept?.includes("text/html") === true;
-    // A page comes uncompressed, so that the script can be put into it.
+    // Pages are requested uncompressed, so that the script can be inserted.
     const headers = html ? { ...asked.headers, "accept-encoding": "identity" } : asked.headers;
     const { hostname, port } = new URL(target);
     const passed = request({ hostname, port, method, path: url, headers, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** Readers of the log: what is there, in order, and then what comes. */
+/** Readers of the log: stored events in order, then new events. */
 import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
 import type { Journal } from "./event-log.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";

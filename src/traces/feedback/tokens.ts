@@ -25,7 +25,7 @@ export interface TokenWanted {
   config?: FeedbackConfig;
   /** Milliseconds since the epoch. Left out: three hours from now. */
   expiresAt?: number;
-  /** Where the run will be, when its trace comes only later. */
+  /** The future location of the run, when its trace is sent later. */
   place?: { projectId: string; startTime: number };
 }
 

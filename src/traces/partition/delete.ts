@@ -1,4 +1,4 @@
-/** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
+/** Deleting traces: their runs, feedback and objects in R2. Later writes to them are rejected. */
 import { attachmentKey } from "../ingest/payloads.ts";
 import { idsOf } from "../shards.ts";
 import { payloadKey } from "../stub.ts";

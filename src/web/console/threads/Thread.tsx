@@ -162,7 +162,7 @@ function Checkpoint({
 }: {
   thread: string;
   checkpoint: ThreadState;
-  /** Keeps a checkpoint in view when a newer one comes. */
+  /** Keeps a checkpoint in view when a newer one arrives. */
   onPin: (checkpoint: string) => void;
 }) {
   const id = idOf(checkpoint);
