@@ -9,7 +9,7 @@ interface Question {
   value: unknown;
 }
 
-/** The question in words, where it has some. */
+/** The question as text, if it has one. */
 function words(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;

@@ -107,7 +107,7 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
  */
 async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;
-  // It was set when the deployment allowed it. Another attempt would change nothing.
+  // The address was allowed when it was set, and no longer is. A retry would not help.
   if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const body = JSON.stringify(wrappedTask(task, generation));
   const delivery = sha256(JSON.stringify(effect)).slice(0, 32);

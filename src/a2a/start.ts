@@ -1,4 +1,4 @@
-/** A message becomes a run: of a task that is there, or of a new one. */
+/** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
@@ -126,7 +126,7 @@ interface Started {
   updates: AsyncGenerator<Update, void, void>;
 }
 
-/** Starts the message's run. `updates` are what becomes of the task from then on. */
+/** Starts the message's run. `updates` are the task's later updates. */
 export async function start(call: Call, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
   const runId = uuidv7();

@@ -66,7 +66,7 @@ function read(a2a: unknown): Told {
 
 const isOurs = (data: unknown): data is { a2a: unknown } => isObject(data) && "a2a" in data;
 
-// An author who makes a mistake finds it in the node that makes it.
+// The error is thrown in the node that writes the event.
 checkCustom((data) => {
   if (isOurs(data)) read(data.a2a);
 });

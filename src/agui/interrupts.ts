@@ -9,7 +9,7 @@ export interface Asked {
   payload: unknown;
 }
 
-/** The interrupt of a run that stopped at a breakpoint, which asks nothing. */
+/** The interrupt of a run that stopped at a breakpoint, without a question. */
 export const BREAKPOINT = { id: "breakpoint", reason: "breakpoint", message: "The run stopped at a breakpoint." };
 
 /**

@@ -18,7 +18,7 @@ export class Speech {
   #begun = new Set<string>();
   #calls = new Set<string>();
 
-  /** What a sub-event of the streaming protocol's `messages` channel amounts to. */
+  /** The AG-UI events for a sub-event of the streaming protocol's `messages` channel. */
   take(event: Json): AguiEvent[] {
     const key = String(event.run_id);
     if (event.event === "message-start") {

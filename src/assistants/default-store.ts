@@ -5,7 +5,7 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 import { assistantIdOf, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
 import { firstVersion, isRow, type Row, versionOf } from "./row.ts";
 
-/** Workspaces whose default assistants this isolate has made sure of, and as what. */
+/** The workspaces whose default assistants this isolate has checked, with the checked versions. */
 const ensured = new Map<string, string>();
 
 /**
@@ -18,7 +18,7 @@ export async function findRow(db: Database, workspaceId: string, idOrGraphId: st
   await ensureDefaults(db, workspaceId);
   const row = await find();
   if (row) return row;
-  // It was deleted since.
+  // It was deleted in the meantime.
   forgetDefaults(workspaceId);
   await ensureDefaults(db, workspaceId);
   return find();

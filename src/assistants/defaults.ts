@@ -28,7 +28,7 @@ export interface DefaultAssistant {
 /** The deployed graphs. Not cached, because tests deploy graphs of their own. */
 export const graphIds = (): string[] => Object.keys(graphs);
 
-/** The graph for those who name none: the one called `agent`, or the registry's first. */
+/** The graph for requests without a graph: `agent`, or the first of the registry. */
 export const defaultGraphId = (): string => ("agent" in graphs ? "agent" : (graphIds()[0] ?? ""));
 
 /** The id of a graph's default assistant. */
@@ -42,7 +42,7 @@ function idOfGraph(): Map<string, string> {
   return known;
 }
 
-/** A graph id becomes the id of its default assistant; anything else stays, in the one spelling that ids have. */
+/** Converts a graph id to the id of its default assistant. Other ids are returned in lower case. */
 export function assistantIdOf(idOrGraphId: string): string {
   return idOfGraph().get(idOrGraphId) ?? idOrGraphId.toLowerCase();
 }
@@ -58,8 +58,8 @@ export function isDefaultAssistant(id: string): boolean {
 }
 
 /**
- * One default assistant a graph, with what LANGGRAPH_CONFIG sets (`{"<graph id>":{"configurable":{…},"context":{…}}}`), and
- * with the graph's `description` and `metadata` of langgraph.json.
+ * One default assistant per graph, with the values of LANGGRAPH_CONFIG (`{"<graph
+ * id>":{"configurable":{…},"context":{…}}}`), and with the graph's `description` and `metadata` of langgraph.json.
  */
 export function defaultAssistants(): DefaultAssistant[] {
   const settings = v.parse(Settings, JSON.parse((env as Env).LANGGRAPH_CONFIG ?? "{}"));

@@ -1,6 +1,6 @@
 /**
- * Whose an assistant's id is. The address of an agent card holds the id and no workspace, so an id belongs to the workspace
- * that used it first, also after the assistant is deleted: version 0 marks a deleted assistant.
+ * The owner of an assistant's id. The address of an agent card holds the id and no workspace, so an id belongs to the
+ * workspace that used it first, also after the assistant is deleted: version 0 marks a deleted assistant.
  */
 import { and, eq, exists, getTableColumns, gt, ne, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";

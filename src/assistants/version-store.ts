@@ -22,7 +22,7 @@ import {
   shownVersion,
 } from "./row.ts";
 
-/** Of an update that others come before. */
+/** The number of attempts of an update that conflicts with others. */
 const TRIES = 50;
 
 /**

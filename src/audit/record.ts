@@ -60,7 +60,7 @@ export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "act
   // There may be very many networks.
   if (failures.minute !== minute || failures.counts.size > 10_000)
     Object.assign(failures, { minute, counts: new Map() });
-  // The network first, so that one that fails often takes no room from the others.
+  // The network first, so that a network with many failures does not use the limit of the others.
   const network = `${entry.action} ${networkOf(addressOf(c) ?? "unknown")}`;
   if (!counted(network, FAILURES.network) || !counted(entry.action, FAILURES.all)) return;
   await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });

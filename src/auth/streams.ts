@@ -20,7 +20,7 @@ export interface OpenStream {
 /** By credential. */
 const open = new Map<string, Set<Seen>>();
 
-/** The routes whose answers are streams. A2A says so in its body, and in Accept. */
+/** The routes whose answers are streams. For A2A, the body and Accept decide. */
 const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
 /** The routes that answer with the result of a run, when it has ended. */
 const WAITS = /\/(?:wait|join)\/?$/;

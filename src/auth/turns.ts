@@ -10,7 +10,7 @@ import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 const AT_ONCE = 16;
 /** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
 const MOST_WAITING = 1_000;
-/** The turn of a request that takes longer is over: it waits for something rather than computes. Milliseconds. */
+/** After this time the turn of a request ends, because it waits rather than computes. Milliseconds. */
 const TURN_MS = 5_000;
 /** The same for calls that answer when a run has ended, which is long after they stopped computing. */
 const BLOCKING_TURN_MS = 250;
@@ -50,7 +50,7 @@ class Turns {
     if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();
     const waiting = { at: Date.now() };
     this.#waiting.add(waiting);
-    // The more requests wait, the more rarely each asks: together they ask about 2,000 times a second at most.
+    // The interval grows with the number of waiting requests: together they check at most about 2,000 times a second.
     await new Promise((resolve) => setTimeout(resolve, Math.min(500, 20 + this.#waiting.size)));
     this.#waiting.delete(waiting);
   }

@@ -19,7 +19,7 @@ export function nextDue({ schedule, timezone, endTime }: Schedule, after: number
 
 /**
  * The due times to fire at `now`, when `first` is the oldest one not fired yet: all of the last hour, and in any case the
- * latest. What is older is skipped, so that a long pause does not end in a flood.
+ * latest. Older ones are skipped, so that a long outage does not cause a burst of runs.
  */
 export function dueTimes(schedule: Schedule, first: number, now: number): number[] {
   if (first > now) return [];

@@ -1,4 +1,4 @@
-/** JSON: what is an object, what a text says, and the free objects and filters of requests. */
+/** JSON: object checks, parsing, and the free-form objects and filters of requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "./bytes.ts";
 import { refuseManyValues } from "./json-values.ts";
@@ -87,7 +87,10 @@ function holdsMore(value: object, most: number): boolean {
 /** SQLite reads JSON of up to 1,000 levels, and what is written must be read again. */
 export const NESTING = 500;
 
-/** Whether objects and arrays nest deeper than `levels`. Looks no deeper itself: no value is too deep for it. */
+/**
+ * Whether objects and arrays nest deeper than `levels`. The check itself stops at `levels`, so that it accepts values
+ * of any depth.
+ */
 export function nestsDeeper(value: unknown, levels = NESTING): boolean {
   if (levels < 0) return true;
   if (typeof value !== "object" || value === null) return false;

@@ -94,7 +94,7 @@ function isRefusedByD1(error: unknown): boolean {
   return error.message.includes("D1_ERROR: string or blob too big") || isRefusedByD1(error.cause);
 }
 
-/** Whether an object's answer was longer than the platform carries from one object to another. */
+/** Whether an object's answer was longer than the platform sends from one object to another. */
 function isTooLarge(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Serialized RPC arguments or return values are limited to");
 }

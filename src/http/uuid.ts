@@ -15,7 +15,7 @@ export function dashed(hex: string): string {
 let last = 0;
 let counter = 0;
 
-/** A version 7 UUID: milliseconds first, and within one millisecond still in order. */
+/** A version 7 UUID: milliseconds first, and in order within one millisecond. */
 export function uuidv7(): string {
   const now = Date.now();
   counter = now <= last ? counter + 1 : crypto.getRandomValues(new Uint16Array(1))[0]! & 0x3ff;

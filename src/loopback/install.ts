@@ -14,7 +14,7 @@ const ORIGIN = "http://weir.internal";
 /** How many calls of this server to itself may be nested: a run starts a run that starts a run, and so on. */
 export const MOST_NESTED = 10;
 
-/** What a call that is made in no request has of an ExecutionContext. */
+/** The ExecutionContext of a call outside of a request. */
 const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext;
 
 /** Sets the globals. `fetch` is the Worker's own. */

@@ -10,7 +10,7 @@ import { getItem, type PutItem } from "./store.ts";
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter that
- * the values of items must contain. 403 when it refuses, or leaves a namespace that is none.
+ * the values of items must contain. 403 when it refuses, or returns an invalid namespace.
  */
 export async function narrowed<V extends { namespace: string[] }>(
   principal: Principal,

@@ -1,6 +1,6 @@
 /**
  * A Vectorize index beside the vectors in D1. It only proposes items: D1 holds the vectors, decides what a caller sees and
- * ranks exactly, so an index that is late, incomplete or away changes how much is read, and no answer is wrong.
+ * ranks exactly, so a late, incomplete or unavailable index changes the number of reads, but no answer.
  */
 import { logError } from "../http/log.ts";
 

@@ -24,7 +24,7 @@ export class MessageBlocks {
     return this.#event("message-start", { id, role, tool_call_id: toolCallId });
   }
 
-  /** The sub-events that one streamed chunk amounts to. */
+  /** The sub-events of one streamed chunk. */
   delta(chunk: AIMessageChunk): MessageEvent[] {
     if (chunk.usage_metadata) this.#usage = chunk.usage_metadata;
     const events: MessageEvent[] = [];

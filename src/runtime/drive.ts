@@ -1,4 +1,4 @@
-/** Runs a graph, and hands everything it emits to a sink, synchronously and in order. */
+/** Runs a graph, and passes all its output to a sink, synchronously and in order. */
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
@@ -47,7 +47,7 @@ export interface WireCommand {
 
 /**
  * LangChain copies metadata member by member for each call of each node: thousands of them would block all requests in
- * this isolate for minutes. So it gets this many, the last ones; who listens here has them all.
+ * this isolate for minutes. So it gets the last ones, up to this number. Listeners here get them all.
  */
 const MOST_METADATA = 100;
 

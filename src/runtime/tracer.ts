@@ -1,6 +1,6 @@
 /**
  * Collects what happens in a run of a graph as runs of a trace: the graph, its nodes, its model and tool calls. It only
- * notes references and times while the graph runs; the JSON is made once, at the end.
+ * records references and times while the graph runs; the JSON is made once, at the end.
  */
 import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@langchain/core/callbacks/base";
 import type { DocumentInterface } from "@langchain/core/documents";
@@ -28,7 +28,7 @@ interface Span {
   metadata: Metadata;
   invocation?: Metadata;
   firstToken?: number;
-  /** Plumbing of LangGraph, left out; what is below it belongs to the nearest shown ancestor. */
+  /** Internal runs of LangGraph are left out. Their children belong to the nearest shown ancestor. */
   hidden: boolean;
 }
 
@@ -207,7 +207,7 @@ export class Tracer extends BaseCallbackHandler {
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
     const metadata = { ...this.given, ...told };
     const graphId = metadata["graph_id"];
-    // Lists of traces are of no use when every root has the name that LangGraph gives to graphs without one.
+    // A list of traces is not useful when every root has LangGraph's default name.
     const shown = parent === undefined && name === UNNAMED && typeof graphId === "string" ? graphId : name;
     this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
   }

@@ -3,7 +3,7 @@ import type { Caller } from "../threads/access.ts";
 import type { Json } from "../json.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 
-/** Who commands, and which thread. */
+/** The caller, and the thread. */
 export interface Commander extends Caller {
   threadId: string;
   thread: ThreadRpc;

@@ -1,4 +1,4 @@
-/** The protocol's commands, whichever way they come: one table, one answer's shape. */
+/** The protocol's commands over HTTP and WebSocket: one table, one shape of answers. */
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";

@@ -20,7 +20,7 @@ export function dialectOf(headers: Headers): Dialect {
   return PYTHON.test(headers.get("user-agent") ?? "") ? "python" : "javascript";
 }
 
-/** What one connection gets of each event of the log. `channels`: all that it subscribes to. */
+/** The frames of an event for one connection. `channels`: all subscribed channels. */
 export function eventsIn(dialect: Dialect, channels: string[]): (event: EventText) => ProtocolEvent | undefined {
   return dialect === "python" ? pythonEvents(channels) : protocolEvent;
 }
