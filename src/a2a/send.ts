@@ -16,7 +16,7 @@ function sentOf({ generation }: Call, given: unknown): Send {
   return sent;
 }
 
-/** The answer to a send: the task when it has ended or waits, or immediately with `returnImmediately`. */
+/** The answer to a send: the task when it has ended or waits, or immediately when the caller does not wait. */
 export async function send(call: Call, given: unknown): Promise<unknown> {
   const sent = sentOf(call, given);
   const { configuration } = sent;

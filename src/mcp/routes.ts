@@ -68,7 +68,7 @@ async function answer(c: Context<App>): Promise<Response> {
   if (!(await isLegacyRequest(request, message))) return answerModern(c, request, message, takesJson);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
   await serverFor(c).connect(transport);
-  // Without an id, the transport reports the error of the body.
+  // Without a parsed message, the transport reports the error of the body.
   return transport.handleRequest(request, { parsedBody: message });
 }
 

@@ -182,13 +182,13 @@ describe("feedback", () => {
     await sendMultipart(own, runParts("post", run));
     for (const user_id of ["ann", "bob", undefined]) {
       const feedback_source = { type: "app", user_id };
-      await own.fetch("/feedback", { body: { run_id: run.id, key: user_id ?? "absent", feedback_source } });
+      await own.fetch("/feedback", { body: { run_id: run.id, key: user_id ?? "unknown", feedback_source } });
     }
     const keys = async (query: string) => {
       const listed = await (await own.fetch(`/feedback?${query}`)).json<{ key: string }[]>();
       return listed.map(({ key }) => key).sort();
     };
-    expect(await keys("source=app")).toEqual(["ann", "bob", "absent"]);
+    expect(await keys("source=app")).toEqual(["ann", "bob", "unknown"]);
     expect(await keys("user=ann")).toEqual(["ann"]);
     expect(await keys("user=ann&user=bob&user=eve")).toEqual(["ann", "bob"]);
     expect(await keys("user=eve")).toEqual([]);

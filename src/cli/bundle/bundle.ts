@@ -70,7 +70,7 @@ export async function bundler(project: Project): Promise<Bundler> {
       missing((text, importer) => unusable.set(importer, text)),
     ],
   });
-  /** Once more for as long as files of packages turn out not to fit. */
+  /** Repeats the build while it finds more files of packages that do not fit. */
   const rebuilt = async (): Promise<Awaited<ReturnType<typeof made.rebuild>>> => {
     for (const noted of [inputs, modules, unusable]) noted.clear();
     try {

@@ -10,7 +10,7 @@ export function packagedMigrations(folder: string): string[] {
     .sort();
 }
 
-/** The migrations that the database has, as Wrangler notes them. */
+/** The migrations that the database has, as Wrangler records them. */
 async function appliedMigrations(account: Account, databaseId: string): Promise<string[]> {
   const rows = async (sql: string) => {
     const answers = await account.call<{ results: { name: string }[] }[]>("POST", `/d1/database/${databaseId}/query`, {

@@ -1,6 +1,7 @@
 /**
- * The address that people use. It stays while wrangler starts, reloads or ends, prints a line for each request, and shows
- * the error of a build that failed: in a header of each answer, on the page, and as a 503 where no build serves yet.
+ * The address that people use. It is available while wrangler starts, reloads or ends, prints a line for each request,
+ * and shows the error of a build that failed: in a header of each answer, on the page, and as a 503 where no build
+ * serves yet.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
@@ -143,7 +144,7 @@ export class Front {
 
 const event = (error: string | undefined): string => `data: ${JSON.stringify(error ?? null)}\n\n`;
 
-/** The first line that says something, as a header may have it. */
+/** The first line with content, in a form that a header may have. */
 const headline = (text: string): string =>
   (text.split("\n").find((line) => line.trim()) ?? "")
     .replace(/[^\x20-\x7e]/g, "")

@@ -12,7 +12,7 @@ export interface LocalSecrets {
   WEIR_ADMIN_KEY: string;
 }
 
-/** Where local data live. Survives restarts. */
+/** The folder of local data. It persists over restarts. */
 export const stateOf = ({ weirDir }: Project): string => join(weirDir, "state");
 
 /** The secrets of this machine's state: made once. */

@@ -1,4 +1,4 @@
-/** The supervised `wrangler dev`: starts again when it ends without being asked to. */
+/** The supervised `wrangler dev`: restarts after an unexpected end. */
 import type { ChildProcess } from "node:child_process";
 import { Fault } from "../fault.ts";
 import { anyPort } from "./ports.ts";
@@ -34,7 +34,7 @@ export class Server {
     return this.#child !== undefined;
   }
 
-  /** Starts the process and waits until it answers. Throws a Fault with wrangler's last words when it ends before. */
+  /** Starts the process and waits until it answers. Throws a Fault with wrangler's last output when it ends before. */
   async start(): Promise<void> {
     if (this.#child || this.#stopping) return;
     const { config, persistTo, cwd, onLine, onFailure } = this.#options;

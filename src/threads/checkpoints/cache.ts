@@ -1,6 +1,6 @@
 /**
- * A cache that all objects of an isolate share, because they share its 128 MB. Past its size the entries that were used
- * longest ago leave.
+ * A cache that all objects of an isolate share, because they share its 128 MB. Above its size limit, the least recently
+ * used entries are evicted.
  */
 export class SharedCache<T> {
   #entries = new Map<string, { value: T; size: number }>();

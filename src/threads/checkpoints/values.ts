@@ -31,7 +31,7 @@ const flatChunks = new SharedCache<string>(8_000_000);
 const revivedChunks = new SharedCache<unknown[]>(4_000_000);
 
 export class Values {
-  /** Of this instance: chunks of a deleted thread must not be found under the addresses of its next life. */
+  /** Of this instance: chunks of a deleted thread must not be found by a new thread with the same id. */
   readonly #id = crypto.randomUUID();
   /** The list last seen per channel: its items' identities show what a step added. */
   #lists = new Map<string, List>();
@@ -43,7 +43,7 @@ export class Values {
     private readonly journal: Journal,
   ) {}
 
-  /** Notes objects that appear in a node's writes, so that `encode` compares their content and not their identity. */
+  /** Records objects that appear in a node's writes, so that `encode` compares their content and not their identity. */
   touch(value: unknown): void {
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) {
       if (typeof part === "object" && part !== null) this.#written.add(part);

@@ -1,7 +1,7 @@
 /**
  * How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
  * when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
- * memory or CPU of its isolate stops killing it.
+ * memory or CPU of its isolate is ended instead of crashing it again.
  */
 import type { RunError } from "../types.ts";
 import type { Outcome } from "./runs.ts";

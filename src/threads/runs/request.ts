@@ -1,4 +1,4 @@
-/** From a client's request for a run to the one the thread understands. */
+/** Converts a client's request for a run to the thread's own form. */
 import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts";
 import type { Principal } from "../../principal.ts";
 import { settings } from "../../config.ts";
@@ -52,8 +52,8 @@ export function configurableOf(headers: Headers, { user }: Principal): Json {
 }
 
 /**
- * The request that the thread takes, if the caller may run the assistant there: what the client left out is settled, the
- * assistant's part is beside its own. Every surface makes its runs here. Throws as `mayRun` does.
+ * The request that the thread takes, if the caller may run the assistant there: defaults are set, and the assistant's
+ * part is added. Every surface makes its runs here. Throws as `mayRun` does.
  */
 export async function runRequest(
   by: Caller,

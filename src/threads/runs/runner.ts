@@ -38,7 +38,10 @@ interface Ending {
   feedback?: Record<string, string>;
 }
 
-/** So long after a run's end the command that made it still counts as a repetition. Longer, and people repeat themselves. */
+/**
+ * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
+ * text again.
+ */
 const REPEAT_MS = 10_000;
 
 export class Runner {
@@ -162,7 +165,7 @@ export class Runner {
     });
   }
 
-  /** The run that the same command has made: of a client that asks again because it lost the answer. */
+  /** The run that the same command has made: for a client that retries after a lost answer. */
   #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
     if (fingerprint === undefined) return undefined;
     const since = Date.now() - REPEAT_MS;
@@ -190,7 +193,7 @@ export class Runner {
     return {
       id: request.run_id,
       size,
-      // Creation orders the queue, and a clock may stand still within a request.
+      // The queue is ordered by creation time, and Date.now() does not advance within a request.
       created: last && last.created >= now ? last.created + 1 : now,
       due: now + (request.after_seconds ?? 0) * 1000,
       status: "pending",
@@ -264,7 +267,7 @@ export class Runner {
           ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
           : await execute(execution);
       clearTimeout(timer);
-      // Clients that get the last words together with the end report the end before they show the words.
+      // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();
       const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;

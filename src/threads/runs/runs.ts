@@ -7,7 +7,7 @@ import type { Refusal } from "./strict.ts";
 import type { RunRow } from "../storage/tables.ts";
 import type { Refs } from "../checkpoints/values.ts";
 
-/** From which status a run may go to which. What is not here is a fault of ours. */
+/** The allowed changes of a run's status. Any other change is a bug. */
 const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
   pending: ["running", "interrupted"],
   running: ["success", "error", "timeout", "interrupted"],
@@ -19,7 +19,7 @@ const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
 
 export const isOpen = (status: RunStatus): boolean => TRANSITIONS[status].length > 0;
 
-/** What is kept of how a run went. */
+/** The stored outcome of a run. */
 export interface Outcome {
   updated: number;
   /** How often it was started; more than once after a crash. */

@@ -1,6 +1,6 @@
 /**
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
- * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
+ * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
 import { OutboxStore } from "../tasks/outbox-store.ts";
 import type { Value } from "./long-text.ts";
@@ -55,7 +55,7 @@ export interface SegmentRow extends EventsRow {
   chunks: string;
 }
 
-/** What a copy of a thread takes along, long texts (`blobs`) before the columns that refer to them. */
+/** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type Row = Record<string, Value>;
