@@ -104,7 +104,7 @@ describe("langgraph.json", () => {
     [{ graphs: { a: 1 } }, 'expected "<file>:<export>"'],
     [{ http: { disable_mcp: "yes" } }, '"http.disable_mcp"'],
     [{ a2a: { agent: { skills: [{ id: "s" }] } } }, '"a2a.agent.skills.0.name"'],
-    [{ a2a: { agent: { skill: [] } } }, '"a2a.agent.skill" is not a key'],
+    [{ a2a: { agent: { skill: [] } } }, '"a2a.agent.skill" is not a known key'],
     [{ ui: { "a/b": "./ui.tsx" } }, "expected a graph's name"],
     [{ http: { mount_prefix: "x" } }, '"http.mount_prefix": expected a path'],
     [{ store: { ttl: { default_ttl: -1 } } }, '"store.ttl.default_ttl"'],
