@@ -32,7 +32,7 @@ export async function findSignIn(db: Database, hash: string, now: number): Promi
     .get();
 }
 
-/** Removes the sign-in and returns it, once: whoever comes second gets undefined. */
+/** Removes the sign-in and returns it. A second call gets undefined. */
 export async function takeSignIn(db: Database, hash: string, now: number): Promise<SignInRow | undefined> {
   return db
     .delete(oauthSignIns)
@@ -57,7 +57,7 @@ export async function insertGrant(db: Database, client: ClientRow, grant: GrantR
   ]);
 }
 
-/** An authorization code with the grant it stands for, also one that was used or has expired. */
+/** An authorization code with its grant, also when it was used or has expired. */
 export async function findCode(db: Database, hash: string): Promise<{ code: CodeRow; grant: GrantRow } | undefined> {
   return db
     .select({ code: oauthCodes, grant: oauthGrants })
@@ -205,7 +205,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const UNUSED_CLIENT_DAYS = 7;
 
 /**
- * Removes what time made useless: clients that nobody ever allowed, and sign-ins, codes and tokens past their end. Codes
+ * Removes clients that were never granted access, and expired sign-ins, codes and tokens. Codes
  * and tokens stay a day longer, so that a late replay is still known for what it is.
  */
 export async function forgetExpired(db: Database, now: number): Promise<void> {

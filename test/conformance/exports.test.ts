@@ -10,7 +10,7 @@ import { startServer, type TestServer } from "../support/server.ts";
 
 const DAY = 86_400_000;
 const FROM = Date.parse("2026-01-01T00:00:00Z");
-/** A multiple of 9, so that no chain lies in another day than its model call. */
+/** A multiple of 9, so that each chain is in the same day as its model call. */
 const COUNT = 270;
 
 interface SentRun {

@@ -80,7 +80,7 @@ describe("a destination", () => {
     expect((await caller.fetch(PATH, { body: S3 })).status).toBe(200);
   });
 
-  it("sends what the bucket asks for", async () => {
+  it("sends what the bucket requires", async () => {
     const config = {
       ...S3.config,
       s3_additional_kwargs: { ServerSideEncryption: "aws:kms", SSEKMSKeyId: "key-1", ExpectedBucketOwner: "123" },
@@ -95,7 +95,7 @@ describe("a destination", () => {
     expect(removal?.headers.get("x-amz-expected-bucket-owner")).toBe("123");
   });
 
-  it("is refused with the store's reason, which is all that is told", async () => {
+  it("is refused with the store's reason, and no other detail", async () => {
     fault = { kind: "status", status: 403, code: "InvalidAccessKeyId" };
     const response = await caller.fetch(PATH, { body: S3 });
     expect(response.status).toBe(400);
@@ -140,7 +140,7 @@ describe("a destination", () => {
     expect((await caller.fetch(`${PATH}/${String(id)}`)).status).toBe(404);
   });
 
-  it("is nobody else's", async () => {
+  it("belongs to its workspace only", async () => {
     const { id } = await create();
     const other = await newCaller();
     const unknown = crypto.randomUUID();
@@ -150,9 +150,9 @@ describe("a destination", () => {
       ["DELETE", undefined],
     ] as const) {
       const theirs = await other.fetch(`${PATH}/${String(id)}`, { method, body });
-      const nobodys = await other.fetch(`${PATH}/${unknown}`, { method, body });
+      const missing = await other.fetch(`${PATH}/${unknown}`, { method, body });
       expect(theirs.status).toBe(404);
-      expect(await theirs.text()).toBe(await nobodys.text());
+      expect(await theirs.text()).toBe(await missing.text());
     }
     expect(await (await other.fetch(PATH)).json()).toEqual([]);
   });
@@ -195,7 +195,7 @@ describe("credentials at rest", () => {
 });
 
 describe("a workspace whose plan has no exports", () => {
-  it("may neither make destinations nor exports, and is told so", async () => {
+  it("may neither make destinations nor exports, and gets a 403", async () => {
     await database(env.DB)
       .update(workspaces)
       .set({ settings: { exports: false } })

@@ -29,7 +29,7 @@ export interface Things {
   comparative_experiment_id: string;
   feedback_id: string;
   key_id: string;
-  /** A grant that somebody allowed; the caller makes it. */
+  /** A grant that a person allowed; the caller makes it. */
   grant_id: string;
   webhook_secret_id: string;
   destination_id: string;

@@ -34,7 +34,7 @@ export async function seed(server: Access): Promise<Shot[]> {
   const trace = await sendTrace(server, { project: "support-agent", name: "refund_agent", text: "84.20 EUR refunded" });
   await sendTrace(server, {
     project: "support-agent",
-    name: "a_rather_long_name_of_an_agent_that_somebody_gave_it",
+    name: "a_rather_long_name_of_an_agent_that_its_user_gave_it",
     text: "TimeoutError: carrier_notices did not answer within 1.2 s\n    at fetchNotices (tools/carrier.ts:41)",
     failed: true,
   });

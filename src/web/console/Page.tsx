@@ -27,7 +27,7 @@ export function Page({
   tools?: ReactNode;
   /** How to use what is listed, beside the list; below it on a narrow screen. */
   aside?: ReactNode;
-  /** The content scrolls by itself, in parts. */
+  /** The parts of the content scroll independently. */
   whole?: boolean;
   children: ReactNode;
 }) {

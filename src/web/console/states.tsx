@@ -62,7 +62,7 @@ export function remedyOf(error: Error): string {
   if (status === 403) return "Use a key or an account that has the scope named above.";
   if (status === 404) return "It may have been deleted.";
   if (status === 429) return "Wait a minute, then load again.";
-  return "Load again. If it fails again, look at the log of the server.";
+  return "Load again. If it fails again, check the log of the server.";
 }
 
 export function Failed({ title, error, onRetry }: { title: string; error: Error; onRetry: () => void }) {

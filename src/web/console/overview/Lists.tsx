@@ -1,4 +1,4 @@
-/** What is to be looked at: each list is loaded by itself, so that one that fails does not take the others along. */
+/** Items that need attention. Each list is loaded separately, so that an error in one does not affect the others. */
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { ApiError } from "../../api/http.ts";

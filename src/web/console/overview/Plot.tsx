@@ -50,7 +50,7 @@ export function Plot({
       observer.disconnect();
       plot.current?.destroy();
     };
-    // The lines' shape stands for them: their values are set below.
+    // The effect depends on the shape of the lines: their values are set below.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [shape, scheme, times.length]);
   useEffect(() => plot.current?.setData(data.current), [times, lines]);
