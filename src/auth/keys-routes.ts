@@ -111,7 +111,7 @@ export const keys = new Hono<App>()
     if (!gone) throw notFound();
     await audit(c, { action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
     // The OAuth grants that were allowed with this key end with it.
-    for (const grant of await revokeGrantsOf(db, workspaceId, gone.id, Date.now())) {
+    for (const grant of await revokeGrantsOf(db, workspaceId, { credentialId: gone.id }, Date.now())) {
       await audit(c, { action: "grant.revoked", targetId: grant.id });
     }
     return c.body(null, 204);

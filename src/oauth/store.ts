@@ -173,11 +173,11 @@ export async function revokeGrant(db: Database, id: string, now: number): Promis
   return ended;
 }
 
-/** Ends the OAuth grants that were allowed with this API key. */
+/** Ends the workspace's OAuth grants that were allowed with an API key, or that a client has. */
 export async function revokeGrantsOf(
   db: Database,
   workspaceId: string,
-  credentialId: string,
+  of: { credentialId: string } | { clientId: string },
   now: number,
 ): Promise<GrantRow[]> {
   const ended = await db
@@ -186,7 +186,7 @@ export async function revokeGrantsOf(
     .where(
       and(
         eq(oauthGrants.workspaceId, workspaceId),
-        eq(oauthGrants.credentialId, credentialId),
+        "clientId" in of ? eq(oauthGrants.clientId, of.clientId) : eq(oauthGrants.credentialId, of.credentialId),
         isNull(oauthGrants.revokedAt),
       ),
     )
@@ -204,19 +204,21 @@ export async function findGrant(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
+/** Grants of the workspace that have not ended. */
+export const standing = (workspaceId: string, now: number) =>
+  and(
+    eq(oauthGrants.workspaceId, workspaceId),
+    isNull(oauthGrants.revokedAt),
+    or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, now)),
+  );
+
 /** The workspace's grants that have not ended, newest first, each with its client. */
 export async function listGrants(db: Database, workspaceId: string, limit: number, offset: number) {
   return db
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(
-      and(
-        eq(oauthGrants.workspaceId, workspaceId),
-        isNull(oauthGrants.revokedAt),
-        or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now())),
-      ),
-    )
+    .where(standing(workspaceId, Date.now()))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)
