@@ -20,6 +20,7 @@ export function Plot({
   times,
   lines,
   format,
+  utc = false,
   onChoose,
 }: {
   title: string;
@@ -27,7 +28,10 @@ export function Plot({
   times: number[];
   lines: Line[];
   format: (value: number) => string;
-  onChoose: (from: number, to: number) => void;
+  /** The times are UTC days. */
+  utc?: boolean;
+  /** Left out: nothing can be drawn over the plot. */
+  onChoose?: (from: number, to: number) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
@@ -43,7 +47,7 @@ export function Plot({
     const element = box.current;
     if (!element) return;
     const interval = (times[1] ?? 0) - (times[0] ?? 0);
-    plot.current = new uPlot(optionsOf(element, lines, latest, interval), data.current, element);
+    plot.current = new uPlot(optionsOf(element, lines, latest, { interval, utc }), data.current, element);
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
@@ -74,8 +78,11 @@ export function Plot({
 function optionsOf(
   element: HTMLElement,
   lines: Line[],
-  latest: React.RefObject<{ onChoose: (from: number, to: number) => void; format: (value: number) => string }>,
-  interval: number,
+  latest: React.RefObject<{
+    onChoose: ((from: number, to: number) => void) | undefined;
+    format: (value: number) => string;
+  }>,
+  { interval, utc }: { interval: number; utc: boolean },
 ): uPlot.Options {
   const ink = (token: string) => {
     const probe = document.createElement("i");
@@ -91,8 +98,13 @@ function optionsOf(
     width: Math.max(element.clientWidth, 100),
     height: HEIGHT,
     legend: { show: false },
+    ...(utc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") }),
     padding: [8, 16, 0, 0],
-    cursor: { sync: { key: "overview" }, points: { size: 5 }, drag: { x: true, y: false, setScale: false } },
+    cursor: {
+      sync: { key: "overview" },
+      points: { size: 5 },
+      drag: { x: latest.current.onChoose !== undefined, y: false, setScale: false },
+    },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 64 },
@@ -117,7 +129,7 @@ function optionsOf(
           const to = plot.posToVal(left + width, "x") * 1000;
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           // A range is whole intervals, for the figures are.
-          latest.current.onChoose(
+          latest.current.onChoose?.(
             Math.floor(from / interval) * interval,
             Math.max(Math.ceil(to / interval), Math.floor(from / interval) + 1) * interval,
           );

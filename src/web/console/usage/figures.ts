@@ -1,0 +1,52 @@
+/** Figures of usage: sums by day and by project, and bytes in words. */
+import type { Day } from "./queries.ts";
+
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+
+/** "0 byte", "84 kB", "1.2 GB". */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return new Intl.NumberFormat(undefined, {
+    style: "unit",
+    unit: UNITS[power],
+    unitDisplay: "short",
+    maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
+  }).format(value);
+}
+
+const DAY = 86_400_000;
+
+/** Each day from the first to the last, also one on which nothing was stored. */
+export function byDay(first: string, last: string, days: Day[]): { day: string; runs: number; bytes: number }[] {
+  const sums = new Map<string, { day: string; runs: number; bytes: number }>();
+  for (let at = Date.parse(first); at <= Date.parse(last); at += DAY) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    sums.set(day, { day, runs: 0, bytes: 0 });
+  }
+  for (const { day, runs, bytes } of days) {
+    const sum = sums.get(day);
+    if (!sum) continue;
+    sum.runs += runs;
+    sum.bytes += bytes;
+  }
+  return [...sums.values()];
+}
+
+export interface ProjectSum {
+  id: string;
+  /** Null: the project was deleted. */
+  name: string | null;
+  runs: number;
+  bytes: number;
+}
+
+/** What each project holds, the largest first. */
+export function byProject(days: Day[]): ProjectSum[] {
+  const sums = new Map<string, ProjectSum>();
+  for (const { project_id: id, project_name: name, runs, bytes } of days) {
+    const sum = sums.get(id) ?? { id, name, runs: 0, bytes: 0 };
+    sums.set(id, { ...sum, runs: sum.runs + runs, bytes: sum.bytes + bytes });
+  }
+  return [...sums.values()].sort((a, b) => b.bytes - a.bytes);
+}
