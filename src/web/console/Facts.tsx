@@ -1,6 +1,6 @@
 /** What is known of one thing: names and values. A fact without a value is left out. */
 import type { ReactNode } from "react";
-import { exactTime, shortTime } from "../ui/time.ts";
+import { exactTime, shortTime, soonTime } from "../ui/time.ts";
 import css from "./parts.module.css";
 
 export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
@@ -32,6 +32,16 @@ export function Time({ at, exact = false }: { at: string | null | undefined; exa
   return (
     <time dateTime={at} title={exactTime(at)}>
       {exact ? exactTime(at) : shortTime(at)}
+    </time>
+  );
+}
+
+/** A time that is to come, day and clock. */
+export function Ahead({ at }: { at: string | null }) {
+  if (at === null) return null;
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {soonTime(at)}
     </time>
   );
 }

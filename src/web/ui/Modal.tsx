@@ -2,6 +2,7 @@
 import { X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
+import { coarse } from "../frame/device.ts";
 import shell from "../frame/Shell.module.css";
 import { IconButton } from "./IconButton.tsx";
 import css from "./modal.module.css";
@@ -31,6 +32,7 @@ export function Modal({
           {...(text === undefined && { "aria-describedby": undefined })}
           onEscapeKeyDown={(event) => locked && event.preventDefault()}
           onInteractOutside={(event) => locked && event.preventDefault()}
+          onOpenAutoFocus={toFirstField}
           onCloseAutoFocus={back}
         >
           <div className={shell.dialogHead}>
@@ -49,6 +51,14 @@ export function Modal({
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/** The first field of a form, or the dialog itself. A touch keyboard stays away until a field is touched. */
+function toFirstField(event: Event): void {
+  event.preventDefault();
+  const dialog = event.target as HTMLElement;
+  const field = coarse ? null : dialog.querySelector<HTMLElement>("form :is(input, select, textarea)");
+  (field ?? dialog).focus();
 }
 
 /** Gives the focus back to what has it now. For `onCloseAutoFocus` of a dialog without a trigger. */

@@ -131,6 +131,7 @@ function useKeyNames(): Map<string, string> {
 
 function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
   return [
+    { id: "time", name: "When", width: 72, kept: true, cell: ({ at }) => <Time at={at} /> },
     {
       id: "action",
       name: "What",
@@ -148,14 +149,6 @@ function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
       width: 180,
       grows: true,
       cell: (row) => <span title={row.target_id}>{targetText(row, keys)}</span>,
-    },
-    {
-      id: "time",
-      name: "When",
-      width: 88,
-      kept: true,
-      end: true,
-      cell: ({ at }) => <Time at={at} />,
     },
     { id: "who", name: "Who", width: 140, cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span> },
     { id: "address", name: "From", width: 140, cell: ({ address }) => <span className={css.mono}>{address}</span> },

@@ -6,7 +6,8 @@ import { Form, Input, Select } from "../Form.tsx";
 import css from "../parts.module.css";
 import { Loaded } from "../states.tsx";
 import { everyText } from "./days.ts";
-import { createJob, type Destination } from "./queries.ts";
+import { createJob } from "./queries.ts";
+import type { Destination } from "./types.ts";
 
 const INTERVALS = [1, 6, 12, 24, 168];
 const COMPRESSIONS = ["zstandard", "gzip", "snappy", "none"];

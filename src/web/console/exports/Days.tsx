@@ -8,7 +8,7 @@ import { type Column, Table } from "../Table.tsx";
 import { bytesText } from "../usage/figures.ts";
 import { dayText, type Group, groupsOf, monthText, runStatus, runText } from "./days.ts";
 import own from "./exports.module.css";
-import { isOpen, type Job, type Run } from "./queries.ts";
+import { isOpen, type Job, type Run } from "./types.ts";
 
 export function Days({
   runs,

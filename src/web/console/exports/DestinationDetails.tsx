@@ -12,7 +12,8 @@ import { State } from "../State.tsx";
 import { storeText } from "./columns.tsx";
 import { Credentials, EMPTY, sent } from "./Credentials.tsx";
 import { placeOf } from "./duckdb.ts";
-import { changeCredentials, checkDestination, deleteDestination, type Destination } from "./queries.ts";
+import { changeCredentials, checkDestination, deleteDestination } from "./queries.ts";
+import type { Destination } from "./types.ts";
 
 export function DestinationDetails({ destination, onClose }: { destination: Destination; onClose: () => void }) {
   const [step, setStep] = useState<"facts" | "credentials" | "delete">("facts");

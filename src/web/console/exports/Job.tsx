@@ -20,16 +20,8 @@ import { Days } from "./Days.tsx";
 import { everyText, paceOf, statusOf, windowText } from "./days.ts";
 import { duckdbOf, placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";
-import {
-  cancelJob,
-  type Destination,
-  isOpen,
-  type Job,
-  type Run,
-  useDestinations,
-  useJob,
-  useRuns,
-} from "./queries.ts";
+import { cancelJob, useDestinations, useJob, useRuns } from "./queries.ts";
+import { type Destination, isOpen, type Job, type Run } from "./types.ts";
 
 export function JobPage({ id }: { id: string }) {
   const job = useJob(id);
@@ -57,7 +49,7 @@ export function JobPage({ id }: { id: string }) {
         data &&
         isOpen(data) && (
           <Button look="danger" onClick={() => setCancelling(true)}>
-            {schedule ? "Cancel schedule…" : "Cancel export…"}
+            Cancel…
           </Button>
         )
       }
@@ -121,7 +113,7 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
       <Section title="Settings">
         <Facts
           facts={{
-            Status: <State {...statusOf(job)} />,
+            Status: schedule && <State {...statusOf(job)} />,
             Destination: destination ? `${destination.display_name}, ${placeOf(destination)}` : "deleted",
             Filter: job.filter !== null && <code className={css.mono}>{job.filter}</code>,
             Columns: job.export_fields === null ? "all but feedbacks" : job.export_fields.join(", "),
@@ -150,6 +142,12 @@ function Totals({ job, runs }: { job: Job; runs: Run[] }) {
   return (
     <div className={own.totals}>
       <dl>
+        <div>
+          <dt>Status</dt>
+          <dd>
+            <State {...statusOf(job)} />
+          </dd>
+        </div>
         <div>
           <dt>Days done</dt>
           <dd>

@@ -45,7 +45,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
             One folder for each project and day, and a manifest that is written last. Any tool that reads Parquet can
             read them: <a href="/docs/exports-reading">Reading an export</a>
           </p>
-          <h2>Create exports by the API</h2>
+          <h2>Exports by the API</h2>
           <Command
             label="Copy the request"
             text={`curl ${SERVER}/api/v1/bulk-exports \\\n  -H "X-API-Key: $WEIR_API_KEY"`}

@@ -9,7 +9,7 @@ import { bytesText } from "../usage/figures.ts";
 import { everyText, statusOf, windowText } from "./days.ts";
 import { placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";
-import type { Destination, Job } from "./queries.ts";
+import type { Destination, Job } from "./types.ts";
 
 const PATH = "/console/exports";
 
@@ -54,7 +54,7 @@ const what = (nameOf: NameOf): Column<Job> => ({
 export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
   status,
   what(nameOf),
-  { id: "progress", name: "Days done", width: 150, cell: (job) => <Progress job={job} /> },
+  { id: "progress", name: "Days done", width: 120, cell: (job) => <Progress job={job} /> },
   { id: "window", name: "Window", width: 200, cell: windowText },
   { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => progress.rows_written.toLocaleString() },
   { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
@@ -86,9 +86,8 @@ export const destinationColumns = (): Column<Destination>[] => [
   {
     id: "name",
     name: "Name",
-    width: 130,
+    width: 120,
     kept: true,
-    grows: true,
     cell: ({ id, display_name }) => <Link href={`${PATH}?destination=${id}`}>{display_name}</Link>,
   },
   {
@@ -96,6 +95,7 @@ export const destinationColumns = (): Column<Destination>[] => [
     name: "Place",
     width: 200,
     kept: true,
+    grows: true,
     cell: (row) => (
       <span className={css.mono} title={placeOf(row)}>
         {placeOf(row)}

@@ -1,5 +1,5 @@
 /** The days of an export as a grid: in which rows they stand, how each looks, and how fast the export is. */
-import type { Job, Run, Status } from "./queries.ts";
+import type { Job, Run, Status } from "./types.ts";
 
 /** What a status is called, and the look that the page has for it. */
 const STATUSES: Record<Status, { state: string; word: string }> = {

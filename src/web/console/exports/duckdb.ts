@@ -1,5 +1,5 @@
 /** SQL that reads an export in DuckDB. Credentials are placeholders: the server does not show them. */
-import type { Destination, Job } from "./queries.ts";
+import type { Destination, Job } from "./types.ts";
 
 const FIGURES = ["run_type", "total_tokens", "total_cost"];
 
@@ -14,7 +14,10 @@ export function duckdbOf(job: Job, destination: Destination): string {
 }
 
 /** Only the query. `place`: the address or the folder of the destination. */
-export function queryOf({ id, interval_hours, export_fields }: Job, place: string): string {
+export function queryOf(
+  { id, interval_hours, export_fields }: Pick<Job, "id" | "interval_hours" | "export_fields">,
+  place: string,
+): string {
   const has = (names: string[]) => export_fields === null || names.every((name) => export_fields.includes(name));
   if (interval_hours !== null && has(["id"])) return scheduleQuery(place);
   const files = quoted(`${place}/export_id=${interval_hours === null ? id : "*"}/**/*.parquet`);

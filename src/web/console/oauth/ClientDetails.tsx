@@ -8,7 +8,8 @@ import { useApiKeys } from "../keys/queries.ts";
 import css from "../parts.module.css";
 import { Loaded } from "../states.tsx";
 import own from "./oauth.module.css";
-import { type Client, type Grant, nameOf, removeClient, revokeGrant, useGrants } from "./queries.ts";
+import { type Client, type Grant, removeClient, revokeGrant, useGrants } from "./queries.ts";
+import { nameOf } from "./words.ts";
 
 export function ClientDetails({ client, onClose }: { client: Client; onClose: () => void }) {
   const [ending, setEnding] = useState<Grant | "all">();

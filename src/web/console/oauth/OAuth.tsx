@@ -7,7 +7,8 @@ import { Page } from "../Page.tsx";
 import { Command, Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
-import { type Client, nameOf, returnsTo, useClients } from "./queries.ts";
+import { type Client, useClients } from "./queries.ts";
+import { nameOf, returnsTo } from "./words.ts";
 
 const PATH = "/console/oauth";
 

@@ -94,6 +94,8 @@ function optionsOf(
   };
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis = { stroke: ink("--text-3"), font, ticks: { show: false }, grid: { stroke: ink("--line"), width: 1 } };
+  /** Seconds. */
+  const half = interval > 0 ? interval / 2_000 : 1_800;
   return {
     width: Math.max(element.clientWidth, 100),
     height: HEIGHT,
@@ -105,7 +107,11 @@ function optionsOf(
       points: { size: 5 },
       drag: { x: latest.current.onChoose !== undefined, y: false, setScale: false },
     },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      // A column stands on the begin of its interval: half of it is on either side.
+      x: { range: (_plot, min, max) => [min - half, max + half] },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 64 },
       { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },

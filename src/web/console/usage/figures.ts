@@ -1,21 +1,30 @@
 /** Figures of usage: sums by day and by project, and bytes in words. */
-import type { Day } from "./queries.ts";
 
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** "0 byte", "84 kB", "1.2 GB". */
+/** "0 B", "84 kB", "1.2 GB". */
 export function bytesText(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
-  return new Intl.NumberFormat(undefined, {
-    style: "unit",
-    unit: UNITS[power],
-    unitDisplay: "short",
-    maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
-  }).format(value);
+  const maximumFractionDigits = value < 10 && power > 0 ? 1 : 0;
+  return `${value.toLocaleString(undefined, { maximumFractionDigits })} ${UNITS[power]}`;
 }
 
 const DAY = 86_400_000;
+
+/** The first and the last UTC day of a period of so many days that ends today. */
+export function periodOf(days: number, now: number): { first: string; last: string } {
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return { first: day(now - (days - 1) * DAY), last: day(now) };
+}
+
+export interface Day {
+  day: string;
+  project_id: string;
+  project_name: string | null;
+  runs: number;
+  bytes: number;
+}
 
 /** Each day from the first to the last, also one on which nothing was stored. */
 export function byDay(first: string, last: string, days: Day[]): { day: string; runs: number; bytes: number }[] {

@@ -2,14 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Figures, Series } from "../overview/queries.ts";
-
-export interface Day {
-  day: string;
-  project_id: string;
-  project_name: string | null;
-  runs: number;
-  bytes: number;
-}
+import { type Day, periodOf } from "./figures.ts";
 
 export interface Usage {
   start_date: string;
@@ -25,14 +18,6 @@ export interface Group extends Figures {
   key: string;
   prompt_tokens: number;
   completion_tokens: number;
-}
-
-const DAY = 86_400_000;
-
-/** The first and the last UTC day of a period of so many days that ends today. */
-export function periodOf(days: number, now: number): { first: string; last: string } {
-  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
-  return { first: day(now - (days - 1) * DAY), last: day(now) };
 }
 
 export function useUsage(days: number) {

@@ -1,4 +1,5 @@
 /** Webhooks: the secrets that sign them, and where they go. */
+import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
@@ -6,7 +7,8 @@ import { SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../frame/frame.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
-import { Time } from "../Facts.tsx";
+import { IconButton } from "../../ui/IconButton.tsx";
+import { Ahead, Time } from "../Facts.tsx";
 import { Page } from "../Page.tsx";
 import css from "../parts.module.css";
 import { Secret } from "../Secret.tsx";
@@ -136,7 +138,7 @@ const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSe
   {
     id: "hint",
     name: "Secret",
-    width: 150,
+    width: 140,
     kept: true,
     grows: true,
     cell: ({ hint }) => <span className={css.mono}>{hint}…</span>,
@@ -144,20 +146,21 @@ const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSe
   {
     id: "expires",
     name: "Signs until",
-    width: 140,
-    cell: ({ expires_at }) => (expires_at === null ? "the next rotation" : <Time at={expires_at} exact />),
+    width: 124,
+    kept: true,
+    cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
   },
   { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   {
     id: "delete",
     name: "",
-    width: 88,
+    width: 56,
     kept: true,
     end: true,
     cell: (row) => (
-      <Button look="quiet" aria-label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
-        Delete
-      </Button>
+      <IconButton label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
     ),
   },
 ];
@@ -177,8 +180,8 @@ const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] 
   {
     id: "next",
     name: "Next run",
-    width: 150,
+    width: 130,
     end: true,
-    cell: ({ next_run_date }) => <Time at={next_run_date} exact />,
+    cell: ({ next_run_date }) => <Ahead at={next_run_date} />,
   },
 ];
