@@ -10,8 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
 import { isDocumentId } from "./client-document.ts";
-import { type AllowedClient, listClients } from "./clients-store.ts";
-import { revokeGrantsOf } from "./store.ts";
+import { type AllowedClient, listClients, revokeClient } from "./clients-store.ts";
 
 const doc = documented("OAuth");
 
@@ -54,9 +53,9 @@ export const oauthClients = new Hono<App>()
     async (c) => {
       const { workspaceId } = c.get("principal");
       const clientId = c.req.valid("param").client_id;
-      const ended = await revokeGrantsOf(database(c.env.DB), workspaceId, { clientId }, Date.now());
+      const ended = await revokeClient(database(c.env.DB), workspaceId, clientId, Date.now());
       if (ended.length === 0) throw new Problem(404, "No application with this client_id has access.");
-      for (const { id } of ended) {
+      for (const id of ended) {
         await audit(c, { action: "grant.revoked", targetId: id, detail: { client_id: clientId } });
       }
       return c.body(null, 204);

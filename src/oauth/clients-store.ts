@@ -1,5 +1,6 @@
 /** The clients of a workspace. A client belongs to the deployment; what a workspace allowed it are its grants. */
-import { count, desc, eq, max, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNull, max, sql } from "drizzle-orm";
+import { forgetCredentials } from "../auth/known.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/schema.ts";
 import { type ClientRow, standing } from "./store.ts";
@@ -41,4 +42,22 @@ export async function listClients(
     scopes: [...new Set((JSON.parse(row.scopes) as string[][]).flat())],
     lastGrantedAt: row.lastGrantedAt ?? 0,
   }));
+}
+
+/** Ends all grants that a client has in the workspace. Gives the ids of those that had not ended before. */
+export async function revokeClient(
+  db: Database,
+  workspaceId: string,
+  clientId: string,
+  now: number,
+): Promise<string[]> {
+  const own = and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.clientId, clientId));
+  const ended = await db
+    .update(oauthGrants)
+    .set({ revokedAt: now })
+    .where(and(own, isNull(oauthGrants.revokedAt)))
+    .returning({ id: oauthGrants.id })
+    .all();
+  forgetCredentials();
+  return ended.map(({ id }) => id);
 }
