@@ -1,12 +1,13 @@
 /** The days of an export, one cell for each project and day. Arrow keys go from cell to cell. */
-import { type KeyboardEvent, useState } from "react";
+import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
-import { Facts, Time } from "../Facts.tsx";
 import css from "../parts.module.css";
 import { State } from "../State.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { bytesText } from "../usage/figures.ts";
-import { dayText, type Group, groupsOf, monthText, runStatus, runText } from "./days.ts";
+import { Cells, move } from "./Cells.tsx";
+import { DayDetails } from "./DayDetails.tsx";
+import { dayText, groupsOf, runStatus } from "./days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 
@@ -57,7 +58,7 @@ export function Days({
       ) : (
         <div className={own.groups} role="group" aria-label="Days" onKeyDown={move}>
           {groups.map((group) => (
-            <GroupCells
+            <Cells
               key={group.key}
               group={group}
               name={single && !group.late ? undefined : nameOf(group.project) + (group.late ? ", late runs" : "")}
@@ -76,82 +77,6 @@ export function Days({
       {open && <DayDetails run={open} name={nameOf(open.session_id)} />}
     </>
   );
-}
-
-function GroupCells({
-  group: { months },
-  name,
-  chosen,
-  open,
-  onChoose,
-}: {
-  group: Group;
-  name: string | undefined;
-  /** The cell that the tab key reaches. */
-  chosen: string | undefined;
-  open: string | undefined;
-  onChoose: (id: string) => void;
-}) {
-  return (
-    <div>
-      {name !== undefined && <h3 className={own.project}>{name}</h3>}
-      <div className={own.months}>
-        {months.map(({ month, runs }) => (
-          <div key={month} className={own.month}>
-            <span>{monthText(month)}</span>
-            <div>
-              {runs.map((run) => (
-                <button
-                  key={run.id}
-                  type="button"
-                  className={own.cell}
-                  data-cell
-                  data-status={run.status}
-                  data-retried={run.retry_number > 0 || undefined}
-                  data-empty={(run.status === "COMPLETED" && !run.metadata.result?.rows_written) || undefined}
-                  aria-label={runText(run)}
-                  aria-pressed={run.id === open}
-                  title={runText(run)}
-                  tabIndex={run.id === chosen ? 0 : -1}
-                  onClick={() => onChoose(run.id)}
-                >
-                  {Number(run.start_time.slice(8, 10))}
-                </button>
-              ))}
-            </div>
-          </div>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-/** Moves the focus between the cells: left and right in their order, up and down to the nearest of the next line. */
-function move(event: KeyboardEvent<HTMLElement>): void {
-  const cells = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-cell]")];
-  const at = cells.findIndex((cell) => cell === document.activeElement);
-  const from = cells[at];
-  if (!from) return;
-  const vertical = (ahead: HTMLElement[]) => {
-    const { left, top } = from.getBoundingClientRect();
-    const places = ahead.map((cell) => ({ cell, rect: cell.getBoundingClientRect() }));
-    const line = places.find(({ rect }) => rect.top !== top)?.rect.top;
-    const distance = (rect: DOMRect) => Math.abs(rect.left - left);
-    const nearest = places.filter(({ rect }) => rect.top === line);
-    return nearest.sort((a, b) => distance(a.rect) - distance(b.rect))[0]?.cell;
-  };
-  const targets: Record<string, () => HTMLElement | undefined> = {
-    ArrowRight: () => cells[at + 1],
-    ArrowLeft: () => cells[at - 1],
-    ArrowDown: () => vertical(cells.slice(at + 1)),
-    ArrowUp: () => vertical(cells.slice(0, at).toReversed()),
-    Home: () => cells[0],
-    End: () => cells.at(-1),
-  };
-  const target = targets[event.key]?.();
-  if (!target) return;
-  event.preventDefault();
-  target.focus();
 }
 
 const LEGEND = ["CREATED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"] as const;
@@ -179,47 +104,6 @@ function Legend({ runs }: { runs: Run[] }) {
         </li>
       )}
     </ul>
-  );
-}
-
-function DayDetails({ run, name }: { run: Run; name: string }) {
-  const { start_time, errors, retry_number, metadata, finished_at, updated_at, late } = run;
-  const { prefix, result } = metadata;
-  const files = result?.exported_files ?? [];
-  return (
-    <section className={own.day} aria-label={`Day ${dayText(start_time)}`} aria-live="polite">
-      <h3>
-        {dayText(start_time)}, {name}
-      </h3>
-      <Facts
-        facts={{
-          Status: <State {...runStatus(run)} />,
-          Holds: late ? "runs that came or changed after an earlier export" : undefined,
-          Rows: result?.rows_written.toLocaleString(),
-          Size: result && bytesText(result.bytes_written),
-          Attempts: retry_number + 1,
-          Errors: errors && (
-            <ul className={css.failed}>
-              {Object.entries(errors).map(([attempt, reason]) => (
-                <li key={attempt}>
-                  attempt {Number(attempt.replace("retry_", "")) + 1}: {reason}
-                </li>
-              ))}
-            </ul>
-          ),
-          Folder: <span className={css.mono}>{prefix}</span>,
-          Files: files.length > 0 && (
-            <ul className={css.mono}>
-              {files.slice(0, 20).map((file) => (
-                <li key={file}>{file.split("/").at(-1)}</li>
-              ))}
-              {files.length > 20 && <li>and {files.length - 20} more</li>}
-            </ul>
-          ),
-          [finished_at === null ? "Changed" : "Ended"]: <Time at={finished_at ?? updated_at} exact />,
-        }}
-      />
-    </section>
   );
 }
 

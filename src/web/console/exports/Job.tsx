@@ -2,26 +2,24 @@
 import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import { durationText } from "../../trace/format.ts";
 import { useProjects } from "../../trace/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
 import controls from "../../ui/controls.module.css";
-import { clockTime } from "../../ui/time.ts";
 import { Facts, Time } from "../Facts.tsx";
 import { Page } from "../Page.tsx";
 import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
 import { State } from "../State.tsx";
 import { Command, Loaded } from "../states.tsx";
-import { bytesText } from "../usage/figures.ts";
-import { Progress, projectName } from "./columns.tsx";
+import { projectName } from "./columns.tsx";
 import { Days } from "./Days.tsx";
-import { everyText, paceOf, statusOf, windowText } from "./days.ts";
+import { Totals } from "./Totals.tsx";
+import { everyText, statusOf, windowText } from "./days.ts";
 import { duckdbOf, placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";
 import { cancelJob, useDestinations, useJob, useRuns } from "./queries.ts";
-import { type Destination, isOpen, type Job, type Run } from "./types.ts";
+import { type Destination, isOpen, type Job } from "./types.ts";
 
 export function JobPage({ id }: { id: string }) {
   const job = useJob(id);
@@ -131,60 +129,6 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
         />
       </Section>
     </>
-  );
-}
-
-function Totals({ job, runs }: { job: Job; runs: Run[] }) {
-  const { rows_written, bytes_written, files_written } = job.progress;
-  const open = isOpen(job);
-  const pace = open ? paceOf(job, runs, Date.now()) : undefined;
-  const took = job.finished_at === null ? undefined : (Date.parse(job.finished_at) - Date.parse(job.created_at)) / 1000;
-  return (
-    <div className={own.totals}>
-      <dl>
-        <div>
-          <dt>Status</dt>
-          <dd>
-            <State {...statusOf(job)} />
-          </dd>
-        </div>
-        <div>
-          <dt>Days done</dt>
-          <dd>
-            <Progress job={job} />
-          </dd>
-        </div>
-        <div>
-          <dt>Rows</dt>
-          <dd>{rows_written.toLocaleString()}</dd>
-        </div>
-        <div>
-          <dt>Size</dt>
-          <dd>
-            {bytesText(bytes_written)}{" "}
-            <small>{files_written === 1 ? "1 file" : `${files_written.toLocaleString()} files`}</small>
-          </dd>
-        </div>
-        <div>
-          <dt>{open ? "Rows a second" : "Took"}</dt>
-          <dd>
-            {open
-              ? pace?.rowsPerSecond === undefined
-                ? "–"
-                : Math.round(pace.rowsPerSecond).toLocaleString()
-              : took === undefined
-                ? "–"
-                : durationText(took)}
-            {pace?.left !== undefined && <small> about {durationText(pace.left)} left</small>}
-          </dd>
-        </div>
-      </dl>
-      {pace?.stillSince !== undefined && (
-        <p className={css.note}>
-          No progress since {clockTime(pace.stillSince)}. Work that was lost is taken up again within four minutes.
-        </p>
-      )}
-    </div>
   );
 }
 

@@ -1,5 +1,8 @@
 /** Figures of usage: sums by day and by project, and bytes in words. */
 
+export const count = new Intl.NumberFormat();
+export const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** "0 B", "84 kB", "1.2 GB". */

@@ -1,5 +1,4 @@
 /** Webhooks: the secrets that sign them, and where they go. */
-import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
@@ -7,15 +6,13 @@ import { SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../frame/frame.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { Ahead, Time } from "../Facts.tsx";
 import { Page } from "../Page.tsx";
 import css from "../parts.module.css";
 import { Secret } from "../Secret.tsx";
 import { Section } from "../Section.tsx";
-import { State } from "../State.tsx";
 import { Command, Empty, Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { Table } from "../Table.tsx";
+import { cronColumns, secretColumns } from "./columns.tsx";
 import { deleteSecret, type HookedCron, useHookedCrons, useSecrets, type WebhookSecret } from "./queries.ts";
 import { Rotate } from "./Rotate.tsx";
 
@@ -133,55 +130,3 @@ export default function Webhooks({ id }: ViewProps) {
     </Page>
   );
 }
-
-const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [
-  {
-    id: "hint",
-    name: "Secret",
-    width: 140,
-    kept: true,
-    grows: true,
-    cell: ({ hint }) => <span className={css.mono}>{hint}…</span>,
-  },
-  {
-    id: "expires",
-    name: "Signs until",
-    width: 124,
-    kept: true,
-    cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
-  },
-  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
-  {
-    id: "delete",
-    name: "",
-    width: 56,
-    kept: true,
-    end: true,
-    cell: (row) => (
-      <IconButton label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
-        <Trash2 size={16} aria-hidden />
-      </IconButton>
-    ),
-  },
-];
-
-const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] => [
-  { id: "state", name: "State", width: 88, cell: ({ enabled }) => <State state={enabled ? "enabled" : "paused"} /> },
-  {
-    id: "webhook",
-    name: "Address",
-    width: 180,
-    kept: true,
-    grows: true,
-    cell: ({ webhook }) => <span title={webhook}>{webhook}</span>,
-  },
-  { id: "schedule", name: "Schedule", width: 120, kept: true, cell: ({ schedule }) => <code>{schedule}</code> },
-  { id: "assistant", name: "Assistant", width: 120, cell: nameOf },
-  {
-    id: "next",
-    name: "Next run",
-    width: 130,
-    end: true,
-    cell: ({ next_run_date }) => <Ahead at={next_run_date} />,
-  },
-];
