@@ -19,7 +19,7 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
   {
     id: "expires",
     name: "Signs until",
-    width: 124,
+    width: 120,
     kept: true,
     cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
   },
@@ -27,7 +27,7 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
   {
     id: "delete",
     name: "",
-    width: 56,
+    width: 64,
     kept: true,
     end: true,
     cell: (row) => (
