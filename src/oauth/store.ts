@@ -181,19 +181,21 @@ export async function findGrant(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
+/** Grants of the workspace that have not ended. */
+export const standing = (workspaceId: string, now: number) =>
+  and(
+    eq(oauthGrants.workspaceId, workspaceId),
+    isNull(oauthGrants.revokedAt),
+    or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, now)),
+  );
+
 /** The workspace's grants that have not ended, newest first, each with its client. */
 export async function listGrants(db: Database, workspaceId: string, limit: number, offset: number) {
   return db
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(
-      and(
-        eq(oauthGrants.workspaceId, workspaceId),
-        isNull(oauthGrants.revokedAt),
-        or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now())),
-      ),
-    )
+    .where(standing(workspaceId, Date.now()))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)

@@ -125,6 +125,23 @@ describe("a destination", () => {
     expect(await storedCredentials(String(id))).not.toBe(before);
   });
 
+  it("is checked again with the credentials that are stored", async () => {
+    const { id } = await create();
+    const check = () => caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });
+    s3.requests.length = 0;
+    const good = await check();
+    expect([good.status, await good.json()]).toEqual([200, { ok: true, checked_at: expect.any(String) }]);
+    expect(s3.requests.map(({ method }) => method)).toEqual(["PUT", "DELETE"]);
+    fault = { kind: "status", status: 403, code: "AccessDenied" };
+    const bad = await check();
+    expect(bad.status).toBe(400);
+    const text = await bad.text();
+    expect(text).toContain("AccessDenied");
+    expect(text).not.toContain(SECRET);
+    const other = await newCaller();
+    expect((await other.fetch(`${PATH}/${String(id)}/check`, { method: "POST" })).status).toBe(404);
+  });
+
   it("is not deleted while an export uses it", async () => {
     const { id } = await create();
     const project = await caller.fetch("/api/v1/sessions", { body: { name: "p" } });

@@ -43,12 +43,23 @@ export function Empty({
 }
 
 /** Text to copy into a shell, an editor or a query. */
-export function Command({ text, label = "Copy the command" }: { text: string; label?: string }) {
+export function Command({
+  text,
+  label = "Copy the command",
+  wrap = false,
+}: {
+  text: string;
+  label?: string;
+  /** One long word, such as a key: it is shown whole. */
+  wrap?: boolean;
+}) {
   return (
     <div className={css.command}>
       {/* What scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0} data-wrap={wrap || undefined}>
+        {text}
+      </pre>
       <CopyButton text={text} label={label} />
     </div>
   );
