@@ -169,7 +169,7 @@ describe.runIf(browserHere)("access in the browser", () => {
   });
 
   it.each(["keys", "oauth", "webhooks"])("fits a phone: %s", async (name) => {
-    await letIn(stage.server, "An application with a long name that somebody gave it");
+    await letIn(stage.server, "An application with a long name of several words");
     await callAs(stage.server, "POST", "/api/v1/webhook-secrets", {});
     const { page, close } = await visit(stage, { ...PHONE, path: `/console/${name}` });
     await page.getByRole("table").first().waitFor();

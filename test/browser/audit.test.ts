@@ -58,12 +58,12 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     },
   );
 
-  it("reads on, and no entry comes twice when others are added meanwhile", async () => {
+  it("reads on, and no entry appears twice when others are added between the pages", async () => {
     for (let i = 0; i < 120; i++) await newKey(`key ${i}`);
     const { page, close } = await visit(stage, { path: "/console/audit?action=api_key.created" });
     const rows = page.locator("tbody tr[data-key]");
     await rows.nth(99).waitFor();
-    await newKey("added meanwhile");
+    await newKey("added later");
     await page.getByRole("button", { name: "Show more" }).click();
     // Above a hundred rows only those in view are in the document, with the number of all in the table.
     await eventually(

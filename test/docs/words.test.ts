@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const FILES = "{src,test,scripts,docs,examples,packages,types}/**/*.{ts,tsx,mts,mjs,js,md,css,html,py,sh}";
+const FILES = "{src,test,scripts,docs,examples,types}/**/*.{ts,tsx,mts,mjs,js,md,css,html,py,sh}";
 const SINGLE = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "wrangler.toml"];
 /** Generated files, the state of an older release, and the list itself. */
 const LEFT_OUT = /(^|\/)(node_modules|dist|cache|fixtures)\/|docs\/words\.test\.ts$/;

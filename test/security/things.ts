@@ -31,7 +31,7 @@ export interface Things {
   key_id: string;
   /** A grant that a person allowed; the caller makes it. */
   grant_id: string;
-  /** A client that somebody allowed; the caller makes it. */
+  /** A client that a person allowed; the caller makes it. */
   client_id: string;
   webhook_secret_id: string;
   destination_id: string;

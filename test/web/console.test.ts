@@ -91,7 +91,7 @@ describe("the audit log", () => {
       "nightly",
       "Application 01234567",
       "Admin key",
-      "Nobody signed in",
+      "No sign-in",
       "robot 7",
     ]);
     const target = (target_id: string, detail: Record<string, unknown>) => targetText({ target_id, detail }, keys);

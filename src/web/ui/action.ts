@@ -1,4 +1,4 @@
-/** Something that a person asked for: whether it is under way, and why it failed. */
+/** An action of a person: whether it is under way, and why it failed. */
 import { useState } from "react";
 
 export interface Action {

@@ -66,7 +66,7 @@ const ACTORS: Record<string, string> = {
   client: "Application",
   user: "User",
   open: "This machine",
-  anonymous: "Nobody signed in",
+  anonymous: "No sign-in",
   person: "Person",
 };
 

@@ -20,7 +20,7 @@ export function Days({
   runs: Run[];
   job: Job;
   nameOf: (projectId: string) => string;
-  /** Asks for further days, if there are any. */
+  /** Loads further days, if there are any. */
   more: (() => void) | undefined;
 }) {
   const [chosen, choose] = useState<string>();

@@ -60,7 +60,7 @@ export function JobPage({ id }: { id: string }) {
           title={schedule ? "Cancel this schedule?" : "Cancel this export?"}
           text={
             schedule
-              ? "It makes no more exports. Those that it has made go on."
+              ? "It makes no more exports. The exports that it has made continue."
               : "No further file is begun. Files that are complete stay in the bucket, without a manifest."
           }
           act={schedule ? "Cancel schedule" : "Cancel export"}

@@ -40,7 +40,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
       }
       aside={
         <>
-          <h2>What lies in the bucket</h2>
+          <h2>Files in the bucket</h2>
           <p>
             One folder for each project and day, and a manifest that is written last. Any tool that reads Parquet can
             read them: <a href="/docs/exports-reading">Reading an export</a>

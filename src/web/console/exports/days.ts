@@ -86,7 +86,7 @@ const STILL_MS = 120_000;
 
 export interface Pace {
   rowsPerSecond: number | undefined;
-  /** Seconds until the end, if it goes on like this. */
+  /** Seconds until the end at the present rate. */
   left: number | undefined;
   /** The time of the last change, when that is long ago. */
   stillSince: string | undefined;

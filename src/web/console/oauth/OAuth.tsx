@@ -29,7 +29,7 @@ export default function OAuth() {
       aside={
         <>
           <h2>Connect an application</h2>
-          <p>An MCP client asks for access by itself. Give it this address:</p>
+          <p>An MCP client requests access itself. Give it this address:</p>
           <Command label="Copy the address" text={`${SERVER}/mcp`} />
           <p>
             It registers, and a person allows it on a page of this server. How: <a href="/docs/oauth">OAuth</a>

@@ -41,7 +41,7 @@ export default function Webhooks({ id }: ViewProps) {
       purpose="Calls that the server makes when a run has ended."
       aside={
         <>
-          <h2>Ask for a webhook</h2>
+          <h2>Request a webhook</h2>
           <p>A run or a cron names the address. It must be https and public.</p>
           <Command label="Copy the request" text={RUN} />
           <h2>Delivery</h2>
