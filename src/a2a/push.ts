@@ -2,7 +2,7 @@
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
-import { handleTasks, type TaskEffect } from "../threads/tasks/outbox.ts";
+import type { TaskEffect } from "../threads/tasks/outbox.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
@@ -83,7 +83,7 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** The list hears that a task's run has ended, or a receiver of how the task stands. */
-async function onTask(env: Env, effect: TaskEffect): Promise<void> {
+export async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);
@@ -130,5 +130,3 @@ async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver of a push notification answered ${response.status}.`);
 }
-
-handleTasks(onTask);

@@ -7,7 +7,7 @@ import { copyInto, copyPage } from "./copy/copy.ts";
 import type { CopyPage, CopyPlace } from "./copy/store.ts";
 import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { deliver, type OnTask } from "./tasks/outbox.ts";
 import { ThreadParts } from "./context.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
@@ -32,9 +32,13 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   #runner: Runner;
   #copying: Promise<void> | undefined;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(
+    ctx: DurableObjectState,
+    env: Env,
+    private readonly onTask: OnTask,
+  ) {
     super(ctx, env);
-    this.#parts = new ThreadParts(ctx, env);
+    this.#parts = new ThreadParts(ctx, env, onTask);
     this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
     // A run that a crash has left is taken up at once, not only when the alarm comes.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
@@ -320,7 +324,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Reads everything anew: what this instance held in memory is no longer so. */
   #rebuild(): void {
     this.#parts.journal.end();
-    this.#parts = new ThreadParts(this.ctx, this.env);
+    this.#parts = new ThreadParts(this.ctx, this.env, this.onTask);
     this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
   }
 

@@ -36,7 +36,9 @@ class SaverOfThreads extends BaseCheckpointSaver {
   #at<T>(threadId: string, act: (saver: Saver) => Promise<T>): Promise<T> {
     const stub = env.THREAD.getByName(`${this.#workspace}:${threadId}`);
     return runInDurableObject(stub, (_instance, state) => {
-      const saver = this.#savers.get(threadId) ?? new Saver(new ThreadParts(state, env).checkpoints, threadId);
+      const saver =
+        this.#savers.get(threadId) ??
+        new Saver(new ThreadParts(state, env, async () => undefined).checkpoints, threadId);
       this.#savers.set(threadId, saver);
       return act(saver);
     });

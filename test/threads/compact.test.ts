@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 
 async function compactNow(caller: Caller, threadId: string): Promise<void> {
   const stub = env.THREAD.get(env.THREAD.idFromName(`${caller.workspaceId}:${threadId}`));
-  await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env)));
+  await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env, async () => undefined)));
   // The object itself compacts what it knows; here it must read anew what another has compacted.
   await abortAllDurableObjects();
 }

@@ -44,12 +44,8 @@ export interface TaskEffect {
   hook?: string;
 }
 
-let onTask: (env: Env, effect: TaskEffect) => Promise<void> = async () => undefined;
-
-/** Whoever makes tasks says here what their changes bring about. It may be called more than once for one change. */
-export function handleTasks(handler: typeof onTask): void {
-  onTask = handler;
-}
+/** What a change of a task leads to. Called at least once for each change. */
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<void>;
 
 /** A trace's texts in rows that SQLite can hold. Whatever goes wrong here costs the trace, never the run. */
 function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
@@ -137,7 +133,7 @@ async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<
   if (kind === "webhook") return deliverWebhook(parts, JSON.parse(body) as Delivery);
   const { workspaceId, threadId } = parts;
   if (kind === "trace") return storeOwnRuns(parts.env, workspaceId, JSON.parse(body) as unknown[]);
-  await onTask(parts.env, {
+  await parts.onTask(parts.env, {
     workspaceId,
     threadId,
     ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">),
