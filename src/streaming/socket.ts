@@ -1,6 +1,7 @@
 /**
- * The protocol over a WebSocket: commands in, answers and events out. The socket lives in the thread's own object and
- * hibernates with it: whatever a wake needs (who it is, what it wants, how far it has come) lies in its attachment.
+ * The protocol over a WebSocket: commands in, answers and events out. The socket belongs to the thread's own object and
+ * hibernates with it. Its attachment holds what is needed after a wake: the principal, the subscriptions and the
+ * positions.
  */
 import * as v from "valibot";
 import type { Presented } from "../auth/holds.ts";
@@ -183,8 +184,8 @@ export class Sockets {
   }
 
   /**
-   * Sends the socket what its subscriptions want, in the log's order. Begins anew when they change, at the one that is
-   * furthest behind: the others have had what it replays, and each event goes out once.
+   * Sends the events of the socket's subscriptions, in the log's order. A change of the subscriptions restarts the read
+   * at the lowest position. Each event is sent once to each subscription.
    */
   async #pump(socket: WebSocket): Promise<void> {
     void this.#stop(socket);
@@ -240,7 +241,7 @@ export class Sockets {
   }
 }
 
-/** A line an event: its sequence number, the places of the subscriptions that want it, and the event. */
+/** One line per event: its sequence number, the indexes of the matching subscriptions, and the event. */
 function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing {
   const show = eventsIn(
     dialect,

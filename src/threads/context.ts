@@ -116,7 +116,7 @@ export class ThreadParts {
     return this.#projecting;
   }
 
-  /** Forgets everything, at once. Whatever is still under way on these parts finds nothing and writes nothing any more. */
+  /** Clears all state immediately. Work that still uses these parts then finds no data and writes none. */
   destroy(): void {
     this.record = undefined;
     this.gone = true;
