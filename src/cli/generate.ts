@@ -50,6 +50,7 @@ interface Base extends WranglerConfig {
   r2_buckets: { binding: keyof Resources["buckets"]; bucket_name?: string }[];
   queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
   ratelimits: { name: keyof Resources["rateLimits"] }[];
+  assets: { run_worker_first: string[] };
 }
 
 /** The deployment's resources. The variable follows the bucket that the project's configuration gives to the binding. */
@@ -73,8 +74,14 @@ function fixed(project: Project, databases: object[]): WranglerConfig {
     find_additional_modules: true,
     rules: MODULE_RULES,
     d1_databases: databases.map((one) => ({ ...one, ...packaged(one, folder) })),
-    assets: { directory: posix(folder, pageOf(project)) },
+    assets: { directory: posix(folder, pageOf(project)), run_worker_first: workerPaths(project) },
   };
+}
+
+/** The paths that go to the Worker without a search for a file of the page, under the deployment's prefix. */
+function workerPaths({ config }: Project): string[] {
+  const { assets } = readWranglerFile(BASE_CONFIG) as Base;
+  return assets.run_worker_first.map((path) => `${config.http?.mount_prefix ?? ""}${path}`);
 }
 
 /** The migrations are the package's, for Weir's own database. */

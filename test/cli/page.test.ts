@@ -24,12 +24,15 @@ afterAll(async () => {
 
 it("is a copy that says where the API is", async () => {
   const project = await findProject(made.root);
-  const { assets } = (await generate(project)).wrangler as { assets: { directory: string } };
+  const { assets } = (await generate(project)).wrangler as {
+    assets: { directory: string; run_worker_first: string[] };
+  };
   const folder = resolve(project.weirDir, assets.directory);
   expect(folder).toBe(join(project.weirDir, "web"));
   expect(readFileSync(join(folder, "index.html"), "utf8")).toContain('name="weir-mount-prefix" content="/agents"');
   expect(readFileSync(join(PAGE, "index.html"), "utf8")).not.toContain("weir-mount-prefix");
   expect(existsSync(join(folder, "favicon.svg"))).toBe(true);
+  expect(assets.run_worker_first).toContain("/agents/threads/*");
 });
 
 it("and weir dev serves it at the root, with the API under the path", async () => {

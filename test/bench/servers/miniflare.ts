@@ -12,12 +12,13 @@ const checkout = createRequire(join(root, "package.json"));
 const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;
 const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") as {
   unstable_getMiniflareWorkerOptions: (config: string) => {
-    workerOptions: { bindings?: object; modulesRules?: unknown };
+    workerOptions: { bindings?: object; modulesRules?: unknown; assets?: unknown };
   };
 };
 
-// The bundle is one module, so the rules for other kinds have no use.
-const { modulesRules: _rules, ...workerOptions } = optionsOf(config).workerOptions;
+// The bundle is one module, so the rules for other kinds have no use. With the files of the page, Miniflare would send each
+// request through Workers of its own. Deployed, the platform does their work outside of the Worker.
+const { modulesRules: _rules, assets: _page, ...workerOptions } = optionsOf(config).workerOptions;
 const bindings = { ...workerOptions.bindings, ...(JSON.parse(vars) as object) };
 const worker = {
   ...workerOptions,
