@@ -91,6 +91,11 @@ export const SearchCrons = v.object({
   select: optional(v.array(v.picklist(FIELDS))),
 });
 
+export const ListFirings = v.object({
+  cron_ids: v.pipe(v.array(Uuid), v.minLength(1), v.maxLength(100)),
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
+});
+
 export const CountCrons = v.object(filter);
 
 export const CronPath = v.object({ cron_id: Uuid });
