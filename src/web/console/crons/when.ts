@@ -1,0 +1,56 @@
+/** Moments that are to come, and how the last due times of a cron went. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+/** "in 5 min", "14:00" today, "tomorrow 14:00", "Thu 14:00" within six days, "18 Nov, 14:00" later. */
+export function untilText(iso: string, now = Date.now()): string {
+  const at = new Date(iso);
+  const left = at.getTime() - now;
+  if (left < MINUTE) return "now";
+  if (left < HOUR) return `in ${Math.floor(left / MINUTE)} min`;
+  if (at.toDateString() === new Date(now).toDateString()) return clock.format(at);
+  if (at.toDateString() === new Date(now + 24 * HOUR).toDateString()) return `tomorrow ${clock.format(at)}`;
+  return left < 6 * 24 * HOUR ? weekday.format(at) : day.format(at);
+}
+
+export interface Firing {
+  cron_id: string;
+  due: string;
+  state: "due" | "running" | "ended" | "failed" | "refused";
+  thread_id: string;
+  run_id: string;
+}
+
+/** The firings of each cron, in the order given: the newest first. */
+export function byCron(firings: Firing[]): Map<string, Firing[]> {
+  const found = new Map<string, Firing[]>();
+  for (const firing of firings) found.set(firing.cron_id, [...(found.get(firing.cron_id) ?? []), firing]);
+  return found;
+}
+
+export const isFailure = ({ state }: Firing): boolean => state === "failed" || state === "refused";
+
+/** What a firing's state looks like, and its word. */
+export const FIRING_STATES: Record<Firing["state"], { state: string; word: string }> = {
+  due: { state: "pending", word: "starting" },
+  running: { state: "running", word: "running" },
+  ended: { state: "success", word: "ended" },
+  failed: { state: "error", word: "failed" },
+  refused: { state: "error", word: "not started" },
+};
+
+interface Timing {
+  enabled: boolean;
+  next_run_date: string | null;
+}
+
+/** Whether a cron fires: it is on, paused by a person, or has no due time any more. */
+export function standing({ enabled, next_run_date }: Timing): "active" | "paused" | "over" {
+  if (!enabled) return "paused";
+  return next_run_date === null ? "over" : "active";
+}
