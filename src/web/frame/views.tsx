@@ -1,5 +1,16 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
-import { FlaskConical, Gauge, List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
+import {
+  Bot,
+  CalendarClock,
+  Database,
+  FlaskConical,
+  Gauge,
+  List,
+  type LucideIcon,
+  MessageSquare,
+  MessagesSquare,
+  Play,
+} from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import type { ViewProps } from "./frame.ts";
 
@@ -72,6 +83,38 @@ export const VIEWS: View[] = [
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
     load: () => import("../console/experiments/Experiments.tsx"),
+  }),
+  view({
+    name: "Assistants",
+    group: "Build",
+    path: "/console/assistants",
+    icon: Bot,
+    purpose: "Configure a graph, compare versions, try it",
+    load: () => import("../console/assistants/Assistants.tsx"),
+  }),
+  view({
+    name: "Runs",
+    group: "Operate",
+    path: "/console/runs",
+    icon: Play,
+    purpose: "See what runs and waits, and cancel it",
+    load: () => import("../console/runs/Runs.tsx"),
+  }),
+  view({
+    name: "Crons",
+    group: "Operate",
+    path: "/console/crons",
+    icon: CalendarClock,
+    purpose: "Start runs on a schedule",
+    load: () => import("../console/crons/Crons.tsx"),
+  }),
+  view({
+    name: "Store",
+    group: "Operate",
+    path: "/console/store",
+    icon: Database,
+    purpose: "Read and change what agents remember",
+    load: () => import("../console/store/Store.tsx"),
   }),
 ];
 

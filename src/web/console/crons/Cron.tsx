@@ -17,7 +17,8 @@ import { Firings } from "./Firings.tsx";
 import { Form } from "./Form.tsx";
 import { Next } from "./List.tsx";
 import { changeCron, deleteCron, useCron } from "./queries.ts";
-import { standing } from "./when.ts";
+import { standing } from "./firing.ts";
+import { fullTime, untilText } from "../when.ts";
 
 const STATES = {
   active: { state: "success", word: "active" },
@@ -120,7 +121,13 @@ function Facts({ cron }: { cron: CronRow }) {
       <div>
         <dt>Next</dt>
         <dd>
-          <Next cron={cron} />
+          {standing(cron) === "active" && cron.next_run_date !== null ? (
+            <time dateTime={cron.next_run_date}>
+              {fullTime(cron.next_run_date)}, {untilText(cron.next_run_date)}
+            </time>
+          ) : (
+            <Next cron={cron} />
+          )}
         </dd>
       </div>
       <div>

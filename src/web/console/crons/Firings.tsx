@@ -6,7 +6,7 @@ import { Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import work from "../work.module.css";
 import { useFirings } from "./queries.ts";
-import { type Firing, FIRING_STATES, isFailure } from "./when.ts";
+import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
 
 const LATEST = 100;
 

@@ -14,7 +14,8 @@ import work from "../work.module.css";
 import css from "./crons.module.css";
 import type { Cron } from "./draft.ts";
 import { useCrons, useFirings } from "./queries.ts";
-import { type Firing, FIRING_STATES, isFailure, standing, untilText } from "./when.ts";
+import { type Firing, FIRING_STATES, isFailure, standing } from "./firing.ts";
+import { untilText } from "../when.ts";
 
 /** Due times that the list shows of each cron. */
 const LATEST = 10;
@@ -95,7 +96,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "schedule",
       name: "Schedule",
-      width: 120,
+      width: 128,
       kept: true,
       cell: ({ cron_id, schedule }) => (
         <Link href={`/console/crons/${cron_id}`} className={work.mono} title={schedule}>
@@ -106,13 +107,13 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "assistant",
       name: "Assistant",
-      width: 120,
+      width: 104,
       kept: true,
       grows: true,
       cell: ({ assistant_id }) =>
         assistants.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id.slice(0, 8),
     },
-    { id: "next", name: "Next", width: 112, end: true, cell: (cron) => <Next cron={cron} /> },
+    { id: "next", name: "Next", width: 104, end: true, cell: (cron) => <Next cron={cron} /> },
     {
       id: "last",
       name: "Last",

@@ -2,8 +2,8 @@
 import { Cron } from "croner";
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
-import { exactTime } from "../../ui/time.ts";
 import work from "../work.module.css";
+import { fullTime } from "../when.ts";
 
 const COMMON = [
   { schedule: "0 * * * *", name: "Every hour" },
@@ -95,7 +95,7 @@ export function Schedule({
       </div>
       <div id={`${id}-next`} aria-live="polite">
         {error === undefined ? (
-          <p className={controls.help}>Next, in your time: {times.map((at) => exactTime(at)).join(" · ")}</p>
+          <p className={controls.help}>Next, in your time: {times.map(fullTime).join(" · ")}</p>
         ) : (
           <p className={controls.error}>{error}</p>
         )}

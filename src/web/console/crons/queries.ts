@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Cron } from "./draft.ts";
-import { byCron, type Firing } from "./when.ts";
+import { byCron, type Firing } from "./firing.ts";
 
 const PAGE = 50;
 const ALL = ["crons"];

@@ -9,7 +9,7 @@ import { Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { Time } from "../Time.tsx";
 import work from "../work.module.css";
-import { type EndedRun, useEndedRuns } from "./queries.ts";
+import { type EndedRun, statusOf, useEndedRuns } from "./queries.ts";
 
 export function Ended({
   range,
@@ -74,8 +74,12 @@ export function Ended({
   );
 }
 
+const Ending = ({ status }: { status: string }) => (
+  <State state={status} {...(status === "interrupted" && { word: "interrupted" })} />
+);
+
 const COLUMNS: Column<EndedRun>[] = [
-  { id: "status", name: "Status", width: 96, kept: true, cell: ({ status }) => <State state={status} /> },
+  { id: "status", name: "Status", width: 96, kept: true, cell: (run) => <Ending status={statusOf(run)} /> },
   {
     id: "name",
     name: "Run",

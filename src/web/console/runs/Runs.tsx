@@ -15,6 +15,7 @@ import { State } from "../State.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { Time } from "../Time.tsx";
+import { untilText } from "../when.ts";
 import work from "../work.module.css";
 import { Ended } from "./Ended.tsx";
 import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
@@ -155,10 +156,10 @@ function Lists({
               ...shared,
               {
                 id: "since",
-                name: "Since",
+                name: "Due",
                 width: 72,
                 end: true,
-                cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : "later"),
+                cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
               },
               { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
             ]}

@@ -52,7 +52,12 @@ export type EndedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_ti
   thread_id: string | null;
   total_cost: string | null;
   error: string | null;
+  extra?: { runtime?: { status?: string } };
 };
+
+/** How a run ended. Its trace is a success also when it stopped to ask a person. */
+export const statusOf = ({ status, extra }: EndedRun): string =>
+  extra?.runtime?.status === "interrupted" ? "interrupted" : status;
 
 const PAGE = 50;
 
@@ -88,6 +93,7 @@ export function useEndedRuns(range: Range, failed: boolean, assistant: string) {
           "total_cost",
           "error",
           "thread_id",
+          "extra",
         ],
         start_time: new Date(range.from).toISOString(),
         ...(range.to === undefined ? {} : { end_time: new Date(range.to).toISOString() }),

@@ -18,7 +18,7 @@ const WRITE = `curl ${SERVER}/store/items -X PUT \\
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
-  place: { namespace, key, query },
+  place: { namespace, key, of, query },
   onOpen,
 }: {
   place: Place;
@@ -53,11 +53,11 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query)}
+                columns={columnsOf(namespace, query, rows)}
                 rows={rows}
                 rowKey={idOf}
-                onOpen={({ namespace: own, key: name }) => onOpen({ namespace: own, key: name })}
-                openKey={key === undefined ? undefined : idOf({ namespace, key })}
+                onOpen={onOpen}
+                openKey={key === undefined ? undefined : idOf({ namespace: of, key })}
               />
               {items.hasNextPage && (
                 <div>
@@ -92,7 +92,16 @@ function Below({ namespace }: { namespace: string[] }) {
   );
 }
 
-function columnsOf(namespace: string[], query: string): Column<Item>[] {
+function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
+  const below: Column<Item> = {
+    id: "namespace",
+    name: "Namespace",
+    width: 144,
+    cell: ({ namespace: own }) => {
+      const rest = own.slice(namespace.length).join(" / ");
+      return <span title={rest}>{rest}</span>;
+    },
+  };
   return [
     {
       id: "key",
@@ -100,7 +109,7 @@ function columnsOf(namespace: string[], query: string): Column<Item>[] {
       width: 132,
       kept: true,
       cell: ({ namespace: own, key }) => (
-        <Link href={addressOf({ namespace: own, key, query: same(own, namespace) ? query : "" })} title={key}>
+        <Link href={addressOf({ namespace, of: own, key, query })} title={key}>
           {key}
         </Link>
       ),
@@ -114,14 +123,6 @@ function columnsOf(namespace: string[], query: string): Column<Item>[] {
       cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
     },
     { id: "changed", name: "Changed", width: 72, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
-    {
-      id: "namespace",
-      name: "Namespace",
-      width: 144,
-      cell: ({ namespace: own }) => {
-        const rest = own.slice(namespace.length).join(" / ");
-        return rest === "" ? <span className={work.faint}>here</span> : <span title={rest}>{rest}</span>;
-      },
-    },
+    ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
   ];
 }

@@ -19,9 +19,9 @@ export default function Store() {
   const [, navigate] = useLocation();
   const frame = useFrame();
   const place = placeOf(params);
-  const { namespace, key, isNew } = place;
+  const { namespace, key, of, isNew } = place;
   const go = (change: Partial<Place>, replace = false) =>
-    navigate(addressOf({ ...place, key: undefined, isNew: false, ...change }), { replace });
+    navigate(addressOf({ ...place, key: undefined, of: undefined, isNew: false, ...change }), { replace });
   const beside = key !== undefined || isNew;
   return (
     <Page
@@ -49,13 +49,13 @@ export default function Store() {
             <Tree current={namespace} />
           </nav>
         )}
-        {!(frame.narrow && beside) && <Items place={place} onOpen={(item) => go(item)} />}
+        {!(frame.narrow && beside) && (
+          <Items place={place} onOpen={(item) => go({ key: item.key, of: item.namespace })} />
+        )}
         {isNew ? (
           <EditItem namespace={namespace} onDone={(made) => go(made ?? {})} />
         ) : (
-          key !== undefined && (
-            <Item key={JSON.stringify([namespace, key])} namespace={namespace} name={key} onClose={() => go({})} />
-          )
+          key !== undefined && <Item key={JSON.stringify([of, key])} namespace={of} name={key} onClose={() => go({})} />
         )}
       </div>
     </Page>

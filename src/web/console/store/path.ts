@@ -1,9 +1,12 @@
-/** Where in the Store a page is, as its address says it: `?in=<label>&in=<label>&key=<key>`. */
+/** Where in the Store a page is, as its address says it: `?in=<label>&in=<label>&key=<key>`, and `&of=<label>` for each
+ * label of the namespace of the item, where that is not the one in view. */
 
 export interface Place {
   namespace: string[];
   /** The item that is open. */
   key: string | undefined;
+  /** Its namespace: the one in view, or one below that. */
+  of: string[];
   /** Words to search for. */
   query: string;
   /** A new item is being written. */
@@ -11,19 +14,25 @@ export interface Place {
 }
 
 export function placeOf(params: URLSearchParams): Place {
+  const namespace = params.getAll("in").filter((label) => label !== "");
+  const of = params.getAll("of").filter((label) => label !== "");
   return {
-    namespace: params.getAll("in").filter((label) => label !== ""),
+    namespace,
+    of: of.length > 0 ? of : namespace,
     key: params.get("key") ?? undefined,
     query: params.get("query") ?? "",
     isNew: params.get("new") !== null,
   };
 }
 
-export function addressOf({ namespace, key, query = "", isNew = false }: Partial<Place>): string {
+export function addressOf({ namespace = [], key, of = namespace, query = "", isNew = false }: Partial<Place>): string {
   const params = new URLSearchParams();
-  for (const label of namespace ?? []) params.append("in", label);
+  for (const label of namespace) params.append("in", label);
   if (query !== "") params.set("query", query);
-  if (key !== undefined) params.set("key", key);
+  if (key !== undefined) {
+    params.set("key", key);
+    if (!same(of, namespace)) for (const label of of) params.append("of", label);
+  }
   if (isNew) params.set("new", "1");
   return params.size === 0 ? "/console/store" : `/console/store?${params}`;
 }
@@ -52,10 +61,13 @@ export function labelsOf(text: string): string[] | undefined {
 
 const CLIP = 160;
 
-/** A value in one line: its texts as they are, else JSON. */
+/** A value in one line: the only text that it has, else its members. */
 export function previewOf(value: Record<string, unknown>): string {
-  const [only, ...others] = Object.values(value);
-  const text = others.length === 0 && typeof only === "string" ? only : JSON.stringify(value);
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const members = Object.entries(value);
+  const texts = members.map(([name, one]) => {
+    const text = typeof one === "string" ? one : JSON.stringify(one);
+    return members.length === 1 && typeof one === "string" ? text : `${name}: ${text}`;
+  });
+  const line = texts.join(" · ").replaceAll(/\s+/g, " ").trim();
   return line.length > CLIP ? `${line.slice(0, CLIP)}…` : line;
 }

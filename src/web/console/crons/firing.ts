@@ -1,22 +1,4 @@
-/** Moments that are to come, and how the last due times of a cron went. */
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-
-/** "in 5 min", "14:00" today, "tomorrow 14:00", "Thu 14:00" within six days, "18 Nov, 14:00" later. */
-export function untilText(iso: string, now = Date.now()): string {
-  const at = new Date(iso);
-  const left = at.getTime() - now;
-  if (left < MINUTE) return "now";
-  if (left < HOUR) return `in ${Math.floor(left / MINUTE)} min`;
-  if (at.toDateString() === new Date(now).toDateString()) return clock.format(at);
-  if (at.toDateString() === new Date(now + 24 * HOUR).toDateString()) return `tomorrow ${clock.format(at)}`;
-  return left < 6 * 24 * HOUR ? weekday.format(at) : day.format(at);
-}
+/** How the last due times of a cron went. */
 
 export interface Firing {
   cron_id: string;
