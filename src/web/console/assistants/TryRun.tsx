@@ -11,9 +11,10 @@ import controls from "../../ui/controls.module.css";
 import { State } from "../State.tsx";
 import work from "../work.module.css";
 import css from "./assistants.module.css";
+import type { Course } from "./course.ts";
 import type { Lights } from "./graph.ts";
 import { type AssistantRow, useAllSchemas } from "./queries.ts";
-import { type Course, follow, stop } from "./run.ts";
+import { follow, stop } from "./run.ts";
 
 const STATES = {
   running: "Running.",
