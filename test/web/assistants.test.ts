@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { after, type Course, ended } from "../../src/web/console/assistants/course.ts";
 import { bodyOf, draftOf, fieldsOf } from "../../src/web/console/assistants/draft.ts";
 import { drawnOf, type Lights, lit, nodeOf, sentencesOf } from "../../src/web/console/assistants/graph.ts";
-import { framesOf } from "../../src/web/console/assistants/sse.ts";
+import { type Frame, framesOf } from "../../src/web/console/assistants/sse.ts";
 
 const GRAPH = {
   nodes: [{ id: "__start__" }, { id: "ask" }, { id: "team:plan" }, { id: "team:deep:dig" }, { id: "__end__" }],
@@ -105,11 +105,13 @@ it("frames of a stream are read across chunks, without comments", async () => {
   const chunks = ["event: tasks\nda", 'ta: {"a":1}\r\n\r\n: beat\n\nevent: x\ndata: 1\ndata: 2\n', "\n"];
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
-      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
+      for (const chunk of chunks) controller.enqueue(Uint8Array.from(new TextEncoder().encode(chunk)));
       controller.close();
     },
   });
-  expect(await Array.fromAsync(framesOf(body))).toEqual([
+  const frames: Frame[] = [];
+  for await (const frame of framesOf(body)) frames.push(frame);
+  expect(frames).toEqual([
     { event: "tasks", data: '{"a":1}' },
     { event: "x", data: "1\n2" },
   ]);

@@ -76,7 +76,7 @@ export interface TaskEvent {
   name: string;
   result?: unknown;
   error?: unknown;
-  interrupts?: unknown[];
+  interrupts?: readonly unknown[];
 }
 
 /** The node of a task. `event` is the name of the frame: `tasks`, or `tasks|research:<id>` in a subgraph. */
