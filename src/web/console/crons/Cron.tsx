@@ -123,7 +123,7 @@ function Facts({ cron }: { cron: CronRow }) {
         <dd>
           {standing(cron) === "active" && cron.next_run_date !== null ? (
             <time dateTime={cron.next_run_date}>
-              {fullTime(cron.next_run_date)}, {untilText(cron.next_run_date)}
+              {fullTime(cron.next_run_date)} <span className={work.faint}>({untilText(cron.next_run_date)})</span>
             </time>
           ) : (
             <Next cron={cron} />

@@ -86,10 +86,14 @@ const COLUMNS: Column<EndedRun>[] = [
     width: 120,
     kept: true,
     grows: true,
-    cell: ({ trace_id, name, error }) => (
+    cell: ({ trace_id, name, error, inputs_preview }) => (
       <>
         <Link href={`/traces/${trace_id}`}>{name}</Link>
-        {error && <span className={work.trouble}> {firstLine(error)}</span>}
+        {error ? (
+          <span className={work.trouble}> {firstLine(error)}</span>
+        ) : (
+          <span className={work.faint}> {inputs_preview}</span>
+        )}
       </>
     ),
   },

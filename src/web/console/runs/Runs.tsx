@@ -169,7 +169,7 @@ function Lists({
       {asked && (
         <Confirm
           title="Cancel all queued runs?"
-          text="Each run of this workspace that waits for its turn is cancelled, on every thread. Runs under way continue."
+          text="Each run of this workspace that waits for its turn or its time is cancelled, on every thread. Runs under way continue."
           action="Cancel all queued"
           keep="Keep them"
           onConfirm={cancelPending}

@@ -52,6 +52,7 @@ export type EndedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_ti
   thread_id: string | null;
   total_cost: string | null;
   error: string | null;
+  inputs_preview: string | null;
   extra?: { runtime?: { status?: string } };
 };
 
@@ -93,6 +94,7 @@ export function useEndedRuns(range: Range, failed: boolean, assistant: string) {
           "total_cost",
           "error",
           "thread_id",
+          "inputs_preview",
           "extra",
         ],
         start_time: new Date(range.from).toISOString(),

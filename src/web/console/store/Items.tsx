@@ -96,7 +96,7 @@ function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Ite
   const below: Column<Item> = {
     id: "namespace",
     name: "Namespace",
-    width: 144,
+    width: 120,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;
@@ -106,7 +106,7 @@ function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Ite
     {
       id: "key",
       name: "Key",
-      width: 132,
+      width: 112,
       kept: true,
       cell: ({ namespace: own, key }) => (
         <Link href={addressOf({ namespace, of: own, key, query })} title={key}>
@@ -122,7 +122,7 @@ function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Ite
       grows: true,
       cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
     },
-    { id: "changed", name: "Changed", width: 72, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
     ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
+    { id: "changed", name: "Changed", width: 72, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
   ];
 }
