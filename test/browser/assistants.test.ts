@@ -42,7 +42,7 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await page.getByText("No assistant has this name.").waitFor();
     expect(await findings(page)).toEqual([]);
     await page.getByLabel("Search assistants").fill("desk");
-    await page.getByRole("row", { name: /^approval/ }).waitFor({ state: "detached" });
+    await page.locator(`a[href="/console/assistants/${id}"]`).waitFor();
     expect(await findings(page)).toEqual([]);
     await page.locator(`a[href="/console/assistants/${id}"]`).click();
     await page.waitForURL(`**/console/assistants/${id}`);
@@ -125,7 +125,7 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await run("forever");
     await lit("running");
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    await page.getByText("The run was stopped.").waitFor();
     await run("fail");
     await lit("failed");
     await page.getByText("The run failed.").waitFor();

@@ -32,7 +32,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     expect(await findings(page)).toEqual([]);
     await page.getByRole("link", { name: "New item" }).click();
     const write = page.getByRole("button", { name: "Write item" });
-    await page.getByLabel("Key").fill("home");
+    await page.getByLabel("Key", { exact: true }).fill("home");
     await write.click();
     await page.getByRole("alert").getByText("Write a namespace").waitFor();
     await page.getByLabel("Namespace", { exact: true }).fill("places / ada");
@@ -57,6 +57,8 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     await page.waitForURL("**/console/store?in=users&in=ada");
     const items = page.getByRole("table", { name: "Items" });
     await items.getByRole("row", { name: /engine .*projects/ }).waitFor();
+    // The items of the namespace before stay, dimmed, until those of this one are there.
+    await items.getByRole("row", { name: /Grace/ }).waitFor({ state: "detached" });
     expect(await items.locator("tbody tr").count()).toBe(2);
     expect(await findings(page)).toEqual([]);
     await items.getByRole("link", { name: "engine" }).click();
@@ -139,7 +141,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/store" });
     await page.getByRole("navigation", { name: "Namespaces below" }).getByRole("link", { name: "users" }).tap();
     await page.getByRole("navigation", { name: "Namespaces below" }).getByRole("link", { name: "ada" }).tap();
-    await page.getByRole("link", { name: "profile" }).waitFor();
+    await page.getByRole("row", { name: /Grace/ }).waitFor({ state: "detached" });
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
     await page.getByRole("link", { name: "profile" }).tap();

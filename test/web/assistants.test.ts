@@ -42,7 +42,7 @@ describe("the drawing of a graph", () => {
 
 describe("the lights of a run", () => {
   const NONE: Lights = new Map();
-  const begins = { name: "tools" };
+  const begins = { name: "tools", interrupts: [] };
   const ends = { name: "tools", result: {}, interrupts: [] };
 
   it("name the node by the namespace of the event", () => {
@@ -77,7 +77,7 @@ describe("the course of a run", () => {
   const frame = (event: string, data: unknown) => ({ event, data: JSON.stringify(data) });
   const played = (...frames: { event: string; data: string }[]) =>
     frames.reduce((course, one, i) => after(course, one, i * 100), START);
-  const task = { id: "1", name: "ask" };
+  const task = { id: "1", name: "ask", interrupts: [] };
 
   it("has the steps with their times, and the id of the run", () => {
     const course = played(
@@ -96,8 +96,23 @@ describe("the course of a run", () => {
   it("ends as waiting after an interrupt, and as failed after an error", () => {
     const asked = { ...task, result: {}, interrupts: [{ value: "?" }] };
     expect(ended(played(frame("tasks", task), frame("tasks", asked))).state).toBe("interrupted");
-    const broke = ended(played(frame("tasks", task), frame("error", { error: "Error", message: "It broke." })));
+    const broke = ended(
+      played(
+        frame("tasks", { ...task, id: "0", name: "before" }),
+        frame("tasks", { ...task, id: "0", name: "before", result: {}, interrupts: [] }),
+        frame("tasks", task),
+        frame("tasks", { ...task, result: {}, interrupts: [] }),
+        frame("error", { error: "Error", message: "It broke." }),
+      ),
+    );
     expect([broke.state, broke.error, broke.lights.has("__end__")]).toEqual(["error", "It broke.", false]);
+    expect(broke.steps.map(({ state }) => state)).toEqual(["success", "error"]);
+    expect(broke.lights.get("ask")?.light).toBe("failed");
+  });
+
+  it("ends as stopped when a task has no end", () => {
+    const stopped = ended(played(frame("tasks", task)));
+    expect([stopped.state, stopped.steps[0]?.state, stopped.lights.has("ask")]).toEqual(["stopped", "stopped", false]);
   });
 });
 

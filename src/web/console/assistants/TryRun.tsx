@@ -21,6 +21,7 @@ const STATES = {
   success: "The run ended.",
   error: "The run failed.",
   interrupted: "The run waits for a person.",
+  stopped: "The run was stopped.",
 };
 
 export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLights: (lights: Lights) => void }) {

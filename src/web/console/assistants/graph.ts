@@ -79,6 +79,9 @@ export interface TaskEvent {
   interrupts?: readonly unknown[];
 }
 
+/** Whether the task has ended: with a result, which may come with interrupts, or with an error. */
+export const isEnd = (task: TaskEvent): boolean => "result" in task || "error" in task;
+
 /** The node of a task. `event` is the name of the frame: `tasks`, or `tasks|research:<id>` in a subgraph. */
 export function nodeOf(event: string, { name }: TaskEvent): string {
   const [, ...namespace] = event.split("|");
@@ -88,9 +91,8 @@ export function nodeOf(event: string, { name }: TaskEvent): string {
 /** The lights after a task event. */
 export function lit(lights: Lights, node: string, task: TaskEvent): Lights {
   const before = lights.get(node) ?? { light: "running", open: 0, times: 0 };
-  const ended = "result" in task || "error" in task || "interrupts" in task;
   const next = new Map(lights);
-  if (!ended) return next.set(node, { light: "running", open: before.open + 1, times: before.times + 1 });
+  if (!isEnd(task)) return next.set(node, { light: "running", open: before.open + 1, times: before.times + 1 });
   const open = Math.max(0, before.open - 1);
   const how: Light = task.error ? "failed" : (task.interrupts?.length ?? 0) > 0 ? "waiting" : "done";
   // A failure stays in view while others of the same node run.

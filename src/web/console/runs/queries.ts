@@ -53,12 +53,12 @@ export type EndedRun = Pick<TraceRow, "trace_id" | "name" | "status" | "start_ti
   total_cost: string | null;
   error: string | null;
   inputs_preview: string | null;
-  extra?: { runtime?: { status?: string } };
+  extra?: { runtime?: { run?: { status?: string } } };
 };
 
 /** How a run ended. Its trace is a success also when it stopped to ask a person. */
 export const statusOf = ({ status, extra }: EndedRun): string =>
-  extra?.runtime?.status === "interrupted" ? "interrupted" : status;
+  extra?.runtime?.run?.status === "interrupted" ? "interrupted" : status;
 
 const PAGE = 50;
 

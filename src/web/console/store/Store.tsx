@@ -65,7 +65,7 @@ export default function Store() {
 /** The namespace in view, each of its labels a way up. */
 function Path({ namespace }: { namespace: string[] }) {
   return (
-    <nav className={css.path} aria-label="Namespace">
+    <nav className={css.path} aria-label="Path">
       <Link href={addressOf({})} aria-current={namespace.length === 0 ? "page" : undefined}>
         All
       </Link>
