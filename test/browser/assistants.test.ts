@@ -167,6 +167,7 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     const { page, close } = await visit(stage, { path: `/console/assistants/${crypto.randomUUID()}` });
     await page.getByRole("alert").getByText("The assistant did not load.").waitFor();
     await page.getByText("It may have been deleted.").waitFor();
+    expect(await findings(page)).toEqual([]);
     await close();
   });
 
@@ -184,14 +185,23 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await close();
   });
 
-  it("is opened by name with the keyboard", async () => {
-    const { page, close } = await visit(stage, { path: "/" });
-    await page.keyboard.press("Control+k");
-    for (const [name, path] of [["Crons", "crons"]] as const) {
+  it.each(["Assistants", "Runs", "Crons", "Store"])(
+    "%s is in the navigation, and opened by name with the keyboard",
+    async (name) => {
+      const { page, close } = await visit(stage, { path: "/" });
+      const path = `/console/${name.toLowerCase()}`;
+      const entry = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
+      expect(await entry.getAttribute("href")).toBe(path);
+      await page.keyboard.press("Control+k");
       await page.getByRole("dialog").getByRole("combobox").fill(name);
+      await page
+        .getByRole("option", { name: new RegExp(`^${name}`) })
+        .first()
+        .waitFor();
       await page.keyboard.press("Enter");
-      await page.waitForURL(`**/console/${path}`);
-    }
-    await close();
-  });
+      await page.waitForURL(`**${path}`);
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await close();
+    },
+  );
 });

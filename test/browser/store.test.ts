@@ -14,7 +14,9 @@ describe.runIf(browserHere)("the Store in the browser", () => {
 
   async function item(namespace: string[], key: string): Promise<{ value: unknown } | null> {
     const params = new URLSearchParams({ namespace: JSON.stringify(namespace), key });
-    const answer = await fetch(`${stage.server.url}/store/items?${params}`, { headers: stage.server.headers });
+    const answer = await fetch(`${stage.server.url}/store/items?${params.toString()}`, {
+      headers: stage.server.headers,
+    });
     return answer.json();
   }
 
@@ -91,6 +93,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     await focused(page, tree.getByRole("link", { name: "ada" }));
     await page.keyboard.press("Enter");
     await page.waitForURL("**/console/store?in=users&in=ada");
+    expect(await findings(page)).toEqual([]);
     await close();
   });
 

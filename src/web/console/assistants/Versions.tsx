@@ -2,10 +2,10 @@
 import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
+import { Changes } from "../Changes.tsx";
 import { Loaded } from "../states.tsx";
 import { State } from "../State.tsx";
 import { type Column, Table } from "../Table.tsx";
-import { Changes } from "../threads/Changes.tsx";
 import { Time } from "../Time.tsx";
 import work from "../work.module.css";
 import css from "./assistants.module.css";

@@ -49,9 +49,7 @@ export function Cron({ id }: { id: string }) {
       tools={
         cron.data && (
           <div className={work.acts}>
-            <Button onClick={() => void pause(cron.data?.enabled === false)}>
-              {cron.data.enabled ? "Pause" : "Resume"}
-            </Button>
+            <Button onClick={() => void pause(!cron.data?.enabled)}>{cron.data.enabled ? "Pause" : "Resume"}</Button>
             <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
               Edit
             </Button>

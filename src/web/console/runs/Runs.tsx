@@ -119,17 +119,7 @@ function Lists({
         {running.length === 0 ? (
           <p className={work.none}>Nothing runs now. A run appears here when it starts.</p>
         ) : (
-          <Table
-            label="Running"
-            rows={running}
-            rowKey={keyOf}
-            columns={[
-              { id: "state", name: "Status", width: 88, cell: () => <State state="running" /> },
-              ...shared,
-              { id: "since", name: "Started", width: 72, end: true, cell: (run) => <Time at={run.updated_at} /> },
-              { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
-            ]}
-          />
+          <Table label="Running" rows={running} rowKey={keyOf} columns={runningColumns(shared)} />
         )}
       </section>
       <section className={work.section} aria-label="Queued">
@@ -142,28 +132,7 @@ function Lists({
             No run waits. A thread executes one run at a time; others of the thread wait here.
           </p>
         ) : (
-          <Table
-            label="Queued"
-            rows={queued}
-            rowKey={keyOf}
-            columns={[
-              {
-                id: "place",
-                name: "Place",
-                width: 88,
-                cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
-              },
-              ...shared,
-              {
-                id: "since",
-                name: "Due",
-                width: 72,
-                end: true,
-                cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
-              },
-              { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
-            ]}
-          />
+          <Table label="Queued" rows={queued} rowKey={keyOf} columns={queuedColumns(shared)} />
         )}
       </section>
       {asked && (
@@ -180,9 +149,36 @@ function Lists({
   );
 }
 
+type Shared = Column<OpenRun>[];
+
+const runningColumns = (shared: Shared): Column<OpenRun>[] => [
+  { id: "state", name: "Status", width: 88, cell: () => <State state="running" /> },
+  ...shared,
+  { id: "since", name: "Started", width: 72, end: true, cell: (run) => <Time at={run.updated_at} /> },
+  { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
+];
+
+const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
+  {
+    id: "place",
+    name: "Place",
+    width: 88,
+    cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
+  },
+  ...shared,
+  {
+    id: "since",
+    name: "Due",
+    width: 72,
+    end: true,
+    cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
+  },
+  { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
+];
+
 const keyOf = (run: OpenRun) => run.run_id;
 
-function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[]): Column<OpenRun>[] {
+function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[]): Shared {
   const nameOf = (run: OpenRun) => {
     const thread = threads.get(run.thread_id);
     return thread ? titleOf(thread) : `Thread ${run.thread_id.slice(0, 8)}`;

@@ -1,6 +1,6 @@
 import diff from "microdiff";
 import { useMemo } from "react";
-import css from "./threads.module.css";
+import css from "./changes.module.css";
 
 const SHOWN = 50;
 const CLIP = 300;
