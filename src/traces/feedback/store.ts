@@ -1,4 +1,4 @@
-/** D1: where each feedback lies. */
+/** D1: the location of each feedback. */
 import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
 import { among } from "../../db/among.ts";
 import { deleteAll } from "../../db/delete.ts";
@@ -24,7 +24,7 @@ export interface FeedbackWanted {
   offset: number;
 }
 
-/** Writes where a feedback lies; its place, once written, stays. */
+/** Writes the location of a feedback. A location that is already written does not change. */
 export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
   const { key, source, userId, hasScore, hasComment } = row;
   await db
@@ -44,7 +44,7 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
-/** Forgets where these feedbacks lie. */
+/** Deletes the locations of these feedbacks. */
 export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { workspaceId: workspace, id } = feedbackPlaces;

@@ -115,7 +115,7 @@ function runTypeOf(attributes: Attributes): string {
   return attributes["llm.prompt_template.variables"] === undefined ? "chain" : "prompt";
 }
 
-/** An exception event is an error whatever the status says: the SDK's own bridge sends OK with it. */
+/** An exception event is an error for every status: the SDK's own bridge sends OK with it. */
 function errorOf({ events, status }: OtlpSpan): string | undefined {
   const exception = events.find(({ name }) => name === "exception")?.attributes;
   if (exception) {

@@ -1,4 +1,4 @@
-/** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
+/** Deleting traces: their runs, feedback and objects in R2. Later writes to them are rejected. */
 import { attachmentKey } from "../ingest/payloads.ts";
 import { idsOf } from "../shards.ts";
 import { payloadKey } from "../stub.ts";
@@ -49,7 +49,7 @@ export function deleteTraces(
     .toArray();
   const ids = runs.map(({ id }) => id);
   const list = JSON.stringify(ids);
-  // Ids of traces and of runs alike: a late patch may name its run only.
+  // Ids of both traces and runs: a late patch may name its run only.
   noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
@@ -82,7 +82,7 @@ function noteBlobs(sql: SqlStorage, prefix: string, runs: Doomed[]): void {
   for (const [key, at] of keys) sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", key, at);
 }
 
-/** Objects in R2 that are to be deleted now. A payload that a run has is kept, and is forgotten here. */
+/** Objects in R2 that are to be deleted now. A payload that a run still references is kept and leaves this list. */
 export function dueBlobs(sql: SqlStorage, prefix: string): string[] {
   const rows = sql.exec<{ key: string }>(`SELECT key FROM doomed WHERE due <= ? LIMIT ${BLOBS_AT_ONCE}`, Date.now());
   const keys = rows.toArray().map(({ key }) => key);

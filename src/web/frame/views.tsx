@@ -1,15 +1,21 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
 import {
+  AppWindow,
   Bot,
   CalendarClock,
+  ChartColumn,
   Database,
   FlaskConical,
   Gauge,
+  HardDriveUpload,
+  KeyRound,
   List,
   type LucideIcon,
   MessageSquare,
   MessagesSquare,
   Play,
+  ScrollText,
+  Webhook,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import type { ViewProps } from "./frame.ts";
@@ -115,6 +121,54 @@ export const VIEWS: View[] = [
     icon: Database,
     purpose: "Read and change what agents remember",
     load: () => import("../console/store/Store.tsx"),
+  }),
+  view({
+    name: "Exports",
+    group: "Operate",
+    path: "/console/exports",
+    icon: HardDriveUpload,
+    purpose: "Copy traces to a bucket as Parquet",
+    load: () => import("../console/exports/Exports.tsx"),
+  }),
+  view({
+    name: "Keys",
+    group: "Admin",
+    path: "/console/keys",
+    icon: KeyRound,
+    purpose: "Create, replace and revoke API keys",
+    load: () => import("../console/keys/Keys.tsx"),
+  }),
+  view({
+    name: "OAuth",
+    group: "Admin",
+    path: "/console/oauth",
+    icon: AppWindow,
+    purpose: "See which applications have access, and take it back",
+    load: () => import("../console/oauth/OAuth.tsx"),
+  }),
+  view({
+    name: "Webhooks",
+    group: "Admin",
+    path: "/console/webhooks",
+    icon: Webhook,
+    purpose: "Sign what the server sends when a run has ended",
+    load: () => import("../console/webhooks/Webhooks.tsx"),
+  }),
+  view({
+    name: "Audit log",
+    group: "Admin",
+    path: "/console/audit",
+    icon: ScrollText,
+    purpose: "Who changed what, and from where",
+    load: () => import("../console/audit/Audit.tsx"),
+  }),
+  view({
+    name: "Usage and cost",
+    group: "Admin",
+    path: "/console/usage",
+    icon: ChartColumn,
+    purpose: "What the workspace holds, and what models cost",
+    load: () => import("../console/usage/Usage.tsx"),
   }),
 ];
 
