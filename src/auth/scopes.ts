@@ -30,6 +30,7 @@ const TABLE: Row[] = [
 
   // Reading that needs a body.
   ["POST", /^\/(?:assistants|threads|runs\/crons)\/(?:search|count)$/, "read"],
+  ["POST", /^\/runs\/crons\/firings$/, "read"],
   ["POST", /^\/assistants\/[^/]+\/versions$/, "read"],
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
   ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
@@ -49,7 +50,7 @@ const TABLE: Row[] = [
   ),
   ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
   ...everything(new RegExp(`^${PLATFORM}/otel/`)),
-  ["GET", /^\/(?:metrics|docs|api\/v1\/usage|api\/v1\/activity\/stream)(?:\/|$)/, "read"],
+  ["GET", /^\/(?:metrics|docs|api\/v1\/usage|api\/v1\/activity\/(?:runs|stream))(?:\/|$)/, "read"],
 ];
 
 function everything(path: RegExp): Row[] {

@@ -1,9 +1,11 @@
 /** A cron as it is made, changed and shown. */
 import type * as v from "valibot";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
+import type { FiringState } from "../db/crons.ts";
+import { idsOf } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
-import type { CronRow } from "./store.ts";
+import type { CronRow, ListedFiring } from "./store.ts";
 
 type Creation = v.InferOutput<typeof CreateCron>;
 type Change = v.InferOutput<typeof UpdateCron>;
@@ -75,6 +77,23 @@ export function shown(row: CronRow) {
     created_at: iso(row.createdAt),
     updated_at: iso(row.updatedAt),
   };
+}
+
+/** The states of a firing on the wire. A client need not know whether the thread of a run is kept. */
+const STATES = {
+  due: "due",
+  started: "running",
+  followed: "running",
+  ended: "ended",
+  failed: "failed",
+  refused: "refused",
+} as const satisfies Record<FiringState, string>;
+
+/** A firing on the wire, with the run and the thread that it made. */
+export function shownFiring({ cronId, due, state, threadId }: ListedFiring) {
+  const ids = idsOf({ cronId, due }, threadId ?? undefined);
+  const at = new Date(due).toISOString();
+  return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };
 }
 
 /** The payload of a cron's runs. One D1 row holds it together with the metadata. */

@@ -34,8 +34,10 @@ export interface Threads {
   start(cron: CronRow, ids: FiringIds): Promise<void>;
   /** Whether the thread exists. */
   exists(workspaceId: string, threadId: string): Promise<boolean>;
-  /** Deletes the firing's own thread when its run has ended; false while it has not. */
-  clear(workspaceId: string, ids: FiringIds): Promise<boolean>;
+  /** How the run ended, undefined while it is open. A run whose thread is gone counts as ended. */
+  outcome(workspaceId: string, ids: FiringIds): Promise<"ended" | "failed" | undefined>;
+  /** Deletes the firing's own thread. */
+  remove(workspaceId: string, threadId: string): Promise<void>;
 }
 
 const CRONS_PER_TICK = 500;
@@ -57,6 +59,7 @@ export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Pr
   const waiting = [
     ...(await takeFirings(db, "due", { before: now - LOST_MS, now, limit: 1000 })),
     ...(await takeFirings(db, "started", { before: now - LOST_MS, now, limit: 1000 })),
+    ...(await takeFirings(db, "followed", { before: now - LOST_MS, now, limit: 1000 })),
   ];
   for (let n = 0; n < waiting.length; n += MESSAGES_PER_BATCH) {
     await env.CRON_QUEUE.sendBatch(waiting.slice(n, n + MESSAGES_PER_BATCH).map((body) => ({ body })));
@@ -71,9 +74,11 @@ export async function work(db: Database, firing: Firing, threads: Threads, now: 
   if (!found) return;
   const ids = idsOf(firing, found.cron?.threadId ?? undefined);
   if (found.state === "due") await start(db, firing, found.cron, ids, threads, now);
-  if (found.state === "started" && (await threads.clear(firing.workspaceId, ids))) {
-    await setFiring(db, firing, "ended", now);
-  }
+  if (found.state !== "started" && found.state !== "followed") return;
+  const outcome = await threads.outcome(firing.workspaceId, ids);
+  if (outcome === undefined) return;
+  if (found.state === "started") await threads.remove(firing.workspaceId, ids.threadId);
+  await setFiring(db, firing, outcome, now);
 }
 
 /** The due times of a cron up to `now`, and its next due time. */
@@ -110,10 +115,11 @@ async function start(
     return setFiring(db, firing, "refused", now);
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";
-  await setFiring(db, firing, leavesThread ? "started" : "ended", now);
+  await setFiring(db, firing, leavesThread ? "started" : "followed", now);
 }
 
-function idsOf({ cronId, due }: Firing, threadId: string | undefined): FiringIds {
+/** The ids of a firing's run and thread. They depend on the cron and the due time only. */
+export function idsOf({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
   const text = `cron\n${cronId}\n${due}`;
   return { threadId: threadId ?? uuidOf(`${text}\nthread`), runId: uuidOf(`${text}\nrun`) };
 }

@@ -11,10 +11,10 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
 import { threadStub } from "../threads/stub.ts";
-import { changed, made, shown } from "./cron.ts";
-import { CountCrons, CreateCron, CronPath, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
+import { changed, made, shown, shownFiring } from "./cron.ts";
+import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
-import { countCrons, deleteCron, findCron, insertCron, searchCrons, updateCron } from "./store.ts";
+import { countCrons, deleteCron, findCron, insertCron, latestFirings, searchCrons, updateCron } from "./store.ts";
 
 const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
@@ -81,6 +81,11 @@ export const crons = new Hono<App>()
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
     const filter = { assistantId: assistant_id && assistantIdOf(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
+  })
+  .post("/firings", doc("List the latest firings of crons, newest first"), body(ListFirings), async (c) => {
+    const { cron_ids, limit = 10 } = c.req.valid("json");
+    const rows = await latestFirings(database(c.env.DB), c.get("principal").workspaceId, cron_ids, limit);
+    return c.json(rows.map(shownFiring));
   })
   .get("/:cron_id", doc("Get a cron"), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);

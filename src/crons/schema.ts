@@ -91,6 +91,14 @@ export const SearchCrons = v.object({
   select: optional(v.array(v.picklist(FIELDS))),
 });
 
+/** Crons whose firings one request lists at most. */
+export const MOST_CRONS = 100;
+
+export const ListFirings = v.object({
+  cron_ids: v.pipe(v.array(Uuid), v.maxLength(MOST_CRONS)),
+  limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
+});
+
 export const CountCrons = v.object(filter);
 
 export const CronPath = v.object({ cron_id: Uuid });

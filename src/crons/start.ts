@@ -11,12 +11,13 @@ export function threadsOf(env: Env): Threads {
   return {
     start: (cron, ids) => start(env, cron, ids),
     exists: async (workspaceId, threadId) => Boolean(await threadStub(env, workspaceId, threadId).get()),
-    async clear(workspaceId, { threadId, runId }) {
-      const thread = threadStub(env, workspaceId, threadId);
-      const run = await thread.getRun(runId);
-      if (run && (run.status === "pending" || run.status === "running")) return false;
-      await thread.remove();
-      return true;
+    async outcome(workspaceId, { threadId, runId }) {
+      const run = await threadStub(env, workspaceId, threadId).getRun(runId);
+      if (run?.status === "pending" || run?.status === "running") return undefined;
+      return run?.status === "error" || run?.status === "timeout" ? "failed" : "ended";
+    },
+    async remove(workspaceId, threadId) {
+      await threadStub(env, workspaceId, threadId).remove();
     },
   };
 }

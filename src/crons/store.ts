@@ -155,7 +155,7 @@ export async function recordDue(db: Database, moves: Move[]): Promise<void> {
 /** Firings in `state` about which no message was sent since `before`; marks them as sent now. */
 export async function takeFirings(
   db: Database,
-  state: "due" | "started",
+  state: "due" | "started" | "followed",
   { before, now, limit }: { before: number; now: number; limit: number },
 ): Promise<Firing[]> {
   const stale = db
@@ -193,9 +193,27 @@ export async function setFiring(
   await db.update(cronFirings).set({ state, touchedAt: now }).where(isFiring(firing));
 }
 
+export type ListedFiring = Pick<typeof cronFirings.$inferSelect, "cronId" | "due" | "state"> & {
+  threadId: string | null;
+};
+
+/** The latest firings of these crons, at most `limit` of each, newest first. `threadId`: the thread of the cron. */
+export async function latestFirings(
+  db: Database,
+  workspaceId: string,
+  cronIds: string[],
+  limit: number,
+): Promise<ListedFiring[]> {
+  return db.all(sql`
+    SELECT f.cron_id "cronId", f.due, f.state, c.thread_id "threadId" FROM crons c JOIN cron_firings f ON f.cron_id = c.id
+    WHERE c.workspace_id = ${workspaceId} AND c.id IN (SELECT value FROM json_each(${JSON.stringify(cronIds)}))
+      AND f.due IN (SELECT due FROM cron_firings WHERE cron_id = c.id ORDER BY due DESC LIMIT ${limit})
+    ORDER BY f.due DESC`);
+}
+
 /** Deletes firings that ended before `before`. */
 export async function deleteOldFirings(db: Database, before: number): Promise<void> {
-  const over = and(inArray(cronFirings.state, ["ended", "refused"]), lt(cronFirings.touchedAt, before));
+  const over = and(inArray(cronFirings.state, ["ended", "failed", "refused"]), lt(cronFirings.touchedAt, before));
   await deleteOverdue(db, cronFirings, over);
 }
 

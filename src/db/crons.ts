@@ -54,7 +54,8 @@ export const cronFirings = sqliteTable(
 );
 
 /**
- * due -> started -> ended, or due -> refused when the run cannot be started. "started" is skipped where nothing is left
- * to do; else it lasts until the run has ended and its own thread is deleted.
+ * due -> started or followed -> ended or failed; due -> refused when the run cannot be started. Both middle states last until
+ * the run has ended. After "started" its own thread is deleted, after "followed" the thread stays. "failed" means that the
+ * run ended with an error or a timeout.
  */
-export type FiringState = "due" | "started" | "ended" | "refused";
+export type FiringState = "due" | "started" | "followed" | "ended" | "failed" | "refused";

@@ -13,6 +13,7 @@ import {
   creates,
   createsCron,
   joins,
+  listsFirings,
   owns,
   prunes,
   type Rule,
@@ -54,6 +55,7 @@ const TABLE: Row[] = [
 
   ["POST", /^\/runs\/crons$/, createsCron],
   ["POST", /^\/runs\/crons\/(search|count)$/, searches("crons")],
+  ["POST", /^\/runs\/crons\/firings$/, listsFirings],
   ["GET", /^\/runs\/crons\/([^/]+)$/, about("crons", "read")],
   ["PATCH", /^\/runs\/crons\/([^/]+)$/, about("crons", "update")],
   ["DELETE", /^\/runs\/crons\/([^/]+)$/, about("crons", "delete")],

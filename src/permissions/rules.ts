@@ -1,6 +1,7 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { Problem } from "../http/problem.ts";
 import { mayUse } from "../threads/access.ts";
+import { MOST_CRONS } from "../crons/schema.ts";
 import { both, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
@@ -93,6 +94,23 @@ export async function prunes(call: Call): Promise<void> {
     }),
   );
   call.pass({ ...body, thread_ids: own.flat() });
+}
+
+/** What became of several crons: those of others are left out. */
+export async function listsFirings(call: Call): Promise<void> {
+  const body = await call.body();
+  const ids = Array.isArray(body.cron_ids)
+    ? body.cron_ids.slice(0, MOST_CRONS + 1).map((id) => String(id).toLowerCase())
+    : [];
+  const own = await Promise.all(
+    ids.map(async (id) => {
+      const metadata = await call.cron(id);
+      const filter = metadata && (await call.allowed("crons", "read", { cron_id: id }));
+      return metadata && (!filter || containsJson(metadata, filter)) ? [id] : [];
+    }),
+  );
+  // What is no list of so many ids is refused by the route.
+  call.pass(ids.length > MOST_CRONS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
 }
 
 /** Runs of one thread. Across threads only the workspace's own keys may stop runs. */

@@ -3,10 +3,7 @@ import { countAssistants } from "../assistants/store.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
-import { busyThreads } from "../threads/runs/busy.ts";
-import { forEach } from "../threads/fan-out.ts";
-import { threadStub } from "../threads/stub.ts";
-import type { Run } from "../threads/types.ts";
+import { openRuns } from "../threads/runs/busy.ts";
 import { countByStatus } from "../threads/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
 import { ownRunTimes } from "../traces/self.ts";
@@ -28,8 +25,8 @@ const THREADS = 200;
  */
 export async function measure(env: Env, workspaceId: string, now: number): Promise<Metric[]> {
   const db = database(env.DB);
-  const [runs, threads, assistants, items, firings, ended] = await Promise.all([
-    openRuns(env, workspaceId),
+  const [{ runs }, threads, assistants, items, firings, ended] = await Promise.all([
+    openRuns(env, workspaceId, THREADS),
     countByStatus(env, workspaceId),
     countAssistants(db, workspaceId, {}),
     countItems(db, workspaceId),
@@ -63,19 +60,6 @@ export function prometheus(metrics: Metric[]): string {
     ...values.map(({ part, labels = {}, value }) => `${name}${part ? `_${part}` : ""}${labelText(labels)} ${value}`),
   ]);
   return `${lines.join("\n")}\n`;
-}
-
-async function openRuns(env: Env, workspaceId: string): Promise<Run[]> {
-  const { ids } = await busyThreads(env, workspaceId, THREADS);
-  const lists = await forEach(ids, (id) => runsOf(env, workspaceId, id));
-  return lists.flat().filter(({ status }) => status === "pending" || status === "running");
-}
-
-/** A thread that was deleted a moment ago has none. */
-async function runsOf(env: Env, workspaceId: string, threadId: string): Promise<Run[]> {
-  return threadStub(env, workspaceId, threadId)
-    .listRuns({ limit: 100, offset: 0 })
-    .catch(() => []);
 }
 
 function gauge(name: string, help: string, value: number): Metric {

@@ -14,17 +14,23 @@ const MINUTE = 60_000;
 function world() {
   const queue: Firing[] = [];
   const started = new Map<string, string>();
-  const threads: Threads & { fails: boolean; running: Set<string> } = {
+  const threads: Threads & { fails: boolean; running: Set<string>; failed: Set<string>; removed: string[] } = {
     fails: false,
     running: new Set(),
+    failed: new Set(),
+    removed: [],
     async start(cron: CronRow, { runId, threadId }: FiringIds) {
       if (threads.fails) throw new Problem(503, "the object cannot be reached");
       started.set(runId, `${cron.id} ${threadId}`);
       threads.running.add(runId);
     },
     exists: async () => true,
-    async clear(_workspaceId, { runId }) {
-      return !threads.running.has(runId);
+    async outcome(_workspaceId, { runId }) {
+      if (threads.running.has(runId)) return undefined;
+      return threads.failed.has(runId) ? "failed" : "ended";
+    },
+    async remove(_workspaceId, threadId) {
+      threads.removed.push(threadId);
     },
   };
   const CRON_QUEUE = {
@@ -101,6 +107,8 @@ describe("a due time", () => {
       const now = start + minute * MINUTE + random.between(0, 60) * 1000;
       const ticks = [0, 1, 1, 1, 2, 3][random.between(0, 6)] ?? 1;
       await Promise.all(Array.from({ length: ticks }, () => run.tick(now)));
+      // A run ends within a minute. One that stays open is asked about in each.
+      threads.running.clear();
       threads.fails = chance(10);
       if (chance(5)) queue.splice(random.between(0, 4), 2);
       if (chance(3)) queue.push(...queue);
@@ -108,7 +116,11 @@ describe("a due time", () => {
     }
     threads.fails = false;
     const end = start + minutes * MINUTE;
-    for (const later of [0, 2, 4]) {
+    for (const later of [0, 2, 4, 6]) {
+      if (later === 6) {
+        await updateCron(db, "w", cron.id, { enabled: false });
+        threads.running.clear();
+      }
       await run.tick(end + later * MINUTE);
       await run.deliver(end + later * MINUTE);
     }
@@ -175,14 +187,36 @@ describe("a firing's own thread", () => {
     await minute(4);
     expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
     expect(started.size).toBe(1);
+    expect(threads.removed).toHaveLength(1);
+    await deleteCron(db, "w", cron.id);
   });
 
-  it("stays when requested", async () => {
+  it("stays when requested, also when the cron is deleted", async () => {
     const start = Date.parse("2026-05-06T00:00Z");
     const cron = await newCron(start, { threadId: null, onRunCompleted: "keep" }, "0 0 * * *");
-    const run = world();
+    const { threads, ...run } = world();
     await run.tick(start);
     await run.deliver(start);
+    expect(await firings(cron)).toMatchObject([{ state: "followed" }]);
+    await deleteCron(db, "w", cron.id);
+    threads.running.clear();
+    await run.tick(start + 2 * MINUTE);
+    await run.deliver(start + 2 * MINUTE);
     expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    expect(threads.removed).toEqual([]);
+  });
+
+  it.each(["delete", "keep"] as const)("is of a failed firing when its run fails (%s)", async (onRunCompleted) => {
+    const start = Date.parse("2026-05-07T00:00Z");
+    const cron = await newCron(start, { threadId: null, onRunCompleted }, "0 0 * * *");
+    const { threads, started, ...run } = world();
+    await run.tick(start);
+    await run.deliver(start);
+    threads.failed = new Set(started.keys());
+    threads.running.clear();
+    await run.tick(start + 2 * MINUTE);
+    await run.deliver(start + 2 * MINUTE);
+    expect(await firings(cron)).toMatchObject([{ state: "failed" }]);
+    await deleteCron(db, "w", cron.id);
   });
 });

@@ -8,6 +8,7 @@ import { database } from "../../src/db/client.ts";
 import { threadStub } from "../../src/threads/stub.ts";
 import worker from "../../src/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import "../support/graphs.ts";
 
 interface Cron {
   cron_id: string;
@@ -132,6 +133,32 @@ describe("a cron", () => {
     await clock(due + 120_000);
     expect(await ofCron(kept)).toHaveLength(1);
     expect(await ofCron(gone)).toEqual([]);
+  });
+
+  it("lists its firings with their runs, and how they ended", async () => {
+    const assistant = await call<{ assistant_id: string }>("/assistants", { graph_id: "actor" });
+    const kept = { schedule: "* * * * *", on_run_completed: "keep" };
+    const well = await call("/runs/crons", { assistant_id: "echo", input, ...kept });
+    const messages = [{ role: "user", content: "fail" }];
+    const badly = await call("/runs/crons", { ...kept, assistant_id: assistant.assistant_id, input: { messages } });
+    const firings = (...crons: Cron[]) =>
+      call<Record<string, string>[]>("/runs/crons/firings", { cron_ids: crons.map(({ cron_id }) => cron_id) });
+    expect(await firings(well, badly)).toEqual([]);
+    const due = Date.parse(String(well.next_run_date));
+    await clock(due);
+    for (const { thread_id, run_id, state } of await firings(well, badly)) {
+      expect(state).toBe("running");
+      await (await caller.fetch(`/threads/${thread_id}/runs/${run_id}/join`)).text();
+    }
+    for (const cron of [well, badly]) await call(`/runs/crons/${cron.cron_id}`, { enabled: false }, "PATCH");
+    await clock(due + 120_000);
+    const at = new Date(due).toISOString();
+    expect(await firings(well)).toMatchObject([{ cron_id: well.cron_id, due: at, state: "ended" }]);
+    expect(await firings(badly)).toMatchObject([{ cron_id: badly.cron_id, due: at, state: "failed" }]);
+    const other = await newCaller();
+    const asked = { cron_ids: [well.cron_id] };
+    expect(await (await other.fetch("/runs/crons/firings", { body: asked })).json()).toEqual([]);
+    expect((await caller.fetch("/runs/crons/firings", { body: { cron_ids: ["no id"] } })).status).toBe(422);
   });
 
   it("is changed in part, switched off and on, and its end taken away", async () => {

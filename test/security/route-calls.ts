@@ -33,6 +33,7 @@ const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /runs/batch": (things) => [run(things)],
   "POST /runs/cancel": ({ thread_id, run_id }) => ({ thread_id, run_ids: [run_id] }),
   "POST /runs/crons": (things) => ({ ...run(things), schedule: "0 0 1 1 *" }),
+  "POST /runs/crons/firings": ({ cron_id }) => ({ cron_ids: [cron_id] }),
   "PATCH /runs/crons/:cron_id": () => ({ metadata: { seen: true } }),
   "POST /assistants": () => ({ graph_id: "echo" }),
   "PATCH /assistants/:assistant_id": () => ({ metadata: { seen: true } }),

@@ -1,6 +1,7 @@
 /** What the pictures show: a workspace with threads and traces, some of which failed. And the pages, by name. */
 import type { Page } from "playwright-core";
 import { sendTrace } from "../support/sdk-trace.ts";
+import { seedConsole } from "./console.ts";
 import type { Access } from "../support/server.ts";
 import { callAs, exportDays, letIn, ownBucket, sendDays } from "../support/workspace.ts";
 
@@ -32,6 +33,7 @@ export async function seed(server: Access): Promise<Shot[]> {
     text: "TimeoutError: carrier_notices did not answer within 1.2 s\n    at fetchNotices (tools/carrier.ts:41)",
     failed: true,
   });
+  const { assistant_id, cron_id, research } = await seedConsole(server, call);
   const run = await adminOf(server);
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const menu = async (page: Page) => {
@@ -52,6 +54,27 @@ export async function seed(server: Access): Promise<Shot[]> {
     { name: "trace-timeline", path: `/traces/${trace}?view=timeline` },
     { name: "thread", path: `/console/threads/${first}` },
     { name: "experiments", path: "/console/experiments" },
+    { name: "assistants", path: "/console/assistants" },
+    { name: "assistant", path: `/console/assistants/${assistant_id}` },
+    { name: "assistant-versions", path: `/console/assistants/${assistant_id}?tab=versions` },
+    {
+      name: "assistant-try",
+      path: `/console/assistants/${research}?tab=try`,
+      before: async (page) => {
+        await page.getByLabel("Message").fill("Compare the two proposals for the new bridge over the river");
+        await page.getByRole("button", { name: "Run", exact: true }).click();
+        await page.getByText("The run ended.").waitFor({ timeout: 20_000 });
+        await page.waitForTimeout(500);
+      },
+    },
+    { name: "assistant-new", path: "/console/assistants/new" },
+    { name: "runs", path: "/console/runs" },
+    { name: "crons", path: "/console/crons" },
+    { name: "cron", path: `/console/crons/${cron_id}` },
+    { name: "cron-new", path: "/console/crons/new" },
+    { name: "store", path: "/console/store" },
+    { name: "store-item", path: "/console/store?in=users&in=ada&key=profile" },
+    { name: "store-new", path: "/console/store?in=users&new=1" },
     {
       name: "palette",
       path: "/console/threads",

@@ -1,6 +1,6 @@
 /** The stream of what changes in a workspace. */
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newThread } from "./client.ts";
@@ -48,6 +48,29 @@ it("names no thread as deleted that has changed since its deletion was requested
   await caller.fetch(`/threads/${id}`, { method: "PATCH", body: { metadata: { changed: true } } });
   expect(await until(reader, "status")).not.toContain('"status":null');
   await reader.cancel();
+});
+
+it("lists the runs that are open on all threads, and those of no other workspace", async () => {
+  const [caller, other] = [await newCaller(), await newCaller()];
+  const open = async (of: Caller) =>
+    (await of.fetch("/api/v1/activity/runs")).json<{ runs: Record<string, unknown>[]; complete: boolean }>();
+  expect(await open(caller)).toEqual({ runs: [], complete: true });
+  const later = { assistant_id: "echo", input: { messages: [] }, after_seconds: 600 };
+  const started = async (id: string) =>
+    (await caller.fetch(`/threads/${id}/runs`, { body: later })).json<{ run_id: string }>();
+  const [first, second] = [await newThread(caller), await newThread(caller)];
+  const runs = [await started(first), await started(first), await started(second)].map(({ run_id }) => run_id);
+  await vi.waitFor(async () => expect((await open(caller)).runs).toHaveLength(3));
+  const { runs: found, complete } = await open(caller);
+  expect(new Set(found.map(({ run_id }) => run_id))).toEqual(new Set(runs));
+  expect(found).toMatchObject([{ status: "pending" }, { status: "pending" }, { status: "pending" }]);
+  expect(found.some((run) => "kwargs" in run)).toBe(false);
+  expect(complete).toBe(true);
+  expect((await open(other)).runs).toEqual([]);
+  const part = await caller.fetch("/api/v1/activity/runs?threads=1");
+  expect(await part.json()).toMatchObject({ complete: false });
+  expect((await caller.fetch("/api/v1/activity/runs?threads=0")).status).toBe(422);
+  for (const id of [first, second]) await caller.fetch(`/threads/${id}`, { method: "DELETE" });
 });
 
 it("needs a key", async () => {

@@ -1,23 +1,36 @@
-/** `GET /api/v1/activity/stream`: what changes in a workspace, as it changes, so that a page need not ask again and again. */
+/** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { Hono } from "hono";
+import * as v from "valibot";
 import { documented } from "../../http/documented.ts";
+import { whole } from "../../http/fields.ts";
 import { sseFrame, sseResponse } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
+import { query } from "../../http/validate.ts";
+import { openRuns } from "../runs/busy.ts";
 import { changesOf, shardsOf } from "../store.ts";
 
 /** Milliseconds between two events: changes in between share the next one. */
 const PAUSE = 500;
 
-export const activity = new Hono<App>().get(
-  "/activity/stream",
-  documented("Threads")("Which threads of the workspace change, as they change (SSE)"),
-  async (c) => {
-    const { workspaceId } = c.get("principal");
-    const shards = await shardsOf(c.env, workspaceId);
-    const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
-    return sseResponse(merged(following));
-  },
-);
+const RunsQuery = v.object({ threads: v.optional(whole(1, 500), "200") });
+
+export const activity = new Hono<App>()
+  .get(
+    "/activity/runs",
+    documented("Threads")("The running and pending runs of all threads, oldest first"),
+    query(RunsQuery),
+    async (c) => c.json(await openRuns(c.env, c.get("principal").workspaceId, c.req.valid("query").threads)),
+  )
+  .get(
+    "/activity/stream",
+    documented("Threads")("Which threads of the workspace change, as they change (SSE)"),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const shards = await shardsOf(c.env, workspaceId);
+      const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
+      return sseResponse(merged(following));
+    },
+  );
 
 /** The events of one shard of the index. */
 async function* follow(env: Env, workspaceId: string, shard: number): AsyncGenerator<string> {

@@ -1,7 +1,10 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
 import {
   AppWindow,
+  Bot,
+  CalendarClock,
   ChartColumn,
+  Database,
   FlaskConical,
   Gauge,
   HardDriveUpload,
@@ -10,6 +13,7 @@ import {
   type LucideIcon,
   MessageSquare,
   MessagesSquare,
+  Play,
   ScrollText,
   Webhook,
 } from "lucide-react";
@@ -85,6 +89,38 @@ export const VIEWS: View[] = [
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
     load: () => import("../console/experiments/Experiments.tsx"),
+  }),
+  view({
+    name: "Assistants",
+    group: "Build",
+    path: "/console/assistants",
+    icon: Bot,
+    purpose: "Configure a graph, compare versions, try it",
+    load: () => import("../console/assistants/Assistants.tsx"),
+  }),
+  view({
+    name: "Runs",
+    group: "Operate",
+    path: "/console/runs",
+    icon: Play,
+    purpose: "See what runs and waits, and cancel it",
+    load: () => import("../console/runs/Runs.tsx"),
+  }),
+  view({
+    name: "Crons",
+    group: "Operate",
+    path: "/console/crons",
+    icon: CalendarClock,
+    purpose: "Start runs on a schedule",
+    load: () => import("../console/crons/Crons.tsx"),
+  }),
+  view({
+    name: "Store",
+    group: "Operate",
+    path: "/console/store",
+    icon: Database,
+    purpose: "Read and change what agents remember",
+    load: () => import("../console/store/Store.tsx"),
   }),
   view({
     name: "Exports",

@@ -1,20 +1,31 @@
 import diff from "microdiff";
 import { useMemo } from "react";
-import css from "./threads.module.css";
+import css from "./changes.module.css";
 
 const SHOWN = 50;
 const CLIP = 300;
 
 const WORDS = { CREATE: "added", REMOVE: "removed", CHANGE: "changed" };
 
-/** What a checkpoint changed in the state of the one before. */
-export function Changes({ before, now }: { before: object | null | undefined; now: object }) {
+/** What changed from one value to another: a checkpoint's state to the one before, or a version to another. */
+export function Changes({
+  title = "Changes to the checkpoint before",
+  same = "The state is the same.",
+  before,
+  now,
+}: {
+  title?: string;
+  /** Said when nothing changed. */
+  same?: string;
+  before: object | null | undefined;
+  now: object;
+}) {
   const changes = useMemo(() => (before ? diff(before, now) : []), [before, now]);
   if (!before) return null;
   return (
-    <section aria-label="Changes to the checkpoint before">
-      <h2 className={css.head}>Changes to the checkpoint before</h2>
-      {changes.length === 0 && <p className={css.none}>The state is the same.</p>}
+    <section aria-label={title}>
+      <h2 className={css.head}>{title}</h2>
+      {changes.length === 0 && <p className={css.none}>{same}</p>}
       <ul className={css.changes}>
         {changes.slice(0, SHOWN).map((change) => (
           <li key={change.path.join(".")} data-type={change.type}>

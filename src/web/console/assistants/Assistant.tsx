@@ -1,0 +1,135 @@
+/** One assistant: its graph, its configuration, its versions, and a run whose nodes light up. */
+import { ChevronLeft } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { chooseAssistant } from "../../chat/assistant.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Confirm } from "../Confirm.tsx";
+import { Page } from "../Page.tsx";
+import { Loaded } from "../states.tsx";
+import work from "../work.module.css";
+import css from "./assistants.module.css";
+import { Configuration } from "./Configuration.tsx";
+import type { Lights } from "./graph.ts";
+import { Graph } from "./Graph.tsx";
+import { type AssistantRow, deleteAssistant, useAssistant } from "./queries.ts";
+import { TryRun } from "./TryRun.tsx";
+import { Versions } from "./Versions.tsx";
+
+const TABS = ["Configuration", "Versions", "Try"] as const;
+type Tab = (typeof TABS)[number];
+
+const DARK: Lights = new Map();
+
+export function Assistant({ id }: { id: string }) {
+  const assistant = useAssistant(id);
+  const [, navigate] = useLocation();
+  const [asked, setAsked] = useState(false);
+  return (
+    <Page
+      whole
+      title={assistant.data?.name ?? "Assistant"}
+      purpose={assistant.data?.description ?? undefined}
+      back={
+        <Link href="/console/assistants" className={`${controls.button} ${controls.quiet} ${work.back}`}>
+          <ChevronLeft size={14} aria-hidden /> <span className={css.wide}>Assistants</span>
+          <span className="visually-hidden">Assistants</span>
+        </Link>
+      }
+      actions={
+        assistant.data && (
+          <>
+            <Button
+              onClick={() => {
+                chooseAssistant(assistant.data.assistant_id);
+                navigate("/chat");
+              }}
+            >
+              Chat
+            </Button>
+          </>
+        )
+      }
+    >
+      <div className={css.whole}>
+        <Loaded query={assistant} what="assistant">
+          {(row) => <One assistant={row} onDelete={() => setAsked(true)} />}
+        </Loaded>
+      </div>
+      {asked && assistant.data && (
+        <Confirm
+          title={`Delete “${assistant.data.name}”?`}
+          text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
+          action="Delete assistant"
+          onConfirm={async () => {
+            await deleteAssistant(id);
+            navigate("/console/assistants");
+          }}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () => void }) {
+  const [params, setParams] = useSearchParams();
+  const [lights, setLights] = useState(DARK);
+  const tab = TABS.find((one) => one.toLowerCase() === params.get("tab")) ?? "Configuration";
+  const choose = (next: Tab) =>
+    setParams(next === "Configuration" ? {} : { tab: next.toLowerCase() }, { replace: true });
+  return (
+    <div className={css.split}>
+      <Graph assistant={assistant} lights={lights} />
+      <div className={css.panel}>
+        <dl className={css.facts}>
+          <div>
+            <dt>Graph</dt>
+            <dd>{assistant.graph_id}</dd>
+          </div>
+          <div>
+            <dt>Active version</dt>
+            <dd>{assistant.version}</dd>
+          </div>
+          <div>
+            <dt>Id</dt>
+            <dd className={work.mono} title={assistant.assistant_id}>
+              {assistant.assistant_id.slice(0, 8)}
+            </dd>
+          </div>
+          <div>
+            <dt>Runs</dt>
+            <dd>
+              <Link href={`/console/runs?assistant=${assistant.assistant_id}`}>Open runs</Link>
+            </dd>
+          </div>
+          {/* A default assistant comes back with the next use of its graph. */}
+          {assistant.metadata?.created_by !== "system" && (
+            <div className={css.delete}>
+              <dt className="visually-hidden">Delete</dt>
+              <dd>
+                <Button look="danger" onClick={onDelete}>
+                  Delete
+                </Button>
+              </dd>
+            </div>
+          )}
+        </dl>
+        <div className={css.tabs} role="group" aria-label="Show of the assistant">
+          {TABS.map((one) => (
+            <button key={one} type="button" aria-pressed={one === tab} onClick={() => choose(one)}>
+              {one}
+            </button>
+          ))}
+        </div>
+        {tab === "Configuration" && <Configuration key={assistant.version} assistant={assistant} />}
+        {tab === "Versions" && <Versions assistant={assistant} />}
+        {/* A run stays in view, and goes on, while another tab is open. */}
+        <div hidden={tab !== "Try"}>
+          <TryRun assistant={assistant} onLights={setLights} />
+        </div>
+      </div>
+    </div>
+  );
+}

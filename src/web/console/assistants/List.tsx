@@ -1,0 +1,126 @@
+import { Search } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { SERVER } from "../../api/server.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { useLater } from "../../ui/later.ts";
+import { Page } from "../Page.tsx";
+import { Command, Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Time.tsx";
+import work from "../work.module.css";
+import css from "./assistants.module.css";
+import { type AssistantRow, useAssistantList } from "./queries.ts";
+
+const CREATE = `curl ${SERVER}/assistants -X POST \\
+  -H 'content-type: application/json' \\
+  -d '{"graph_id": "agent", "name": "Formal agent", "context": {"tone": "formal"}}'`;
+
+/** Milliseconds that the words stand still before the server is asked. */
+const STILL = 300;
+
+export function List() {
+  const [text, setText] = useState("");
+  const name = useLater(text.trim(), STILL);
+  const assistants = useAssistantList(name);
+  const [, navigate] = useLocation();
+  return (
+    <Page
+      title="Assistants"
+      purpose="Your graphs, each with the configurations that run it."
+      actions={
+        <Link href="/console/assistants/new" className={`${controls.button} ${controls.filled} ${css.plain}`}>
+          New assistant
+        </Link>
+      }
+      tools={
+        <div className={`${css.find} ${work.search}`}>
+          <Search size={16} aria-hidden />
+          <input
+            type="search"
+            className={controls.field}
+            placeholder="Search by name"
+            aria-label="Search assistants"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </div>
+      }
+      aside={
+        <>
+          <h2>What an assistant is</h2>
+          <p>
+            A deployed graph with a configuration: its context, such as a prompt or a model. Each deployed graph has one
+            from the start. Every change makes a version, and an earlier one can be made the active one again.
+          </p>
+          <h2>Create one by the API</h2>
+          <Command text={CREATE} />
+        </>
+      }
+    >
+      <Loaded query={assistants} what="assistants">
+        {({ rows }) =>
+          rows.length === 0 ? (
+            name === "" ? (
+              <Empty
+                title="No assistant here."
+                text="Each graph that you deploy has an assistant. Add a graph to langgraph.json and deploy, then create variants of it:"
+                command={CREATE}
+              />
+            ) : (
+              <Empty title="No assistant has this name." text="Search for a part of its name, or clear the search." />
+            )
+          ) : (
+            <>
+              <Table
+                label="Assistants"
+                columns={COLUMNS}
+                rows={rows}
+                rowKey={({ assistant_id }) => assistant_id}
+                onOpen={({ assistant_id }) => navigate(`/console/assistants/${assistant_id}`)}
+              />
+              {assistants.hasNextPage && (
+                <div>
+                  <Button disabled={assistants.isFetchingNextPage} onClick={() => void assistants.fetchNextPage()}>
+                    Show more
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<AssistantRow>[] = [
+  {
+    id: "name",
+    name: "Name",
+    width: 160,
+    kept: true,
+    cell: ({ assistant_id, name }) => (
+      <Link href={`/console/assistants/${assistant_id}`} title={name}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: "graph",
+    name: "Graph",
+    width: 110,
+    kept: true,
+    cell: ({ graph_id }) => <span title={graph_id}>{graph_id}</span>,
+  },
+  { id: "version", name: "Version", width: 72, end: true, cell: ({ version }) => version },
+  { id: "changed", name: "Changed", width: 76, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
+  {
+    id: "description",
+    name: "Description",
+    width: 200,
+    grows: true,
+    cell: ({ description }) => <span className={work.faint}>{description}</span>,
+  },
+];

@@ -1,0 +1,136 @@
+/** The versions of an assistant, what each changed, and the way back to one. */
+import { useState } from "react";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Changes } from "../Changes.tsx";
+import { Loaded } from "../states.tsx";
+import { State } from "../State.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Time.tsx";
+import work from "../work.module.css";
+import css from "./assistants.module.css";
+import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
+
+export function Versions({ assistant }: { assistant: AssistantRow }) {
+  const versions = useVersions(assistant.assistant_id);
+  const [chosen, setChosen] = useState<number>();
+  return (
+    <Loaded query={versions} what="versions" rows={4}>
+      {({ rows }) => {
+        const shown = rows.find(({ version }) => version === (chosen ?? assistant.version)) ?? rows[0];
+        return (
+          <div className={css.versions}>
+            <Table
+              label="Versions"
+              columns={columnsOf(assistant.version, setChosen)}
+              rows={rows}
+              rowKey={({ version }) => String(version)}
+              onOpen={({ version }) => setChosen(version)}
+              openKey={shown && String(shown.version)}
+            />
+            {versions.hasNextPage && (
+              <div>
+                <Button disabled={versions.isFetchingNextPage} onClick={() => void versions.fetchNextPage()}>
+                  Show more
+                </Button>
+              </div>
+            )}
+            {shown && <OneVersion key={shown.version} shown={shown} rows={rows} active={assistant.version} />}
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function columnsOf(active: number, onChoose: (version: number) => void): Column<Version>[] {
+  return [
+    {
+      id: "version",
+      name: "Version",
+      width: 72,
+      kept: true,
+      cell: ({ version }) => (
+        <button type="button" className={controls.link} onClick={() => onChoose(version)}>
+          {version}
+        </button>
+      ),
+    },
+    { id: "name", name: "Name", width: 120, kept: true, grows: true, cell: ({ name }) => name },
+    {
+      id: "active",
+      name: "",
+      width: 80,
+      kept: true,
+      cell: ({ version }) => version === active && <State state="success" word="active" />,
+    },
+    { id: "made", name: "Made", width: 72, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  ];
+}
+
+function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; active: number }) {
+  const [against, setAgainst] = useState(shown.version - 1);
+  const [trouble, setTrouble] = useState("");
+  const [busy, setBusy] = useState(false);
+  const other = rows.find(({ version }) => version === against);
+  const others = rows.filter(({ version }) => version !== shown.version);
+  const activate = async () => {
+    setTrouble("");
+    setBusy(true);
+    await activateVersion(shown.assistant_id, shown.version).catch((error: unknown) =>
+      setTrouble(error instanceof Error ? error.message : "The version was not made active."),
+    );
+    setBusy(false);
+  };
+  return (
+    <section className={css.versions} aria-label={`Version ${shown.version}`}>
+      <div className={work.head}>
+        <h2>Version {shown.version}</h2>
+        {shown.version !== active && (
+          <Button disabled={busy} onClick={() => void activate()}>
+            Make active
+          </Button>
+        )}
+      </div>
+      {trouble !== "" && (
+        <p className={work.trouble} role="alert">
+          {trouble}
+        </p>
+      )}
+      {others.length > 0 && (
+        <select
+          className={`${controls.field} ${work.select}`}
+          aria-label="Compare with"
+          value={other?.version ?? ""}
+          onChange={(event) => setAgainst(Number(event.target.value))}
+        >
+          {!other && <option value="">Compare with…</option>}
+          {others.map(({ version }) => (
+            <option key={version} value={version}>
+              Compare with version {version}
+            </option>
+          ))}
+        </select>
+      )}
+      {other ? (
+        <Changes
+          title={`Changes to version ${other.version}`}
+          same="Both versions are the same."
+          before={configurationOf(other)}
+          now={configurationOf(shown)}
+        />
+      ) : (
+        <p className={work.none}>
+          {others.length === 0
+            ? "This is the only version. Saving the configuration makes the next one."
+            : "Choose a version to compare with."}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** What a version fixes. */
+function configurationOf({ graph_id, name, description, config, context, metadata }: Version) {
+  return { graph_id, name, description: description ?? "", config, context: context ?? {}, metadata: metadata ?? {} };
+}

@@ -1,0 +1,165 @@
+/** One cron: when it fires, what it starts, and how its last due times went. */
+import { ChevronLeft } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useAssistants } from "../../api/queries.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Payload } from "../../ui/Payload.tsx";
+import { exactTime } from "../../ui/time.ts";
+import { Confirm } from "../Confirm.tsx";
+import { Page } from "../Page.tsx";
+import { State } from "../State.tsx";
+import { Loaded } from "../states.tsx";
+import work from "../work.module.css";
+import { bodyOf, type Cron as CronRow, draftOf } from "./draft.ts";
+import { Firings } from "./Firings.tsx";
+import { Form } from "./Form.tsx";
+import { Next } from "./List.tsx";
+import { changeCron, deleteCron, useCron } from "./queries.ts";
+import { standing } from "./firing.ts";
+import { fullTime, untilText } from "../when.ts";
+
+const STATES = {
+  active: { state: "success", word: "active" },
+  paused: { state: "idle", word: "paused" },
+  over: { state: "idle", word: "ended" },
+};
+
+export function Cron({ id }: { id: string }) {
+  const cron = useCron(id);
+  const [, navigate] = useLocation();
+  const [editing, setEditing] = useState(false);
+  const [asked, setAsked] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const pause = async (enabled: boolean) => {
+    setTrouble("");
+    await changeCron(id, { enabled }).catch((error: unknown) =>
+      setTrouble(error instanceof Error ? error.message : "The cron was not changed."),
+    );
+  };
+  return (
+    <Page
+      title={cron.data ? `Cron ${cron.data.schedule}` : "Cron"}
+      back={
+        <Link href="/console/crons" className={`${controls.button} ${controls.quiet} ${work.back}`}>
+          <ChevronLeft size={14} aria-hidden /> Crons
+        </Link>
+      }
+      tools={
+        cron.data && (
+          <div className={work.acts}>
+            <Button onClick={() => void pause(!cron.data?.enabled)}>{cron.data.enabled ? "Pause" : "Resume"}</Button>
+            <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
+              Edit
+            </Button>
+            <Button look="danger" onClick={() => setAsked(true)}>
+              Delete
+            </Button>
+          </div>
+        )
+      }
+    >
+      {trouble !== "" && (
+        <p className={work.trouble} role="alert">
+          {trouble}
+        </p>
+      )}
+      <Loaded query={cron} what="cron">
+        {(row) => (
+          <>
+            {editing ? (
+              <Form
+                start={draftOf(row)}
+                isNew={false}
+                action="Save"
+                onSave={async (draft) => {
+                  await changeCron(id, bodyOf(draft));
+                  setEditing(false);
+                }}
+                onCancel={() => setEditing(false)}
+              />
+            ) : (
+              <Facts cron={row} />
+            )}
+            <Firings id={id} deletes={row.on_run_completed === "delete"} />
+            {!editing && row.payload.input !== undefined && (
+              <Payload label="Input" text={JSON.stringify(row.payload.input, null, 2)} />
+            )}
+          </>
+        )}
+      </Loaded>
+      {asked && (
+        <Confirm
+          title="Delete this cron?"
+          text="No run is started by it any more. Its runs and threads stay. To stop it for a time, pause it."
+          action="Delete cron"
+          onConfirm={async () => {
+            await deleteCron(id);
+            navigate("/console/crons");
+          }}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Facts({ cron }: { cron: CronRow }) {
+  const assistants = useAssistants();
+  const { assistant_id, thread_id, end_time, on_run_completed, user_id } = cron;
+  return (
+    <dl className={work.facts}>
+      <div>
+        <dt>Status</dt>
+        <dd>
+          <State {...STATES[standing(cron)]} />
+        </dd>
+      </div>
+      <div>
+        <dt>Next</dt>
+        <dd>
+          {standing(cron) === "active" && cron.next_run_date !== null ? (
+            <time dateTime={cron.next_run_date}>
+              {fullTime(cron.next_run_date)} <span className={work.faint}>({untilText(cron.next_run_date)})</span>
+            </time>
+          ) : (
+            <Next cron={cron} />
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Time zone</dt>
+        <dd>{cron.timezone ?? "UTC"}</dd>
+      </div>
+      <div>
+        <dt>Assistant</dt>
+        <dd>
+          <Link href={`/console/assistants/${assistant_id}`}>
+            {assistants.data?.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id.slice(0, 8)}
+          </Link>
+        </dd>
+      </div>
+      <div>
+        <dt>Thread</dt>
+        <dd>
+          {thread_id === null ? (
+            `a new one for each run, ${on_run_completed === "keep" ? "kept" : "deleted after it"}`
+          ) : (
+            <Link href={`/chat/${thread_id}`}>{thread_id.slice(0, 8)}</Link>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Ends</dt>
+        <dd>{end_time === null ? "never" : exactTime(end_time)}</dd>
+      </div>
+      {user_id !== null && (
+        <div>
+          <dt>User</dt>
+          <dd>{user_id}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}

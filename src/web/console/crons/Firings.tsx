@@ -1,0 +1,75 @@
+/** The last due times of a cron, with the run of each. */
+import { Link } from "wouter";
+import { exactTime } from "../../ui/time.ts";
+import { State } from "../State.tsx";
+import { Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import work from "../work.module.css";
+import { useFirings } from "./queries.ts";
+import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
+
+const LATEST = 100;
+
+/** `deletes`: the thread of a run is deleted after it. */
+export function Firings({ id, deletes }: { id: string; deletes: boolean }) {
+  const firings = useFirings([id], LATEST);
+  return (
+    <section className={work.section} aria-label="Last due times">
+      <div className={work.head}>
+        <h2>Last due times</h2>
+      </div>
+      <Loaded query={firings} what="due times" rows={4}>
+        {(byCron) => {
+          const rows = byCron.get(id) ?? [];
+          if (rows.length === 0)
+            return <p className={work.none}>It has not been due yet. Due times of the last 7 days are listed here.</p>;
+          const failed = rows.filter(isFailure).length;
+          return (
+            <>
+              <p className={work.none}>
+                {failed === 0 ? "None" : failed} of the last {rows.length} failed.
+              </p>
+              <Table
+                label="Last due times"
+                columns={deletes ? COLUMNS.filter((one) => one.id !== "thread") : COLUMNS}
+                rows={rows}
+                rowKey={({ due }) => due}
+              />
+            </>
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+const COLUMNS: Column<Firing>[] = [
+  {
+    id: "state",
+    name: "Status",
+    width: 120,
+    kept: true,
+    cell: ({ state }) => <State {...FIRING_STATES[state]} />,
+  },
+  {
+    id: "due",
+    name: "Due",
+    width: 120,
+    kept: true,
+    grows: true,
+    cell: ({ due }) => <time dateTime={due}>{exactTime(due)}</time>,
+  },
+  {
+    id: "trace",
+    name: "Trace",
+    width: 96,
+    cell: ({ state, run_id }) =>
+      (state === "ended" || state === "failed") && <Link href={`/traces/${run_id}`}>Open trace</Link>,
+  },
+  {
+    id: "thread",
+    name: "Thread",
+    width: 96,
+    cell: ({ state, thread_id }) => state !== "refused" && <Link href={`/chat/${thread_id}`}>Open thread</Link>,
+  },
+];

@@ -1,0 +1,48 @@
+import { ChevronLeft } from "lucide-react";
+import { Link, useLocation, useSearch } from "wouter";
+import { useAssistants } from "../../api/queries.ts";
+import controls from "../../ui/controls.module.css";
+import { Page } from "../Page.tsx";
+import { Loaded } from "../states.tsx";
+import work from "../work.module.css";
+import { bodyOf, newDraft } from "./draft.ts";
+import { Form } from "./Form.tsx";
+import { createCron } from "./queries.ts";
+
+/** `?assistant=<id>` chooses the assistant, `?thread=<id>` the thread. */
+export function New() {
+  const [, navigate] = useLocation();
+  const params = new URLSearchParams(useSearch());
+  const assistants = useAssistants();
+  return (
+    <Page
+      title="New cron"
+      purpose="Start a run of an assistant on a schedule."
+      back={
+        <Link href="/console/crons" className={`${controls.button} ${controls.quiet} ${work.back}`}>
+          <ChevronLeft size={14} aria-hidden /> Crons
+        </Link>
+      }
+    >
+      <Loaded query={assistants} what="assistants">
+        {([first]) => {
+          const thread = params.get("thread") ?? "";
+          const draft = newDraft(params.get("assistant") ?? first?.assistant_id ?? "");
+          return (
+            <Form
+              start={thread === "" ? draft : { ...draft, place: "thread", thread }}
+              isNew
+              action="Create cron"
+              onSave={async (given) => {
+                const on = given.place === "thread" ? given.thread : undefined;
+                const { cron_id } = await createCron(on, given.assistant, bodyOf(given));
+                navigate(`/console/crons/${cron_id}`);
+              }}
+              onCancel={() => navigate("/console/crons")}
+            />
+          );
+        }}
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,79 @@
+/** A cron as the form holds it, and the body that the API takes. */
+
+export interface Cron {
+  cron_id: string;
+  assistant_id: string;
+  thread_id: string | null;
+  on_run_completed: "delete" | "keep" | null;
+  schedule: string;
+  timezone: string | null;
+  end_time: string | null;
+  next_run_date: string | null;
+  enabled: boolean;
+  user_id: string | null;
+  payload: { input?: unknown; [member: string]: unknown };
+  metadata: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Where the runs of a cron take place. */
+export type Place = "delete" | "keep" | "thread";
+
+export interface Draft {
+  assistant: string;
+  schedule: string;
+  timezone: string;
+  /** As JSON. */
+  input: string;
+  place: Place;
+  /** The id of a thread, for the place `thread`. */
+  thread: string;
+  /** A local time as an input of that type has it, or nothing. */
+  end: string;
+}
+
+const HELLO = { messages: [{ role: "user", content: "Summarize what happened since yesterday." }] };
+
+export function newDraft(assistant: string): Draft {
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const input = JSON.stringify(HELLO, null, 2);
+  return { assistant, schedule: "0 9 * * 1-5", timezone, input, place: "keep", thread: "", end: "" };
+}
+
+export function draftOf(cron: Cron): Draft {
+  return {
+    assistant: cron.assistant_id,
+    schedule: cron.schedule,
+    timezone: cron.timezone ?? "UTC",
+    input: cron.payload.input === undefined ? "" : JSON.stringify(cron.payload.input, null, 2),
+    place: cron.thread_id === null ? (cron.on_run_completed ?? "delete") : "thread",
+    thread: cron.thread_id ?? "",
+    end: cron.end_time === null ? "" : localOf(cron.end_time),
+  };
+}
+
+/** What the API takes of a draft. Throws an `Error` whose message says which field to mend. */
+export function bodyOf({ schedule, timezone, input, place, end }: Draft): Record<string, unknown> {
+  return {
+    schedule: schedule.trim(),
+    timezone: timezone.trim() === "" ? null : timezone.trim(),
+    end_time: end === "" ? null : new Date(end).toISOString(),
+    ...(place !== "thread" && { on_run_completed: place }),
+    ...(input.trim() !== "" && { input: parsed(input) }),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new Error(`The input is no JSON: ${error instanceof Error ? error.message : ""}`, { cause: error });
+  }
+}
+
+/** A moment as `datetime-local` has it: in the time zone of the browser, without seconds. */
+function localOf(iso: string): string {
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

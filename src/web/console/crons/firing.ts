@@ -1,0 +1,38 @@
+/** How the last due times of a cron went. */
+
+export interface Firing {
+  cron_id: string;
+  due: string;
+  state: "due" | "running" | "ended" | "failed" | "refused";
+  thread_id: string;
+  run_id: string;
+}
+
+/** The firings of each cron, in the order given: the newest first. */
+export function byCron(firings: Firing[]): Map<string, Firing[]> {
+  const found = new Map<string, Firing[]>();
+  for (const firing of firings) found.set(firing.cron_id, [...(found.get(firing.cron_id) ?? []), firing]);
+  return found;
+}
+
+export const isFailure = ({ state }: Firing): boolean => state === "failed" || state === "refused";
+
+/** What a firing's state looks like, and its word. */
+export const FIRING_STATES: Record<Firing["state"], { state: string; word: string }> = {
+  due: { state: "pending", word: "starting" },
+  running: { state: "running", word: "running" },
+  ended: { state: "success", word: "ended" },
+  failed: { state: "error", word: "failed" },
+  refused: { state: "error", word: "not started" },
+};
+
+interface Timing {
+  enabled: boolean;
+  next_run_date: string | null;
+}
+
+/** Whether a cron fires: it is on, paused by a person, or has no due time any more. */
+export function standing({ enabled, next_run_date }: Timing): "active" | "paused" | "over" {
+  if (!enabled) return "paused";
+  return next_run_date === null ? "over" : "active";
+}

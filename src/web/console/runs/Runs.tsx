@@ -1,0 +1,242 @@
+/** The runs of all threads: those under way, those that wait, and those that have ended. */
+import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { useAssistants } from "../../api/queries.ts";
+import { SERVER } from "../../api/server.ts";
+import type { Assistant, ThreadRow } from "../../api/types.ts";
+import { titleOf } from "../../sidebar/groups.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { Confirm } from "../Confirm.tsx";
+import { Page } from "../Page.tsx";
+import { useRange } from "../range.ts";
+import { RangePicker } from "../RangePicker.tsx";
+import { State } from "../State.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Time.tsx";
+import { untilText } from "../when.ts";
+import work from "../work.module.css";
+import { Ended } from "./Ended.tsx";
+import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
+import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
+
+const START = `curl ${SERVER}/runs -X POST \\
+  -H 'content-type: application/json' \\
+  -d '{"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": "Hello"}]}}'`;
+
+export default function Runs() {
+  useLiveRuns();
+  const [params, setParams] = useSearchParams();
+  const [range] = useRange();
+  const assistants = useAssistants();
+  const assistant = params.get("assistant") ?? "";
+  const failed = params.get("status") === "failed";
+  const set = (name: string, value: string) =>
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now);
+        next.delete(name);
+        if (value !== "") next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  return (
+    <Page
+      title="Runs"
+      purpose="What runs and waits now, on the threads of all users, and what has ended."
+      actions={<RangePicker />}
+      tools={
+        <select
+          className={`${controls.field} ${work.select}`}
+          aria-label="Assistant"
+          value={assistant}
+          onChange={(event) => set("assistant", event.target.value)}
+        >
+          <option value="">All assistants</option>
+          {assistants.data?.map((one) => (
+            <option key={one.assistant_id} value={one.assistant_id}>
+              {one.name}
+            </option>
+          ))}
+        </select>
+      }
+    >
+      <Open assistant={assistant} assistants={assistants.data ?? []} />
+      <Ended
+        range={range}
+        assistant={assistant}
+        failed={failed}
+        onFailed={(only) => set("status", only ? "failed" : "")}
+        empty={
+          <Empty
+            title="No run ended in this time."
+            text="Choose a longer time range, or start a run. A run is listed when its trace is written, a moment after its end."
+            command={START}
+          />
+        }
+      />
+    </Page>
+  );
+}
+
+function Open({ assistant, assistants }: { assistant: string; assistants: Assistant[] }) {
+  const open = useOpenRuns();
+  const runs = open.data?.runs.filter((run) => assistant === "" || run.assistant_id === assistant) ?? [];
+  const threads = useThreadsById(runs.map(({ thread_id }) => thread_id));
+  return (
+    <Loaded query={open} what="open runs" rows={4}>
+      {({ complete }) => (
+        <>
+          <Lists split={splitOf(runs, Date.now())} threads={threads.data ?? new Map()} assistants={assistants} />
+          {!complete && (
+            <p className={work.note}>Not all open runs are listed: there are more than this page can ask for.</p>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Lists({
+  split: { running, queued },
+  threads,
+  assistants,
+}: {
+  split: Split;
+  threads: Map<string, ThreadRow>;
+  assistants: Assistant[];
+}) {
+  const [asked, setAsked] = useState(false);
+  const shared = sharedColumns(threads, assistants);
+  return (
+    <>
+      <section className={work.section} aria-label="Running">
+        <div className={work.head}>
+          <h2>Running{running.length > 0 && <span className={work.count}>{running.length}</span>}</h2>
+        </div>
+        {running.length === 0 ? (
+          <p className={work.none}>Nothing runs now. A run appears here when it starts.</p>
+        ) : (
+          <Table label="Running" rows={running} rowKey={keyOf} columns={runningColumns(shared)} />
+        )}
+      </section>
+      <section className={work.section} aria-label="Queued">
+        <div className={work.head}>
+          <h2>Queued{queued.length > 0 && <span className={work.count}>{queued.length}</span>}</h2>
+          {queued.length > 1 && <Button onClick={() => setAsked(true)}>Cancel all queued</Button>}
+        </div>
+        {queued.length === 0 ? (
+          <p className={work.none}>
+            No run waits. A thread executes one run at a time; others of the thread wait here.
+          </p>
+        ) : (
+          <Table label="Queued" rows={queued} rowKey={keyOf} columns={queuedColumns(shared)} />
+        )}
+      </section>
+      {asked && (
+        <Confirm
+          title="Cancel all queued runs?"
+          text="Each run of this workspace that waits for its turn or its time is cancelled, on every thread. Runs under way continue."
+          action="Cancel all queued"
+          keep="Keep them"
+          onConfirm={cancelPending}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </>
+  );
+}
+
+type Shared = Column<OpenRun>[];
+
+const runningColumns = (shared: Shared): Column<OpenRun>[] => [
+  { id: "state", name: "Status", width: 88, cell: () => <State state="running" /> },
+  ...shared,
+  { id: "since", name: "Started", width: 72, end: true, cell: (run) => <Time at={run.updated_at} /> },
+  { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
+];
+
+const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
+  {
+    id: "place",
+    name: "Place",
+    width: 88,
+    cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
+  },
+  ...shared,
+  {
+    id: "since",
+    name: "Due",
+    width: 72,
+    end: true,
+    cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
+  },
+  { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
+];
+
+const keyOf = (run: OpenRun) => run.run_id;
+
+function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[]): Shared {
+  const nameOf = (run: OpenRun) => {
+    const thread = threads.get(run.thread_id);
+    return thread ? titleOf(thread) : `Thread ${run.thread_id.slice(0, 8)}`;
+  };
+  return [
+    {
+      id: "thread",
+      name: "Thread",
+      width: 140,
+      kept: true,
+      grows: true,
+      cell: (run) => (
+        <Link href={`/chat/${run.thread_id}`} title={nameOf(run)}>
+          {nameOf(run)}
+        </Link>
+      ),
+    },
+    {
+      id: "assistant",
+      name: "Assistant",
+      width: 140,
+      cell: ({ assistant_id }) => (
+        <Link href={`/console/assistants/${assistant_id}`}>
+          {assistants.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id.slice(0, 8)}
+        </Link>
+      ),
+    },
+    {
+      id: "by",
+      name: "Started by",
+      width: 96,
+      cell: (run) => {
+        const cron = cronOf(run);
+        return cron === undefined ? "request" : <Link href={`/console/crons/${cron}`}>cron</Link>;
+      },
+    },
+  ];
+}
+
+function Cancel({ run }: { run: OpenRun }) {
+  const [state, setState] = useState<"" | "busy" | { trouble: string }>("");
+  const cancel = async () => {
+    setState("busy");
+    try {
+      await cancelRun(run);
+    } catch (error) {
+      setState({ trouble: error instanceof Error ? error.message : "The run was not cancelled." });
+    }
+  };
+  return (
+    <Button
+      look="quiet"
+      disabled={state === "busy"}
+      aria-label={`Cancel the run ${run.run_id}`}
+      title={typeof state === "object" ? state.trouble : undefined}
+      onClick={() => void cancel()}
+    >
+      {state === "busy" ? "Cancelling…" : typeof state === "object" ? "Try again" : "Cancel"}
+    </Button>
+  );
+}

@@ -1,0 +1,128 @@
+/** The items at and below a namespace. On a narrow screen the namespaces below come first. */
+import { Link } from "wouter";
+import { useFrame } from "../../frame/frame.ts";
+import { SERVER } from "../../api/server.ts";
+import { Button } from "../../ui/Button.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Time.tsx";
+import work from "../work.module.css";
+import { addressOf, childrenOf, type Place, previewOf, same } from "./path.ts";
+import { type Item, useItems, useLevel } from "./queries.ts";
+import css from "./store.module.css";
+
+const WRITE = `curl ${SERVER}/store/items -X PUT \\
+  -H 'content-type: application/json' \\
+  -d '{"namespace": ["users", "ada"], "key": "home", "value": {"city": "Turin"}}'`;
+
+const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
+
+export function Items({
+  place: { namespace, key, of, query },
+  onOpen,
+}: {
+  place: Place;
+  onOpen: (item: Pick<Item, "namespace" | "key">) => void;
+}) {
+  const frame = useFrame();
+  const items = useItems(namespace, query);
+  return (
+    <div className={css.items} data-scroller>
+      {frame.narrow && query === "" && <Below namespace={namespace} />}
+      <Loaded query={items} what="items">
+        {({ rows }) =>
+          rows.length === 0 ? (
+            query !== "" ? (
+              <Empty
+                title="No item matches."
+                text="Search for other words, or in a namespace above. The search looks at the texts of the values."
+              />
+            ) : namespace.length > 0 ? (
+              <Empty
+                title="No item is in this namespace."
+                text="Write one with the button above, or choose another namespace."
+              />
+            ) : (
+              <Empty
+                title="The Store is empty."
+                text="Graphs remember here what is to outlive a thread, with runtime.store. Write an item with the button above, or by the API:"
+                command={WRITE}
+              />
+            )
+          ) : (
+            <>
+              <Table
+                label="Items"
+                columns={columnsOf(namespace, query, rows)}
+                rows={rows}
+                rowKey={idOf}
+                onOpen={onOpen}
+                openKey={key === undefined ? undefined : idOf({ namespace: of, key })}
+              />
+              {items.hasNextPage && (
+                <div>
+                  <Button disabled={items.isFetchingNextPage} onClick={() => void items.fetchNextPage()}>
+                    Show more
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
+
+/** The namespaces one level below, as links. */
+function Below({ namespace }: { namespace: string[] }) {
+  const level = useLevel(namespace);
+  const children = childrenOf(level.data ?? [], namespace);
+  if (children.length === 0) return null;
+  return (
+    <nav aria-label="Namespaces below">
+      <ul className={css.below}>
+        {children.map((label) => (
+          <li key={label}>
+            <Link href={addressOf({ namespace: [...namespace, label] })}>{label}</Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
+  const below: Column<Item> = {
+    id: "namespace",
+    name: "Namespace",
+    width: 120,
+    cell: ({ namespace: own }) => {
+      const rest = own.slice(namespace.length).join(" / ");
+      return <span title={rest}>{rest}</span>;
+    },
+  };
+  return [
+    {
+      id: "key",
+      name: "Key",
+      width: 112,
+      kept: true,
+      cell: ({ namespace: own, key }) => (
+        <Link href={addressOf({ namespace, of: own, key, query })} title={key}>
+          {key}
+        </Link>
+      ),
+    },
+    {
+      id: "value",
+      name: "Value",
+      width: 120,
+      kept: true,
+      grows: true,
+      cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
+    },
+    ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
+    { id: "changed", name: "Changed", width: 72, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
+  ];
+}

@@ -1,0 +1,27 @@
+/** Moments that are to come. `Intl` does the work; the formats are made once. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "numeric", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const full = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  hour: "numeric",
+  minute: "2-digit",
+});
+
+/** "Mon, 23 Nov, 09:00". */
+export const fullTime = (iso: string) => full.format(new Date(iso));
+
+/** "in 5 min", "in 5 h" within a day, "Thu 14:00" within six days, "18 Nov 2026" later. */
+export function untilText(iso: string, now = Date.now()): string {
+  const at = new Date(iso);
+  const left = at.getTime() - now;
+  if (left < MINUTE) return "now";
+  if (left < HOUR) return `in ${Math.floor(left / MINUTE)} min`;
+  if (left < 24 * HOUR) return `in ${Math.floor(left / HOUR)} h`;
+  return left < 6 * 24 * HOUR ? weekday.format(at) : day.format(at);
+}

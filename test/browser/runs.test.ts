@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { startServer, withTestGraphs } from "../support/server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+
+describe.runIf(browserHere)("runs in the browser", () => {
+  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+
+  async function call<T = Record<string, string>>(path: string, body: unknown): Promise<T> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    const text = await answer.text();
+    return (text === "" ? {} : JSON.parse(text)) as T;
+  }
+
+  const saying = (content: string) => ({ assistant_id: "actor", input: { messages: [{ role: "user", content }] } });
+
+  /** A thread with a run that does not end by itself, and two that wait behind it. */
+  async function busyThread(title: string): Promise<string> {
+    const { thread_id = "" } = await call("/threads", { metadata: { title } });
+    for (let n = 0; n < 3; n++) await call(`/threads/${thread_id}/runs`, saying("forever"));
+    return thread_id;
+  }
+
+  const stopAll = () => call("/runs/cancel", { status: "all" });
+
+  it("teaches where nothing has run", async () => {
+    const { page, close } = await visit(stage, { path: "/console/runs" });
+    await page.getByText("Nothing runs now.").waitFor();
+    await page.getByText("No run waits.").waitFor();
+    await page.getByText("No run ended in this time.").waitFor();
+    await page.getByText(`curl ${stage.server.url}/runs`).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("shows what runs and waits as it changes, and cancels it, %s", async (theme) => {
+    const { page, troubles, close } = await visit(stage, { path: "/console/runs", colorScheme: theme });
+    await page.getByText("Nothing runs now.").waitFor();
+    const title = `Import ${theme}`;
+    const thread = await busyThread(title);
+    const running = page.getByRole("table", { name: "Running" });
+    const queued = page.getByRole("table", { name: "Queued" });
+    await running.getByRole("row", { name: new RegExp(title) }).waitFor();
+    await queued.getByRole("row", { name: new RegExp(`1 in line ${title} actor`) }).waitFor();
+    await queued.getByRole("row", { name: /2 in line/ }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    expect(await running.getByRole("link", { name: title }).getAttribute("href")).toBe(`/chat/${thread}`);
+
+    await running.getByRole("button", { name: /^Cancel/ }).click();
+    await queued.getByRole("row", { name: /2 in line/ }).waitFor({ state: "detached" });
+    await queued.getByRole("button", { name: /^Cancel/ }).click();
+    await page.getByText("No run waits.").waitFor();
+    await stopAll();
+    await page.getByText("Nothing runs now.").waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("asks before all that waits is cancelled, and what runs goes on", async () => {
+    await busyThread("Many");
+    const { page, close } = await visit(stage, { path: "/console/runs" });
+    await page.getByRole("button", { name: "Cancel all queued" }).click();
+    const dialog = page.getByRole("alertdialog");
+    expect(await findings(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Keep them" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /2 in line/ }).waitFor();
+    await page.getByRole("button", { name: "Cancel all queued" }).click();
+    await dialog.getByRole("button", { name: "Cancel all queued" }).click();
+    await page.getByText("No run waits.").waitFor();
+    expect(await page.getByRole("table", { name: "Running" }).locator("tbody tr").count()).toBe(1);
+    await stopAll();
+    await close();
+  });
+
+  it("lists those that ended with their status, and filters them by failure and assistant", async () => {
+    for (const content of ["say something", "fail", "ask"]) {
+      const { thread_id } = await call("/threads", {});
+      await call(`/threads/${thread_id}/runs/wait`, saying(content));
+    }
+    const { page, troubles, close } = await visit(stage, { path: "/console/runs" });
+    const finished = page.getByRole("table", { name: "Finished" });
+    const row = (name: RegExp) => finished.getByRole("row", { name }).first();
+    await row(/failed actor .*It broke/).waitFor();
+    await row(/success actor/).waitFor();
+    await row(/interrupted actor/).waitFor();
+    await page.getByRole("button", { name: "Failed", exact: true }).click();
+    await finished
+      .getByRole("row", { name: /success/ })
+      .first()
+      .waitFor({ state: "detached" });
+    await page.waitForURL("**/console/runs?status=failed");
+    expect(await findings(page)).toEqual([]);
+    await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "echo" });
+    await page.getByText("No run failed in this time.").waitFor();
+    await page.reload();
+    await page.getByText("No run failed in this time.").waitFor();
+    await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "actor" });
+    await row(/failed actor/)
+      .getByRole("link", { name: "actor" })
+      .click();
+    await page.waitForURL("**/traces/*");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("fits a phone", async () => {
+    await busyThread("A rather long title of a thread that does not fit beside the rest");
+    const { page, close } = await visit(stage, { ...PHONE, path: "/console/runs" });
+    const cancel = page.getByRole("table", { name: "Running" }).getByRole("button", { name: /^Cancel/ });
+    await cancel.waitFor();
+    await expectNoSidewaysScroll(page);
+    expect((await cancel.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    expect(await findings(page)).toEqual([]);
+    await stopAll();
+    await close();
+  });
+});
