@@ -4,6 +4,7 @@ import type { Deps } from "./deps.ts";
 import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
 import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
+import { noteLateSeen } from "./ledger/late.ts";
 import { openDestination } from "./open-destination.ts";
 import { abortOthers } from "./slice.ts";
 import { ObjectSink } from "../s3/sink.ts";
@@ -37,7 +38,10 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
     throw error;
   }
   await deps.at("after manifest");
-  if (await completeJob(deps.db, job.id, deps.now())) await startNext(deps, job.workspaceId);
+  const isEnded = await completeJob(deps.db, job.id, deps.now());
+  // If this fails, the next window exports the same late runs again.
+  await noteLateSeen(deps.db, job.id);
+  if (isEnded) await startNext(deps, job.workspaceId);
 }
 
 /** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */

@@ -114,6 +114,30 @@ describe("a schedule", () => {
     expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
   });
 
+  it("exports no run of a window again that has not changed since", async () => {
+    const { caller, world, job, object } = await stage({ interval_hours: 1 });
+    const day = [object(0)];
+    const runs = [0, 1].map((hour) => sentRun((START + hour * HOUR) * 1000 + 5, { name: `hour ${hour}` }));
+    const [first, second] = runs as [Sent, Sent];
+    await send(caller, [first], day);
+    expect(names((await tick(world, job.id, 1, 1)).rows)).toEqual(["hour 0"]);
+    await send(caller, [second], day);
+    // Both runs change between the window's own run and its late one, so one of these sees the change and the other does not.
+    world.deps.at = async (point) => {
+      if (point !== "after commit") return;
+      world.deps.at = async () => undefined;
+      await send(
+        caller,
+        [first, second].map((run) => ({ ...run, outputs: {} })),
+        day,
+        "patch",
+      );
+    };
+    expect((await tick(world, job.id, 2, 1)).rows).not.toEqual([]);
+    expect((await tick(world, job.id, 3, 1)).rows).toHaveLength(1);
+    expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
+  });
+
   it("exports what comes after a partition was destroyed and made again", async () => {
     const { caller, world, job, session_id, object } = await stage({ interval_hours: 24 });
     const run = sentRun(NOON, { name: "first" });
