@@ -138,6 +138,28 @@ describe("a schedule", () => {
     expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
   });
 
+  it("names the traces that were deleted in its window", async () => {
+    const { caller, world, job, session_id } = await stage({ interval_hours: 24 });
+    const note = async (project: string, trace: string, at: number) =>
+      env.DB.prepare("INSERT INTO trace_deletions VALUES (?, ?, ?, ?)")
+        .bind(caller.workspaceId, project, trace, at)
+        .run();
+    await note(session_id, "before", START - 1);
+    await note(session_id, "first", START);
+    await note(session_id, "last", START + DAY_MS - 1);
+    await note(session_id, "after", START + DAY_MS);
+    await note("another project", "other", START);
+    const deleted = (trace_id: string, at: number) => ({
+      session_id,
+      trace_id,
+      deleted_at: new Date(at).toISOString(),
+    });
+    const one = await tick(world, job.id, 1);
+    expect(one.manifest?.deleted).toEqual([deleted("first", START), deleted("last", START + DAY_MS - 1)]);
+    expect((await tick(world, job.id, 2)).manifest?.deleted).toEqual([deleted("after", START + DAY_MS)]);
+    expect((await tick(world, job.id, 3)).manifest?.deleted).toEqual([]);
+  });
+
   it("exports what comes after a partition was destroyed and made again", async () => {
     const { caller, world, job, session_id, object } = await stage({ interval_hours: 24 });
     const run = sentRun(NOON, { name: "first" });

@@ -109,6 +109,7 @@ interface Manifest {
   rows: number;
   partitions: ExportedWindow[];
   late: ExportedWindow[];
+  deleted: { session_id: string; trace_id: string; deleted_at: string }[];
 }
 
 /** What a reader of the bucket finds: the manifest, and the rows of every Parquet file below the export's folder. */
