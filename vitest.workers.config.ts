@@ -47,7 +47,7 @@ export default defineConfig(async () => {
           WEIR_ADMIN_KEY: "admin-key-of-the-tests",
           AUTH: "",
           // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
-          ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX", "ABORTS"]),
+          ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"]),
           TEST_MIGRATIONS: migrations,
           ...more,
         },

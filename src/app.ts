@@ -32,7 +32,8 @@ import { notServed } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
-import { guardUsers } from "./users/guard.ts";
+import { deleteThreadsOf } from "./threads/clear.ts";
+import { guardUsers } from "./permissions/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
@@ -59,7 +60,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.route("/api/v1", auditTrail);
   app.route("/api/v1", webhooks);
   app.route("/api/v1/bulk-exports", bulkExports);
-  if (!http.disable_assistants) app.route("/assistants", assistants);
+  if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);
   if (!http.disable_runs) app.route("/threads", threadRuns);

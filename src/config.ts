@@ -1,6 +1,17 @@
 /** What of `langgraph.json` the server honours while it runs. */
 import * as v from "valibot";
-import type { CorsSettings } from "./http/headers.ts";
+
+/** `http.cors` of the deployment configuration, in LangGraph's names. */
+export interface CorsSettings {
+  allow_origins?: string[];
+  allow_origin_regex?: string;
+  allow_methods?: string[];
+  allow_headers?: string[];
+  allow_credentials?: boolean;
+  expose_headers?: string[];
+  /** Seconds. */
+  max_age?: number;
+}
 
 const Off = v.optional(v.boolean(), false);
 const Names = v.optional(v.array(v.string()));

@@ -1,13 +1,12 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
 import { Hono } from "hono";
-import { deleteCronsOf } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
-import { deleteThreadsOf } from "../threads/clear.ts";
+import type { Principal } from "../principal.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
 import {
@@ -20,7 +19,14 @@ import {
   SearchAssistants,
   UpdateAssistant,
 } from "./schema.ts";
-import { countAssistants, createAssistant, deleteAssistant, resolveAssistant, searchAssistants } from "./store.ts";
+import {
+  countAssistants,
+  createAssistant,
+  deleteAssistant,
+  deleteCronsOf,
+  resolveAssistant,
+  searchAssistants,
+} from "./store.ts";
 import { activateVersion, listVersions, updateAssistant } from "./version-store.ts";
 
 const doc = documented("Assistants");
@@ -31,111 +37,115 @@ function requireGraph(graphId: string | undefined): void {
   throw new Problem(404, `No graph with this id is deployed. Deployed graphs: ${graphIds().join(", ")}.`);
 }
 
-export const assistants = new Hono<App>()
-  .post("/", doc("Create an assistant"), body(CreateAssistant), async (c) => {
-    const { graph_id, assistant_id = crypto.randomUUID(), if_exists, ...input } = c.req.valid("json");
-    requireGraph(graph_id);
-    const db = database(c.env.DB);
-    const { workspaceId } = c.get("principal");
-    const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
-    if (made) return c.json(made);
-    const existing = if_exists === "do_nothing" && (await resolveAssistant(db, workspaceId, assistant_id));
-    if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
-    return c.json(existing);
-  })
-  .post("/search", doc("Search assistants"), body(SearchAssistants), async (c) => {
-    const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
-    const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
-      ...filter,
-      graphId: graph_id,
-      limit,
-      offset,
-      sortBy: sort_by ?? "created_at",
-      sortOrder: sort_order ?? "desc",
-    });
-    const { items, headers } = page(rows, limit, offset);
-    return c.json(
-      items.map((item) => selected(item, select)),
-      200,
-      headers,
-    );
-  })
-  .post("/count", doc("Count assistants"), body(CountAssistants), async (c) => {
-    const { graph_id, ...filter } = c.req.valid("json");
-    const { workspaceId } = c.get("principal");
-    return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
-  })
-  .get("/:assistant_id", doc("Get an assistant"), param(AssistantPath), async (c) => {
-    const { assistant_id } = c.req.valid("param");
-    const found = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, assistant_id);
-    if (!found) throw notFound();
-    return c.json(found);
-  })
-  .patch(
-    "/:assistant_id",
-    doc("Update an assistant: makes and activates a new version"),
-    param(AssistantPath),
-    body(UpdateAssistant),
-    async (c) => {
-      const { assistant_id } = c.req.valid("param");
-      const { graph_id, ...input } = c.req.valid("json");
+/** Deletes the threads whose last run was the assistant's, as far as the principal may. */
+type DeleteThreads = (env: Env, principal: Principal, assistantId: string) => Promise<void>;
+
+export const assistants = (deleteThreads: DeleteThreads) =>
+  new Hono<App>()
+    .post("/", doc("Create an assistant"), body(CreateAssistant), async (c) => {
+      const { graph_id, assistant_id = crypto.randomUUID(), if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
-      const { workspaceId } = c.get("principal");
-      const made = await updateAssistant(database(c.env.DB), workspaceId, assistant_id, {
-        ...input,
-        graphId: graph_id,
-      });
-      if (!made) throw notFound();
-      return c.json(made);
-    },
-  )
-  .delete(
-    "/:assistant_id",
-    doc("Delete an assistant and all its versions"),
-    param(AssistantPath),
-    query(DeleteQuery),
-    async (c) => {
-      const id = assistantIdOf(c.req.valid("param").assistant_id);
-      const { workspaceId } = c.get("principal");
       const db = database(c.env.DB);
-      if (c.req.valid("query").delete_threads) {
-        if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
-        // The threads whose last run was the assistant's. First, so that a request that leaves some can be sent again.
-        await deleteThreadsOf(c.env, c.get("principal"), id);
-      }
-      const gone = await deleteAssistant(db, workspaceId, id);
-      if (!gone) throw notFound();
-      await deleteCronsOf(db, workspaceId, id);
-      return c.body(null, 204);
-    },
-  )
-  .post(
-    "/:assistant_id/versions",
-    doc("List an assistant's versions, newest first"),
-    param(AssistantPath),
-    body(ListVersions),
-    async (c) => {
-      const { assistant_id } = c.req.valid("param");
-      const { limit = 10, offset = 0, metadata } = c.req.valid("json");
       const { workspaceId } = c.get("principal");
-      const rows = await listVersions(database(c.env.DB), workspaceId, assistant_id, { limit, offset, metadata });
-      if (!rows) throw notFound();
+      const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
+      if (made) return c.json(made);
+      const existing = if_exists === "do_nothing" && (await resolveAssistant(db, workspaceId, assistant_id));
+      if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
+      return c.json(existing);
+    })
+    .post("/search", doc("Search assistants"), body(SearchAssistants), async (c) => {
+      const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
+      const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
+        ...filter,
+        graphId: graph_id,
+        limit,
+        offset,
+        sortBy: sort_by ?? "created_at",
+        sortOrder: sort_order ?? "desc",
+      });
       const { items, headers } = page(rows, limit, offset);
-      return c.json(items, 200, headers);
-    },
-  )
-  .post(
-    "/:assistant_id/latest",
-    doc("Make a version of an assistant the active one"),
-    param(AssistantPath),
-    body(ActivateVersion),
-    async (c) => {
-      const { assistant_id } = c.req.valid("param");
-      const { version } = c.req.valid("json");
+      return c.json(
+        items.map((item) => selected(item, select)),
+        200,
+        headers,
+      );
+    })
+    .post("/count", doc("Count assistants"), body(CountAssistants), async (c) => {
+      const { graph_id, ...filter } = c.req.valid("json");
       const { workspaceId } = c.get("principal");
-      const active = await activateVersion(database(c.env.DB), workspaceId, assistant_id, version);
-      if (!active) throw new Problem(404, "Assistant or version not found.");
-      return c.json(active);
-    },
-  )
-  .route("/", assistantGraphs);
+      return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
+    })
+    .get("/:assistant_id", doc("Get an assistant"), param(AssistantPath), async (c) => {
+      const { assistant_id } = c.req.valid("param");
+      const found = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, assistant_id);
+      if (!found) throw notFound();
+      return c.json(found);
+    })
+    .patch(
+      "/:assistant_id",
+      doc("Update an assistant: makes and activates a new version"),
+      param(AssistantPath),
+      body(UpdateAssistant),
+      async (c) => {
+        const { assistant_id } = c.req.valid("param");
+        const { graph_id, ...input } = c.req.valid("json");
+        requireGraph(graph_id);
+        const { workspaceId } = c.get("principal");
+        const made = await updateAssistant(database(c.env.DB), workspaceId, assistant_id, {
+          ...input,
+          graphId: graph_id,
+        });
+        if (!made) throw notFound();
+        return c.json(made);
+      },
+    )
+    .delete(
+      "/:assistant_id",
+      doc("Delete an assistant and all its versions"),
+      param(AssistantPath),
+      query(DeleteQuery),
+      async (c) => {
+        const id = assistantIdOf(c.req.valid("param").assistant_id);
+        const { workspaceId } = c.get("principal");
+        const db = database(c.env.DB);
+        if (c.req.valid("query").delete_threads) {
+          if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
+          // First, so that a request that leaves some can be sent again.
+          await deleteThreads(c.env, c.get("principal"), id);
+        }
+        const gone = await deleteAssistant(db, workspaceId, id);
+        if (!gone) throw notFound();
+        await deleteCronsOf(db, workspaceId, id);
+        return c.body(null, 204);
+      },
+    )
+    .post(
+      "/:assistant_id/versions",
+      doc("List an assistant's versions, newest first"),
+      param(AssistantPath),
+      body(ListVersions),
+      async (c) => {
+        const { assistant_id } = c.req.valid("param");
+        const { limit = 10, offset = 0, metadata } = c.req.valid("json");
+        const { workspaceId } = c.get("principal");
+        const rows = await listVersions(database(c.env.DB), workspaceId, assistant_id, { limit, offset, metadata });
+        if (!rows) throw notFound();
+        const { items, headers } = page(rows, limit, offset);
+        return c.json(items, 200, headers);
+      },
+    )
+    .post(
+      "/:assistant_id/latest",
+      doc("Make a version of an assistant the active one"),
+      param(AssistantPath),
+      body(ActivateVersion),
+      async (c) => {
+        const { assistant_id } = c.req.valid("param");
+        const { version } = c.req.valid("json");
+        const { workspaceId } = c.get("principal");
+        const active = await activateVersion(database(c.env.DB), workspaceId, assistant_id, version);
+        if (!active) throw new Problem(404, "Assistant or version not found.");
+        return c.json(active);
+      },
+    )
+    .route("/", assistantGraphs);

@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
-import { assistants, assistantVersions } from "../db/schema.ts";
+import { assistants, assistantVersions, crons } from "../db/schema.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
@@ -173,4 +173,9 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
       .onConflictDoNothing(),
   ]);
   return inserted.length > 0;
+}
+
+/** Deletes the crons of an assistant that is deleted. */
+export async function deleteCronsOf(db: Database, workspaceId: string, assistantId: string): Promise<void> {
+  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
 }

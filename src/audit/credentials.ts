@@ -1,6 +1,6 @@
 /** Entries of the audit trail about credentials as they are used. A request does not wait for them. */
 import type { Context } from "hono";
-import { addressOf, networkOf } from "../auth/network.ts";
+import { addressOf, networkOf } from "../http/network.ts";
 import { logError } from "../http/log.ts";
 import type { App } from "../http/types.ts";
 import { audit, auditFailure } from "./record.ts";

@@ -1,7 +1,7 @@
 /** Entries of the audit trail about a request: who asked for what, and from where. */
 import type { Context } from "hono";
-import type { Principal } from "../auth/principal.ts";
-import { addressOf, networkOf } from "../auth/network.ts";
+import type { Principal } from "../principal.ts";
+import { addressOf, networkOf } from "../http/network.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { type AuditAction, insertAudit } from "./store.ts";

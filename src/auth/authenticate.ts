@@ -15,8 +15,8 @@ import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } f
 import type { Credential } from "./known.ts";
 import { limitKey } from "./limits.ts";
 import { endedUnless } from "./long-answers.ts";
-import { addressOf, isWithin } from "./network.ts";
-import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "./principal.ts";
+import { addressOf, isWithin } from "../http/network.ts";
+import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "../principal.ts";
 import { isPublic } from "./public.ts";
 import { acts, type Rule, ruleFor } from "./scopes.ts";
 import { sha256 } from "./secret.ts";

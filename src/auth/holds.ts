@@ -4,8 +4,8 @@ import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { userOf } from "../users/authenticate.ts";
 import { type Credential, credentialOf } from "./known.ts";
-import { isWithin } from "./network.ts";
-import type { Principal, Scope } from "./principal.ts";
+import { isWithin } from "../http/network.ts";
+import type { Principal, Scope } from "../principal.ts";
 import { equalHashes, sha256 } from "./secret.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
 

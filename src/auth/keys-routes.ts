@@ -6,11 +6,20 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { revokeGrantsOf } from "../oauth/store.ts";
 import { checkTerms, makeKey } from "./keys.ts";
-import type { Scope } from "./principal.ts";
+import type { Scope } from "../principal.ts";
 import { CreateKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
-import { type ApiKeyRow, deleteKey, findKey, hasExpired, insertKey, listKeys, rollKey, updateKey } from "./store.ts";
+import {
+  type ApiKeyRow,
+  deleteKey,
+  findKey,
+  hasExpired,
+  insertKey,
+  listKeys,
+  revokeGrantsOf,
+  rollKey,
+  updateKey,
+} from "./store.ts";
 
 const doc = documented("Workspaces and keys");
 

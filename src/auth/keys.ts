@@ -1,7 +1,7 @@
 /** What a caller may give to an API key: nothing that its own credential lacks. */
 import { Problem } from "../http/problem.ts";
 import { hintOf, newApiKey } from "./api-key.ts";
-import type { Principal, Scope } from "./principal.ts";
+import type { Principal, Scope } from "../principal.ts";
 import { sha256 } from "./secret.ts";
 import type { ApiKeyRow } from "./store.ts";
 

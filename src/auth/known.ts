@@ -1,6 +1,6 @@
 /** Credentials that this isolate has just looked up, by their hash. What ends a credential calls `forgetCredentials`. */
 import { Known } from "../db/known.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "../principal.ts";
 
 /** What a key or token stands for. */
 export interface Credential {

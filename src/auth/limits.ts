@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { addressOf, networkOf } from "./network.ts";
-import type { Principal } from "./principal.ts";
+import { addressOf, networkOf } from "../http/network.ts";
+import type { Principal } from "../principal.ts";
 import { keyOf } from "./seen.ts";
 
 /** The limiter says yes or no and not until when, so the answer names its whole period. */

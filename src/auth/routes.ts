@@ -7,7 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { keys } from "./keys-routes.ts";
-import { ORGANIZATION_ID } from "./principal.ts";
+import { ORGANIZATION_ID } from "../principal.ts";
 import { CreateWorkspace } from "./schema.ts";
 import { insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 

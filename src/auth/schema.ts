@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { Uuid } from "../http/fields.ts";
-import { isNetwork } from "./network.ts";
-import { SCOPES } from "./principal.ts";
+import { isNetwork } from "../http/network.ts";
+import { SCOPES } from "../principal.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 

@@ -2,7 +2,7 @@
  * Which scope a call needs: ONE table, for API keys and tokens alike. The first row that fits decides; a route that
  * no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
-import type { Scope } from "./principal.ts";
+import type { Scope } from "../principal.ts";
 
 /** `deployment`: only the deployment's admin key. */
 export type Access = Scope | "deployment";

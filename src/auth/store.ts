@@ -5,6 +5,7 @@ import { forgetCredentials } from "./known.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
+export type GrantRow = typeof oauthGrants.$inferSelect;
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
 export function hasExpired({ expiresAt }: Pick<ApiKeyRow, "expiresAt">): boolean {
@@ -145,6 +146,29 @@ export async function deleteKey(db: Database, workspaceId: string, id: string): 
     .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id)))
     .returning()
     .get();
+  forgetCredentials();
+  return ended;
+}
+
+/** Ends the OAuth grants that were allowed with this API key. */
+export async function revokeGrantsOf(
+  db: Database,
+  workspaceId: string,
+  credentialId: string,
+  now: number,
+): Promise<GrantRow[]> {
+  const ended = await db
+    .update(oauthGrants)
+    .set({ revokedAt: now })
+    .where(
+      and(
+        eq(oauthGrants.workspaceId, workspaceId),
+        eq(oauthGrants.credentialId, credentialId),
+        isNull(oauthGrants.revokedAt),
+      ),
+    )
+    .returning()
+    .all();
   forgetCredentials();
   return ended;
 }

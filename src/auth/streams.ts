@@ -1,7 +1,7 @@
 /** How many streams one credential may have open. Every event is framed and sent for each of them. */
 import { Problem } from "../http/problem.ts";
 import { isEventStream } from "../http/sse.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "../principal.ts";
 import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */

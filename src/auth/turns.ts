@@ -3,7 +3,7 @@
  * thread, and all requests that it works on at the same time share that thread.
  */
 import { Problem } from "../http/problem.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "../principal.ts";
 import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** Requests of one credential that are at work at the same time. */

@@ -57,17 +57,6 @@ export async function deleteCron(db: Database, workspaceId: string, id: string):
   return gone.length > 0;
 }
 
-/** Deletes the crons of an assistant that is deleted. */
-export async function deleteCronsOf(db: Database, workspaceId: string, assistantId: string): Promise<void> {
-  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), eq(crons.assistantId, assistantId)));
-}
-
-/** Deletes the crons on threads that are deleted. */
-export async function deleteCronsOn(db: Database, workspaceId: string, threadIds: string[]): Promise<void> {
-  const gone = sql`${crons.threadId} IN (SELECT value FROM json_each(${JSON.stringify(threadIds)}))`;
-  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), gone));
-}
-
 /** Deletes every cron of the workspace. */
 export async function deleteAllCrons(db: Database, workspaceId: string): Promise<void> {
   await db.delete(crons).where(eq(crons.workspaceId, workspaceId));

@@ -1,9 +1,9 @@
 /** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
-import { LOCAL_WORKSPACE_ID, type Principal } from "../auth/principal.ts";
+import { LOCAL_WORKSPACE_ID, type Principal } from "../principal.ts";
 import { seal, unseal } from "../auth/seal.ts";
 import { Problem } from "../http/problem.ts";
 import { hasUsers } from "../users/authenticate.ts";
-import type { AppUser } from "../users/registry.ts";
+import type { AppUser } from "../principal.ts";
 import type { CronRow } from "./store.ts";
 
 type Owned = Pick<CronRow, "userId" | "user">;

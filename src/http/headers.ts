@@ -1,22 +1,11 @@
 /** Headers of every answer: which other sites' pages may read it, and what a browser must not do with it. */
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
+import type { CorsSettings } from "../config.ts";
 import { requestId } from "./log.ts";
 
 interface Environment {
   Bindings: Env;
-}
-
-/** `http.cors` of the deployment configuration, in LangGraph's names. */
-export interface CorsSettings {
-  allow_origins?: string[];
-  allow_origin_regex?: string;
-  allow_methods?: string[];
-  allow_headers?: string[];
-  allow_credentials?: boolean;
-  expose_headers?: string[];
-  /** Seconds. */
-  max_age?: number;
 }
 
 const EXPOSED = [

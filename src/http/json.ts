@@ -111,3 +111,9 @@ function leaves(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce<number>((sum, member) => sum + leaves(member), 1);
 }
+
+/** The texts of a JSON array; undefined when it is none. */
+export function jsonList(text: string): string[] | undefined {
+  const value = parseJson(text);
+  return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
+}

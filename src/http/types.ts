@@ -1,5 +1,5 @@
 /** What every route can reach: the Worker's bindings, and who is calling. */
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 
 export interface App {
   Bindings: Env;

@@ -4,7 +4,7 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { seal, unseal } from "../auth/seal.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";

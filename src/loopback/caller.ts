@@ -1,6 +1,6 @@
 /** On whose behalf code of the project runs: its calls of its own server (`new Client()` without a URL) act for the same caller. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 
 export interface Behalf {
   env: Env;

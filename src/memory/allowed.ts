@@ -1,7 +1,7 @@
 /** What a user of the deployment's own `Auth` may do in the Store. All other callers may do everything in their workspace. */
 import type { Json } from "../json.ts";
 import * as v from "valibot";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { Problem } from "../http/problem.ts";
 import type { Database } from "../db/client.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";

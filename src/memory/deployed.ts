@@ -1,7 +1,6 @@
 /** Semantic search is on when the deployment has embeddings. */
 import { Lazy } from "../lazy.ts";
-import { custom } from "../users/registry.ts";
-import type { Embedder, Embeddings } from "./embeddings.ts";
+import { custom, type Embedder, type Embeddings } from "../users/registry.ts";
 import type { Meaning } from "./meaning.ts";
 import type { Embed } from "./vectors.ts";
 

@@ -1,15 +1,8 @@
 /** Embeddings: where texts become vectors. */
-
-/** Texts to vectors, with the Worker's variables and bindings at hand. */
-export type Embeddings = (texts: string[], env: Env) => Promise<number[][]>;
+import type { Embedder, Embeddings } from "../users/registry.ts";
 
 /** The most texts in one call of an embeddings model of Workers AI. */
 const WORKERS_AI_TEXTS = 100;
-
-/** An embeddings class of LangChain's, as far as the server uses it. */
-export interface Embedder {
-  embedDocuments(texts: string[]): Promise<number[][]>;
-}
 
 /** Classes of packages that have several, by the provider's name in `store.index.embed`. */
 const CLASSES: Record<string, string> = { openai: "OpenAIEmbeddings", azure_openai: "AzureOpenAIEmbeddings" };

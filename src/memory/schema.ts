@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
-import { JsonObject, JsonFilter } from "../http/json.ts";
+import { JsonFilter, jsonList, JsonObject } from "../http/json.ts";
 import { Flag, optional, paging } from "../http/fields.ts";
-import { jsonList } from "../threads/schema.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
 import { DOT_WITHIN } from "./row.ts";
 

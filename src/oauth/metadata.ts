@@ -1,6 +1,6 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
 import { RESOURCES } from "../auth/challenge.ts";
-import { SCOPES } from "../auth/principal.ts";
+import { SCOPES } from "../principal.ts";
 
 /** "" is the whole server. */
 const PATHS = ["", ...RESOURCES];

@@ -9,7 +9,7 @@ import * as openid from "oauth4webapi";
 import * as v from "valibot";
 import { auditFailure } from "../audit/record.ts";
 import { limitAddress, slowDown } from "../auth/limits.ts";
-import { SCOPES } from "../auth/principal.ts";
+import { SCOPES } from "../principal.ts";
 import { logError } from "../http/log.ts";
 import { mounted } from "../http/origin.ts";
 import type { App } from "../http/types.ts";

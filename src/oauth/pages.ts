@@ -1,6 +1,6 @@
 /** What a person sees: sign in, consent, and errors. No scripts; every value is escaped by hono/html. */
 import { html } from "hono/html";
-import type { Scope } from "../auth/principal.ts";
+import type { Scope } from "../principal.ts";
 import { mounted } from "../http/origin.ts";
 import { type Html, htmlPage } from "../http/page.ts";
 import { isDocumentId } from "./client-document.ts";

@@ -1,13 +1,13 @@
 import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { forgetCredentials } from "../auth/known.ts";
+import type { GrantRow } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/schema.ts";
 
 export type ClientRow = typeof oauthClients.$inferSelect;
 export type SignInRow = typeof oauthSignIns.$inferSelect;
-export type GrantRow = typeof oauthGrants.$inferSelect;
 export type CodeRow = typeof oauthCodes.$inferSelect;
 export type TokenRow = typeof oauthTokens.$inferSelect;
 
@@ -169,29 +169,6 @@ export async function revokeGrant(db: Database, id: string, now: number): Promis
     .where(and(eq(oauthGrants.id, id), isNull(oauthGrants.revokedAt)))
     .returning()
     .get();
-  forgetCredentials();
-  return ended;
-}
-
-/** Ends the OAuth grants that were allowed with this API key. */
-export async function revokeGrantsOf(
-  db: Database,
-  workspaceId: string,
-  credentialId: string,
-  now: number,
-): Promise<GrantRow[]> {
-  const ended = await db
-    .update(oauthGrants)
-    .set({ revokedAt: now })
-    .where(
-      and(
-        eq(oauthGrants.workspaceId, workspaceId),
-        eq(oauthGrants.credentialId, credentialId),
-        isNull(oauthGrants.revokedAt),
-      ),
-    )
-    .returning()
-    .all();
   forgetCredentials();
   return ended;
 }

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { audit } from "../audit/record.ts";
-import { type Scope, SCOPES } from "../auth/principal.ts";
+import { type Scope, SCOPES } from "../principal.ts";
 import { newSecret, sameSecret, sha256 } from "../auth/secret.ts";
+import type { GrantRow } from "../auth/store.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
 import { issuerOf } from "./issuer.ts";
@@ -17,7 +18,6 @@ import {
   findClient,
   findCode,
   findToken,
-  type GrantRow,
   isSpent,
   revokeGrant,
   type TokenRow,

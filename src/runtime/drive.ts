@@ -2,15 +2,13 @@
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { Command, isCommand, type Pregel, Send } from "@langchain/langgraph";
+import { Command, isCommand, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
+import type { Graph } from "./graph.ts";
 import { keysFrom, keyTasks } from "./idempotency-key.ts";
 import { answer, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./tap.ts";
-
-// oxlint-disable-next-line typescript/no-explicit-any -- a compiled graph of any state
-export type Graph = Pregel<any, any, any>;
 
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */

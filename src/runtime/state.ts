@@ -5,7 +5,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { addressOf } from "./debug.ts";
-import { bind, command, type Graph, type WireCommand } from "./drive.ts";
+import { bind, command, type WireCommand } from "./drive.ts";
+import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
 import { errorBody, wire } from "./serde.ts";
 

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import type { Presented } from "../auth/holds.ts";
 import { limitKey } from "../auth/limits.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { MOST_STREAMS, tooManyStreams } from "../auth/streams.ts";
 import { problemResponse, toProblem } from "../http/problem.ts";
 import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";

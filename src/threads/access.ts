@@ -1,10 +1,11 @@
 /** From a request to the thread and the assistant it names, within the caller's workspace. */
+import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { type Assistant, assistantToRun } from "../assistants/store.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { database } from "../db/client.ts";
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
-import { authorize, containsJson, mayUse } from "../users/authorize.ts";
+import { authorize, containsJson } from "../users/authorize.ts";
 import type { Json } from "../json.ts";
 import type { ThreadRpc } from "./rpc.ts";
 import { threadStub } from "./stub.ts";
@@ -52,6 +53,16 @@ export async function mayRun(
 export async function threadMetadata(env: Env, workspaceId: string, threadId: string): Promise<Json | undefined> {
   const thread = threadStub(env, workspaceId, threadId);
   return ((await thread.get()) ?? (await thread.getRun(threadId)))?.metadata;
+}
+
+/** Whether the principal may run the assistant. Every user may run a default assistant, and any other if they may read it. */
+export async function mayUse(
+  principal: Principal,
+  { assistant_id, metadata }: { assistant_id: string; metadata: Json },
+): Promise<boolean> {
+  if (isDefaultAssistant(assistant_id)) return true;
+  const filter = await authorize(principal, "assistants", "read", { assistant_id });
+  return !filter || containsJson(metadata, filter);
 }
 
 /** The assistant of this id, or the default one of this graph; 404 when there is none that the principal may use. */

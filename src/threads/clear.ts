@@ -1,13 +1,12 @@
 /** Deletes threads of a workspace, found by the index. */
-import type { Principal } from "../auth/principal.ts";
-import { deleteCronsOn } from "../crons/store.ts";
+import type { Principal } from "../principal.ts";
 import { database } from "../db/client.ts";
 import { mayDelete } from "../users/authorize.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "./fan-out.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "./stub.ts";
-import { removeRows, threadIds } from "./store.ts";
+import { deleteCronsOn, removeRows, threadIds } from "./store.ts";
 
 const PAGE = 100;
 

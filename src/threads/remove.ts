@@ -1,6 +1,6 @@
 /** Deletes a thread with what depends on it. */
-import { deleteCronsOn } from "../crons/store.ts";
 import { database } from "../db/client.ts";
+import { deleteCronsOn } from "./store.ts";
 import { threadStub } from "./stub.ts";
 
 /** Deletes the thread and the crons on it. False when there was no such thread. */

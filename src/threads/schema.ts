@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { Flag, optional, paging, Uuid, whole } from "../http/fields.ts";
-import { JsonFilter, JsonMembers, JsonObject, parseJson } from "../http/json.ts";
+import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../http/json.ts";
 import { pathsFrom } from "./extract.ts";
 
 export const ThreadParam = v.object({ thread_id: Uuid });
@@ -156,9 +156,3 @@ export const HistoryQuery = v.object({ limit: v.optional(whole(1, 1_000), "10"),
 const threadModes = v.optional(v.pipe(list, v.array(v.picklist(["lifecycle", "run_modes", "state_update"]))));
 export const ThreadStreamQuery = v.object({ stream_modes: threadModes, stream_mode: threadModes });
 export const ThreadQuery = v.object({ include: v.optional(list) });
-
-/** The texts of a JSON array; undefined when it is none. */
-export function jsonList(text: string): string[] | undefined {
-  const value = parseJson(text);
-  return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
-}

@@ -5,7 +5,7 @@
 import { Hono } from "hono";
 import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import * as v from "valibot";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
@@ -13,7 +13,7 @@ import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
-import { mayUse } from "../users/authorize.ts";
+import { mayUse } from "../threads/access.ts";
 import { filesOf, type UiFiles, uis } from "./files.ts";
 import { globalName } from "./global-name.ts";
 

@@ -1,7 +1,7 @@
 /** The user's own Hono application, mounted before the built-in routes. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import type { Principal, Scope } from "../auth/principal.ts";
+import type { Principal, Scope } from "../principal.ts";
 import type { App } from "../http/types.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { custom } from "./registry.ts";

@@ -1,7 +1,8 @@
 /** Runs the deployment's own `authenticate` handler. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Problem } from "../http/problem.ts";
-import { type AppUser, authHandlers } from "./registry.ts";
+import type { AppUser } from "../principal.ts";
+import { authHandlers } from "./registry.ts";
 
 /** Whether the deployment says itself who its users are. */
 export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.authenticate !== undefined;

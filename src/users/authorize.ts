@@ -1,7 +1,6 @@
 /** Runs the deployment's `on` handlers: allow, refuse, or narrow what a user sees by metadata. */
 import type { Json } from "../json.ts";
-import { isDefaultAssistant } from "../assistants/defaults.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { isObject } from "../http/json.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
@@ -30,16 +29,6 @@ export async function authorize(principal: Principal, resource: string, action: 
   if (filter) return filter;
   logError(new Error("The auth handler gave neither a boolean nor a filter that is known."), { event: event.event });
   throw new Problem(403, "Not allowed: the auth handler of this deployment gave an answer that is not known.");
-}
-
-/** Whether the principal may run the assistant. Every user may run a default assistant, and any other if they may read it. */
-export async function mayUse(
-  principal: Principal,
-  { assistant_id, metadata }: { assistant_id: string; metadata: Json },
-): Promise<boolean> {
-  if (isDefaultAssistant(assistant_id)) return true;
-  const filter = await authorize(principal, "assistants", "read", { assistant_id });
-  return !filter || containsJson(metadata, filter);
 }
 
 /** Whether the principal may delete the thread with these metadata: neither refused by a handler, nor out of its sight. */

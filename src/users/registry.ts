@@ -1,7 +1,7 @@
 /** The user's own code beside the graphs: `auth`, `app`, `a2a` and `embeddings`, filled by createWeir, each optional. */
 import type { Env as HonoEnv, Hono } from "hono";
 import { type Lazy, loaded } from "../lazy.ts";
-import type { Embedder, Embeddings } from "../memory/embeddings.ts";
+import type { AppUser } from "../principal.ts";
 
 /** What a handler is told. `value` is the request's and may be changed in place. */
 export interface AuthEvent {
@@ -13,15 +13,6 @@ export interface AuthEvent {
   user: AppUser;
 }
 
-/** Who the deployment's own `authenticate` says is calling. */
-export interface AppUser {
-  identity: string;
-  permissions: string[];
-  display_name: string;
-  is_authenticated: boolean;
-  [field: string]: unknown;
-}
-
 type Handler = (event: AuthEvent) => unknown;
 
 /** An `Auth` of @langchain/langgraph-sdk/auth, as far as the server reads it. */
@@ -30,6 +21,14 @@ export interface UserAuth {
     authenticate?: (request: Request) => unknown;
     callbacks?: Record<string, Handler | undefined>;
   };
+}
+
+/** Texts to vectors, with the Worker's variables and bindings at hand. */
+export type Embeddings = (texts: string[], env: Env) => Promise<number[][]>;
+
+/** An embeddings class of LangChain's, as far as the server uses it. */
+export interface Embedder {
+  embedDocuments(texts: string[]): Promise<number[][]>;
 }
 
 export interface Custom {

@@ -77,7 +77,7 @@ it("a person signs in, unticks a scope, allows, and arrives at the application",
   expect(await barriers(page)).toEqual([]);
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/consent.png` });
   // The pages' style is let through by their own policy.
-  expect(await page.evaluate("getComputedStyle(document.querySelector('main')).borderTopLeftRadius")).toBe("12px");
+  expect(await page.evaluate("getComputedStyle(document.querySelector('main')).borderTopLeftRadius")).toBe("6px");
   await page.getByLabel("Manage API keys").uncheck();
   await page.getByRole("button", { name: "Allow" }).click();
   await page.getByText("back").waitFor();

@@ -27,7 +27,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     const card = log(page).getByRole("region", { name: "Waiting for you" });
     await card.getByText("ada@example.com", { exact: true }).waitFor();
     await strip(page).getByText("1 decision").waitFor();
-    expect(await page.title()).toBe("(1) Write to ada@example.com that the build is green · Weir");
+    await expect.poll(() => page.title()).toBe("(1) Write to ada@example.com that the build is green · Weir");
     expect(await composer(page).isDisabled()).toBe(true);
 
     await page.reload();

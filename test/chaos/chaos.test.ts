@@ -1,38 +1,54 @@
 /**
- * Every Durable Object restarts at random moments, as at a deploy, while clients of all parts work: no client sees a
- * failure, nothing is lost, and nothing comes twice. `ABORTS=500` is the thorough form; SEED repeats it.
+ * Clients of all parts work while a seed chooses faults: every Durable Object restarts, alarms come early, messages arrive
+ * twice, receivers and stores fail. No client sees a failure, nothing is lost, and nothing comes twice.
+ *
+ * `OPERATIONS=20000` is the thorough form (`npm run test:soak`). SEED repeats the choices; the moments differ.
  */
-import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { pause } from "../support/aborts.ts";
-import { newCaller } from "../support/caller.ts";
-import { seeded } from "../support/random.ts";
+import { generator, seeded, SEED } from "../support/random.ts";
 import { engines } from "./engines.ts";
+import { faults } from "./faults.ts";
+import { expectAtRest, newClient, receiver } from "./world.ts";
 
-const ABORTS = Number(process.env.ABORTS || 12);
+const OPERATIONS = Number(process.env.OPERATIONS || 60);
+/** Clients that work at the same time, each in a workspace of its own. */
+const CLIENTS = 12;
 
-it(`${ABORTS} restarts under all parts`, { timeout: 120_000 + ABORTS * 5_000 }, async () => {
+it(`${OPERATIONS} operations under faults`, { timeout: 180_000 + OPERATIONS * 1_000 }, async () => {
   const random = seeded("chaos");
-  const caller = await newCaller();
+  const names = Object.keys(engines);
   const done: Record<string, number> = {};
-  const restarts = { over: false };
-  const clients = Object.entries(engines).map(async ([name, work]) => {
-    // Each works at least once, and pauses: objects that are always busy leave no moment to restart them.
-    do {
-      await work(caller);
+  const struck: Record<string, number> = {};
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => newClient(generator(SEED + 1 + i))));
+  const stopReceiver = receiver(generator(SEED));
+  let started = 0;
+  const working = clients.map(async (client) => {
+    while (started < OPERATIONS) {
+      // Each engine works once, then the seed chooses.
+      const name = names[started < names.length ? started : client.random.between(0, names.length)] ?? "";
+      started += 1;
+      await engines[name]?.(client);
       done[name] = (done[name] ?? 0) + 1;
-      await pause(random.between(100, 400));
-    } while (!restarts.over);
-  });
-  const restart = async () => {
-    for (let i = 0; i < ABORTS; i += 1) {
-      await pause(random.between(200, 1_200));
-      await abortAllDurableObjects();
+      // Objects that are always busy leave no moment to restart them.
+      await pause(client.random.between(0, 300));
     }
-    restarts.over = true;
-  };
-  const all = Promise.all(clients);
-  await Promise.all([Promise.race([restart(), all]), all]);
-  console.log(`chaos: ${ABORTS} restarts, ${JSON.stringify(done)}`);
-  expect(Object.keys(done).toSorted()).toEqual(Object.keys(engines).toSorted());
+  });
+  const all = Promise.all(working);
+  let over = false;
+  const striking = (async () => {
+    while (!over) {
+      await pause(random.between(200, 1_200));
+      const [name, strike] = Object.entries(faults)[random.between(0, Object.keys(faults).length)] ?? [];
+      if (!name || !strike) continue;
+      await strike(clients, random);
+      struck[name] = (struck[name] ?? 0) + 1;
+    }
+  })();
+  await all.finally(() => (over = true));
+  await striking;
+  for (const client of clients) await expectAtRest(client);
+  stopReceiver();
+  console.log(`chaos: SEED=${SEED}, operations ${JSON.stringify(done)}, faults ${JSON.stringify(struck)}`);
+  expect(Object.keys(done).toSorted()).toEqual(names.slice(0, OPERATIONS).toSorted());
 });

@@ -7,10 +7,11 @@ import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, result as a2a } from "../a2a/rpc.ts";
 import { command, human, isEnd, ofRoot, read as readEvents } from "../streaming/client.ts";
-import type { Caller } from "../support/caller.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, parseFrames, say } from "../threads/client.ts";
+import { effects } from "./effects.ts";
 import { readSocket } from "./socket.ts";
+import { type Client, noteThread } from "./world.ts";
 
 const QUESTION = "count to 6";
 const COUNTED = [QUESTION, "1 2 3 4 5 6"];
@@ -23,18 +24,28 @@ interface Values {
 
 const said = (values: unknown) => (values as Values).messages.map(({ content }) => content);
 
+async function freshThread(client: Client): Promise<string> {
+  const thread = await newThread(client);
+  noteThread(client, thread);
+  return thread;
+}
+
 /** The thread has one run, which succeeded once. Returns its id. */
-async function onlyRun(caller: Caller, thread: string): Promise<string> {
+async function onlyRun(caller: Client, thread: string): Promise<string> {
   const runs = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
   expect(runs).toMatchObject([{ status: "success" }]);
   const { values } = await get<{ values: Values }>(caller, `/threads/${thread}/state`);
   expect(said(values)).toEqual(COUNTED);
-  return runs[0]?.run_id ?? "";
+  const id = runs[0]?.run_id ?? "";
+  caller.traced.add(id);
+  return id;
 }
 
-export const engines: Record<string, (caller: Caller) => Promise<void>> = {
+export const engines: Record<string, (caller: Client) => Promise<void>> = {
+  ...effects,
+
   async wait(caller) {
-    const thread = await newThread(caller);
+    const thread = await freshThread(caller);
     const answer = await caller.fetch(`/threads/${thread}/runs/wait`, { body });
     expect(said(await answer.json())).toEqual(COUNTED);
     await onlyRun(caller, thread);
@@ -43,17 +54,18 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
   async stateless(caller) {
     const answer = await caller.fetch("/runs/wait", { body });
     expect(said(await answer.json())).toEqual(COUNTED);
+    caller.traced.add(/runs\/([\w-]+)/.exec(answer.headers.get("content-location") ?? "")?.[1] ?? "no id");
   },
 
   async join(caller) {
-    const thread = await newThread(caller);
+    const thread = await freshThread(caller);
     const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
     expect(said(await get(caller, `/threads/${thread}/runs/${run.run_id}/join`))).toEqual(COUNTED);
     expect(await onlyRun(caller, thread)).toBe(run.run_id);
   },
 
   async stream(caller) {
-    const thread = await newThread(caller);
+    const thread = await freshThread(caller);
     const frames = parseFrames(await (await caller.fetch(`/threads/${thread}/runs/stream`, { body })).text());
     const ids = frames.map(({ id }) => Number(id));
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
@@ -65,6 +77,7 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
 
   async protocol(caller) {
     const thread = crypto.randomUUID();
+    noteThread(caller, thread);
     await command(caller, thread, "run.start", start);
     const filter = { channels: ["values", "messages", "lifecycle"] };
     const events = await readEvents(caller, thread, filter);
@@ -75,6 +88,7 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
 
   async socket(caller) {
     const thread = crypto.randomUUID();
+    noteThread(caller, thread);
     await command(caller, thread, "run.start", start);
     const events = await readSocket(caller, thread, isEnd);
     expect(events).toEqual(await readEvents(caller, thread));
@@ -86,10 +100,12 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
       task: { status: { state: string }; contextId: string };
     };
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+    const [run] = await get<{ run_id: string }[]>(caller, `/threads/${task.contextId}/runs`);
+    caller.traced.add(run?.run_id ?? "no id");
   },
 
   async cron(caller) {
-    const thread = await newThread(caller);
+    const thread = await freshThread(caller);
     const cron = await (
       await caller.fetch(`/threads/${thread}/runs/crons`, {
         body: { assistant_id: "agent", schedule: "0 12 * * *", input: say(QUESTION) },
@@ -101,7 +117,9 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
       sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body: firing }) => firing)),
     };
     await tick({ DB: env.DB, CRON_QUEUE } as never, due);
-    for (const firing of messages) await delivered(firing, due);
+    // A queue delivers at least once, in any order, and sometimes the same message to two consumers.
+    const copies = Array.from({ length: caller.random.between(1, 4) }, () => messages).flat();
+    await Promise.all(copies.map((firing) => delivered(firing, due)));
     const [run] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
     expect(said(await get(caller, `/threads/${thread}/runs/${run?.run_id}/join`))).toEqual(COUNTED);
     await onlyRun(caller, thread);
@@ -111,7 +129,9 @@ export const engines: Record<string, (caller: Caller) => Promise<void>> = {
   async ingest(caller) {
     const end_time = new Date(NOON / 1000 + 5).toISOString();
     const run = sentRun(NOON, { outputs: { text: "x".repeat(1_000) }, end_time });
-    expect((await caller.fetch("/runs/batch", { body: { post: [run] } })).status).toBe(202);
+    // An SDK sends a batch again when its answer is lost.
+    for (let i = caller.random.between(1, 3); i > 0; i -= 1)
+      expect((await caller.fetch("/runs/batch", { body: { post: [run] } })).status).toBe(202);
     expect(await get(caller, `/api/v1/runs/${run.id}`)).toMatchObject({ id: run.id, outputs: run.outputs });
   },
 };

@@ -1,5 +1,5 @@
 /** A deep agent with users and routes of its own, in a project that has installed the package. */
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packedProject } from "../support/packed.ts";
@@ -80,6 +80,9 @@ it("knows its users, on the routes of both", async () => {
 
 it("streams to the stock client while a syntax error is made and mended", async () => {
   const client = clientOf("ann");
+  // The schemas that the types declare arrive as a new build, which restarts the server.
+  const log = () => readFileSync(`${folder}/.weir/wrangler.log`, "utf8");
+  await expect.poll(log, { timeout: 60_000 }).toContain("Local server updated and ready");
   const { thread_id } = await client.threads.create();
   const input = { messages: [{ role: "user", content: "hi" }] };
   let said = "";

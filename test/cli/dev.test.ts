@@ -118,6 +118,11 @@ it("answers for a graph that cannot be loaded with why, while others serve", asy
   expect(dev.printed()).toContain('>    1 | throw new Error("no database");');
 });
 
+it("answers with the schemas that the types declare, once they are read", async () => {
+  const messages = async () => (await client.assistants.getSchemas("slow")).output_schema?.properties?.messages;
+  await expect.poll(messages, { timeout: 60_000 }).toMatchObject({ type: "array" });
+});
+
 it("goes on serving the last good build while a client streams, and shows the error", async () => {
   const seen: number[] = [];
   const stream = client.runs.stream(null, "slow", { input: { messages: [] }, streamMode: "custom" });

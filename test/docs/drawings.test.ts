@@ -9,3 +9,7 @@ it("the drawings in docs/drawings are those of the code (npm run drawings)", () 
     expect(stored === text, `${name} is stale: run npm run drawings`).toBe(true);
   }
 });
+
+it("no folder imports one above it", () => {
+  expect(drawings().up).toEqual([]);
+});

@@ -1,6 +1,6 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
-import type { Principal } from "../../src/auth/principal.ts";
+import type { Principal } from "../../src/principal.ts";
 import { MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 

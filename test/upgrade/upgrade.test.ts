@@ -16,11 +16,18 @@ import {
   expectDelivered,
   expectWhole,
 } from "./check/in-flight.ts";
-import { layoutOf, nameOf } from "./check/layout.ts";
+import { isUsed, layoutOf, nameOf } from "./check/layout.ts";
 import { expectTokens } from "./check/oauth.ts";
 import { expectAssistant, expectCrons, expectIdempotent, expectItems, expectKeys } from "./check/rest.ts";
 import { expectAnswered, expectAtRest, expectLifetimes, expectMiddle } from "./check/threads.ts";
-import { expectDataset, expectFeedback, expectPayloads, expectProject, expectTraced } from "./check/traces.ts";
+import {
+  expectDataset,
+  expectFeedback,
+  expectPayloads,
+  expectProject,
+  expectTraced,
+  readEveryPartition,
+} from "./check/traces.ts";
 import { d1Folder, databases, fixtures, objectFolder, prepare, remove, unpack } from "./fixture.ts";
 import { turn } from "./make/threads.ts";
 import { sendProject } from "./make/traces.ts";
@@ -98,6 +105,8 @@ describe.each(all)("state of $name", (manifest) => {
     const thread = crypto.randomUUID();
     await turn(api, thread, "echo", "new");
     const project = await sendProject(api, "new project", 1, 3);
+    // An object migrates when it is opened.
+    await readEveryPartition(api);
     await server.kill();
     for (const [className, id] of [
       ["Thread", thread],
@@ -105,7 +114,9 @@ describe.each(all)("state of $name", (manifest) => {
     ] as const) {
       const objects = databases(objectFolder(state, className)).map((file) => ({ file, name: nameOf(file) ?? "" }));
       const fresh = layoutOf(objects.find(({ name }) => name.includes(id))?.file ?? "");
-      const old = objects.filter(({ name }) => name.startsWith(manifest.workspace_id) && !name.includes(id));
+      const old = objects
+        .filter(({ name }) => name.startsWith(manifest.workspace_id) && !name.includes(id))
+        .filter(({ file }) => isUsed(file));
       const layouts = old.map(({ file, name }) => ({ name, layout: layoutOf(file) }));
       // A deleted object has no tables.
       const kept = layouts.filter(({ layout }) => Object.keys(layout).length > 0);

@@ -24,13 +24,14 @@ const submit = (base?: string): News => ({ type: "submit", base: base === undefi
 const stop: News = { type: "stop", seconds: 3 };
 /** A state that was asked for now, or `ago` phases earlier. */
 const read =
-  (text: string, { waits = "", failed = undefined as string | undefined, ago = 0 } = {}) =>
+  (text: string, { waits = "", failed = undefined as string | undefined, ago = 0, finished = false } = {}) =>
   (thread: Thread): News => ({
     type: "read",
     phase: thread.phase - ago,
     state: {
       messages: list(text),
       interrupts: waits === "" ? [] : [{ id: waits, value: "?" }],
+      finished,
       ...(failed && { failed }),
     },
   });
@@ -140,10 +141,21 @@ const TABLE: Record<string, Step[]> = {
       (thread) => ({
         type: "read",
         phase: thread.phase,
-        state: { messages: [message("h1"), { ...message("b1"), content: "text of a1, and more" }], interrupts: [] },
+        state: {
+          messages: [message("h1"), { ...message("b1"), content: "text of a1, and more" }],
+          interrupts: [],
+          finished: false,
+        },
       }),
       "h1 b1",
     ],
+  ],
+  "drops the text of an attempt that a restart of the server ended, wherever the stream puts it": [
+    [submit(), "> loading"],
+    [live("h1 a1", true), "> h1 a1"],
+    [live("h1 a1 b1", true), "> h1 a1 b1"],
+    [live("h1 b1 a1", false), "h1 b1 a1"],
+    [read("h1 b1", { finished: true }), "h1 b1"],
   ],
   "asks a person, and the question goes with the answer": [
     [submit(), "> loading"],

@@ -30,6 +30,8 @@ export interface DevOptions {
 
 /** How long a request waits for a server that starts. */
 const WAIT_MS = 30_000;
+/** How long new schemas wait for open streams to end. */
+const IDLE_MS = 60_000;
 
 export class Dev {
   readonly #options: DevOptions;
@@ -173,7 +175,10 @@ export class Dev {
 
   /** The schemas that the types declare, read beside the server, which serves without them until then. */
   async #readTypes(project: Project): Promise<void> {
-    if (await writeSchemasApart(project, this.#ended.signal)) this.#enqueue();
+    if (!(await writeSchemasApart(project, this.#ended.signal))) return;
+    // A new bundle restarts the server, which ends its streams.
+    await this.#front.idle(IDLE_MS);
+    this.#enqueue();
   }
 
   #failed(message: string): void {

@@ -20,6 +20,8 @@ export class Front {
   readonly #options: FrontOptions;
   readonly #server;
   readonly #watchers = new Set<ServerResponse>();
+  /** Answers that are not complete. */
+  readonly #open = new Set<ServerResponse>();
   #error: string | undefined;
 
   constructor(options: FrontOptions) {
@@ -50,6 +52,12 @@ export class Front {
     for (const watcher of this.#watchers) watcher.write(event(error));
   }
 
+  /** Resolves when no answer is under way, at the latest after `limit` milliseconds: a page keeps streams open. */
+  async idle(limit: number): Promise<void> {
+    const until = Date.now() + limit;
+    while (this.#open.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
@@ -61,7 +69,9 @@ export class Front {
     if (asked.url === EVENTS_PATH) return this.#watch(answer);
     const began = Date.now();
     const { method = "GET", url = "/" } = asked;
+    this.#open.add(answer);
     answer.once("close", () => {
+      this.#open.delete(answer);
       const seconds = ((Date.now() - began) / 1000).toFixed(2);
       const end = answer.writableFinished ? "" : "  closed by the client";
       this.#options.onRequest(`${method} ${url}  ${answer.headersSent ? answer.statusCode : "-"}  ${seconds} s${end}`);

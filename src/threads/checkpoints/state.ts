@@ -1,6 +1,6 @@
 /** The thread's state, history and updates, through the graph that made them. */
 import { remoteProblem } from "../../http/problem.ts";
-import type { Graph } from "../../runtime/drive.ts";
+import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../graphs/make.ts";

@@ -1,6 +1,6 @@
 /** From a client's request for a run to the one the thread understands. */
 import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts";
-import type { Principal } from "../../auth/principal.ts";
+import type { Principal } from "../../principal.ts";
 import { settings } from "../../config.ts";
 import { type Caller, mayRun } from "../access.ts";
 import type { Json } from "../../json.ts";

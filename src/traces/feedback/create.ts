@@ -1,6 +1,6 @@
 /** Feedback on a run, or on a project as a whole: where it lies, and what is stored. */
 import type { InferOutput } from "valibot";
-import type { Principal } from "../../auth/principal.ts";
+import type { Principal } from "../../principal.ts";
 import { type Database, database } from "../../db/client.ts";
 import { withinBytes } from "../../http/bytes.ts";
 import { Problem } from "../../http/problem.ts";

@@ -1,6 +1,6 @@
 /** Stores the operations of one request in their partitions. */
 import { type Database, database } from "../../db/client.ts";
-import type { Principal } from "../../auth/principal.ts";
+import type { Principal } from "../../principal.ts";
 import { Problem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";

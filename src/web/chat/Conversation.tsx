@@ -139,7 +139,9 @@ export function Conversation({
     decision: toDecision,
     turns: () => [...(page.current?.querySelectorAll<HTMLElement>("[data-turn]") ?? [])],
   });
-  useTitle(waiting > 0 ? `(${waiting}) ${title}` : title);
+  // The title is empty until the thread is read.
+  const named = title || "Thread";
+  useTitle(waiting > 0 ? `(${waiting}) ${named}` : named);
   const sent = useRef(first);
   useEffect(() => {
     if (sent.current !== undefined) act.send(sent.current);

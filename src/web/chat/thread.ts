@@ -10,6 +10,8 @@ import type { Step } from "./steps.ts";
 export interface Read {
   messages: RawMessage[];
   interrupts: Interrupt[];
+  /** No node is due: the last run completed. */
+  finished: boolean;
   /** The error that the last run ended with. */
   failed?: string;
 }
@@ -174,8 +176,12 @@ function settles(thread: Thread, state: Read): Thread {
   return { ...thread, read: state, run: undefined, partials, gone, answered: NONE };
 }
 
-/** What the run had written and the state after it does not have: it was stopped, or it failed. */
-function lostTexts(thread: Thread, { messages }: Read): Partial[] {
+/**
+ * What the run had written and the state after it does not have: it was stopped, or it failed. A run that completed has
+ * lost nothing: a text that its state does not have is of an attempt that the server's restart ended.
+ */
+function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
+  if (finished && thread.stopped === undefined) return [];
   const kept = idsOf(messages);
   const known = new Set(thread.partials.map(({ message }) => message.id));
   const shown = underway(thread);

@@ -99,6 +99,7 @@ function readOf(state: ThreadState | null): Read {
   const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
   return {
     messages: state?.values?.messages ?? [],
+    finished: state !== null && state.next.length === 0,
     interrupts: tasks.flatMap((task) =>
       (task.interrupts ?? []).flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
     ),

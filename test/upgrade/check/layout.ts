@@ -26,3 +26,11 @@ export function nameOf(file: string): string | undefined {
     return named && String(database.prepare("SELECT name FROM __miniflare_do_name").get()?.name);
   });
 }
+
+/** False for a trace partition that the older release made when it looked for the runs of a day that has none. */
+export function isUsed(file: string): boolean {
+  return withDatabase(file, (database) => {
+    const names = database.prepare("SELECT name FROM sqlite_master WHERE name = 'meta'").all();
+    return names.length === 0 || database.prepare("SELECT 1 FROM meta LIMIT 1").get() !== undefined;
+  });
+}

@@ -32,6 +32,11 @@ export async function expectProject(api: Api, { id, name, rows, ids }: TraceProj
   expect((await idsOf(api, id, { filter: 'eq(name, "chain 0")' })).length).toBeGreaterThan(0);
 }
 
+/** Reads every trace run, so that every partition has been opened. */
+export async function readEveryPartition(api: Api): Promise<void> {
+  for (const { id } of await api.get<{ id: string }[]>("/sessions?limit=100")) await idsOf(api, id);
+}
+
 /** Each run has exactly one trace. */
 export async function expectTraced(api: Api, runs: string[]): Promise<void> {
   const project = await projectId(api, "default");

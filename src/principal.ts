@@ -1,6 +1,13 @@
 /** Who is calling, and for which workspace. Passed down explicitly; never read from a global. */
 
-import type { AppUser } from "../users/registry.ts";
+/** Who the deployment's own `authenticate` says is calling. */
+export interface AppUser {
+  identity: string;
+  permissions: string[];
+  display_name: string;
+  is_authenticated: boolean;
+  [field: string]: unknown;
+}
 
 export const SCOPES = ["read", "write", "exports", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];

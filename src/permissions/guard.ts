@@ -5,7 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { userRouteScope } from "./app.ts";
+import { userRouteScope } from "../users/app.ts";
 import { Call } from "./call.ts";
 import {
   about,

@@ -1,6 +1,7 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { Problem } from "../http/problem.ts";
-import { both, containsJson, mayDelete, mayUse } from "./authorize.ts";
+import { mayUse } from "../threads/access.ts";
+import { both, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;

@@ -1,7 +1,7 @@
 /** One request of a user on its way to the routes: what it asks for, and what it is about. */
 import type { Context } from "hono";
 import { type Assistant, resolveAssistant } from "../assistants/store.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal } from "../principal.ts";
 import { findCron } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { isObject } from "../http/json.ts";
@@ -11,7 +11,7 @@ import { isUuid } from "../http/uuid.ts";
 import { readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/access.ts";
 import { threadStub } from "../threads/stub.ts";
-import { authorize, containsJson, type Filter } from "./authorize.ts";
+import { authorize, containsJson, type Filter } from "../users/authorize.ts";
 
 export type Json = Record<string, unknown>;
 
