@@ -64,7 +64,11 @@ function wantedByNot(filter: Filter): Wanted {
       return { bounded: { withoutTag: filter.tag } };
     case "compare":
       return comparedByNot(filter.field, filter.comparison, filter.value);
-    default:
+    case "in":
+    case "exists":
+    case "contains":
+    case "search":
+    case "pair":
       return undefined;
   }
 }
