@@ -20,7 +20,7 @@ export const ABOUT: Record<string, string> = {
   "http.cors.expose_headers": "Headers that it may read",
   "http.cors.max_age": "Seconds for which a browser keeps the answer",
   "http.configurable_headers.include":
-    "Headers of a request that a graph reads in `configurable`. `*` at the end stands for the rest of a name",
+    "Headers of a request that a graph reads in `configurable`. `*` at the end matches the rest of a name",
   "http.configurable_headers.exclude": "Those of them that it does not",
   "http.configurable_headers.includes": "The same as `include`",
   "http.configurable_headers.excludes": "The same as `exclude`",
@@ -34,7 +34,7 @@ export const ABOUT: Record<string, string> = {
   "store.index.dims": "The length of a vector. Taken and not used: a vector has the length that the model gives it",
   "store.index.fields": "Paths of an item's value that are embedded; all texts if left out",
   "store.ttl.default_ttl": "Minutes after which an item that was stored without a time is deleted",
-  "store.ttl.refresh_on_read": "Whether a read that does not say so starts the time anew",
+  "store.ttl.refresh_on_read": "Whether a read restarts the time by default",
   "store.ttl.sweep_interval_minutes": "Taken and not used: expired items are deleted every minute",
   "checkpointer.ttl.strategy": "What happens to a thread whose time is over",
   "checkpointer.ttl.default_ttl": "Minutes after which a thread that was made without a time is over, from then on",

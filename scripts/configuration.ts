@@ -10,7 +10,7 @@ import { ABOUT } from "./configuration-text.ts";
 const ROOT = join(import.meta.dirname, "..");
 export const PAGE = join(ROOT, "docs", "configuration.md");
 
-/** What of a valibot schema the page tells. */
+/** The parts of a valibot schema that the page shows. */
 type Schema = v.GenericSchema & {
   entries?: Record<string, Schema>;
   wrapped?: Schema;
@@ -68,7 +68,7 @@ function langgraphTable(): string {
   const gone = Object.keys(ABOUT).filter((path) => !rows.some((row) => row.path === path));
   if (missing.length > 0) throw new Error(`scripts/configuration-text.ts says nothing about ${missing.join(", ")}.`);
   if (gone.length > 0)
-    throw new Error(`scripts/configuration-text.ts speaks of ${gone.join(", ")}, which the schema lacks.`);
+    throw new Error(`scripts/configuration-text.ts describes ${gone.join(", ")}, which the schema lacks.`);
   const lines = rows.map(({ path, type, fallback }) => {
     const value = fallback === undefined || typeof fallback === "object" ? "" : `\`${JSON.stringify(fallback)}\``;
     return `| \`${path}\` | ${type} | ${value} | ${ABOUT[path]} |`;
@@ -112,7 +112,7 @@ export function configurationPage(): string {
   const template = readFileSync(join(import.meta.dirname, "configuration.template.md"), "utf8");
   return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`The template asks for ${name}, which there is not.`);
+    if (value === undefined) throw new Error(`The template uses ${name}, which does not exist.`);
     return value;
   });
 }

@@ -52,7 +52,7 @@ export interface ServeOptions {
   inspectorPort?: number;
   /** Flags for V8, separated by spaces. */
   v8Flags?: string;
-  /** Gets what the server prints, in the pieces in which it comes, if the group is its own. */
+  /** Receives the output of the server in chunks, if the group is its own. */
   onOutput?: (text: string) => void;
   /**
    * "own": a process group of its own, silent, for tests that kill it whole. "shared": the caller's group and terminal, so
@@ -129,7 +129,7 @@ export async function serve({
     try {
       process.kill(own ? -pid : pid, signal);
     } catch {
-      // It is gone already.
+      // The process has already exited.
     }
     await ended;
   };

@@ -43,7 +43,7 @@ interface Report {
   success: boolean;
 }
 
-/** Runs one vitest project and gives its totals. A run that dies before its report counts as one failure. */
+/** Runs one vitest project and gives its totals. A run that stops before its report counts as one failure. */
 function run(name: "workers" | "node", ...more: string[]): Report {
   const report = join(REPORTS, `${name}-${process.pid}.json`);
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");

@@ -18,6 +18,7 @@ import type { App } from "./http/types.ts";
 import { idempotency } from "./idempotency/middleware.ts";
 import { mcp } from "./mcp/routes.ts";
 import { memory } from "./memory/routes.ts";
+import { oauthClients } from "./oauth/clients-routes.ts";
 import { grants } from "./oauth/grants-routes.ts";
 import { oauth } from "./oauth/routes.ts";
 import { openapi } from "./system/openapi.ts";
@@ -76,6 +77,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
   app.route("/api/v1", grants);
+  app.route("/api/v1", oauthClients);
   app.route("/", traces);
   if (!http.disable_a2a) app.route("/", agentCards);
   if (!http.disable_a2a) app.route("/a2a", a2a);

@@ -34,7 +34,7 @@ const Cors = v.pipe(
   v.transform((given): CorsSettings => given),
 );
 
-/** Which headers of a request a graph reads in `configurable`. `*` at the end of a name stands for the rest of it. */
+/** Which headers of a request a graph reads in `configurable`. `*` at the end of a name matches any rest. */
 const Headers = v.strictObject({ include: Names, exclude: Names, includes: Names, excludes: Names });
 
 export const Http = v.strictObject({
@@ -105,7 +105,7 @@ export function readConfig(value: unknown): Config {
 export function faultOf(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue) ?? "";
   return issue.type === "strict_object" && issue.expected === "never"
-    ? `"${path}" is not a key that Weir knows`
+    ? `"${path}" is not a known key`
     : `"${path}": ${issue.message}`;
 }
 

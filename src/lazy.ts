@@ -42,7 +42,7 @@ export class Lazy<T> {
     throw this.#failed(status, `${file} has no export "${name}". It exports: ${names}.`);
   }
 
-  /** A module is evaluated once, so its failure stays until the Worker is built anew. */
+  /** A module is evaluated once, so its failure remains until the Worker is built again. */
   #failed(status: 500 | 503, detail: string): Problem {
     this.#failure = detail;
     return new Problem(status, detail);

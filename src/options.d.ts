@@ -4,7 +4,7 @@ interface Env {
   AUTH?: string;
   /** Origins whose pages may call the API, separated by commas. Left out: any (`*`). */
   CORS_ORIGINS?: string;
-  /** An OpenID provider with which people may sign in on the consent page: its issuer, and what it knows Weir as. */
+  /** An OpenID provider with which people may sign in on the consent page: its issuer, and Weir's client id there. */
   OIDC_ISSUER?: string;
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;
@@ -28,11 +28,11 @@ interface Env {
   TRACE_SHARD_BYTES?: string;
   /** Seconds a run may take, over all its attempts, before it is stopped with status "timeout". 3600 if left out. */
   RUN_TIMEOUT_SECONDS?: string;
-  /** How often a run whose process dies is started without finishing a task in between. 3 if left out. */
+  /** How often a run is started after process crashes without finishing a task in between. Default: 3. */
   RUN_MAX_ATTEMPTS?: string;
   /**
-   * "true": webhooks, push notifications and export destinations may go to http and private addresses. For one's own
-   * machine.
+   * "true": webhooks, push notifications and export destinations may use http and private addresses. For local
+   * development.
    */
   ALLOW_PRIVATE_ADDRESSES?: string;
   /** The tracing project that the runs of this deployment's graphs go to; "default" if left out, "" for no traces. */

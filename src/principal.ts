@@ -32,7 +32,7 @@ export interface Principal {
   allowedIps?: string[];
   /** Of a call that the project's code makes of its own server: how many such calls it is nested in, itself counted. */
   depth?: number;
-  /** Whom the deployment's own `Auth` sees; its handlers decide what this principal may do. */
+  /** The user from the deployment's own `Auth`; its handlers decide what this principal may do. */
   user?: AppUser;
 }
 

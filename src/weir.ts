@@ -19,7 +19,7 @@ import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
-export { StreamingThread as Thread } from "./streaming/socket.ts";
+export { Thread } from "./thread.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./threads/search/object.ts";
 export { TracePartition } from "./traces/partition.ts";

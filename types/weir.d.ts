@@ -16,7 +16,7 @@ export interface Lazy<T> {
 }
 
 /** `lazy("./src/agent.ts:graph", () => import("./src/agent.ts"))`. A module that throws fails its own calls only. */
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever the module exports
+// oxlint-disable-next-line typescript/no-explicit-any -- the module's exports have any type
 export declare function lazy<T = any>(spec: string, load: () => Promise<object>): Lazy<T>;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the bindings of any project

@@ -139,7 +139,9 @@ function dayAfter(checkout: string): string {
   return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Where a lock file pins LangGraph below what the build asks for: the newest versions within the project's own ranges. */
+/**
+ * For lock files that pin LangGraph below what the build requires: the newest versions within the project's own ranges.
+ */
 const RAISED = ["update", "--no-audit", "--no-fund", "--ignore-scripts", "--replace-registry-host=always", "--force"];
 
 const isOld = (root: string): boolean => /^0\.(1\.|2\.([0-9]|[1-4][0-9]|5[0-6])$)/.test(langgraphOf(root));

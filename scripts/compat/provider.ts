@@ -1,5 +1,5 @@
 /**
- * A model provider on this machine that speaks OpenAI's and Anthropic's formats. It answers a fixed sentence; where a
+ * A local model provider with OpenAI's and Anthropic's formats. It answers a fixed sentence; where a
  * request forces a tool or a schema, a value that fits it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

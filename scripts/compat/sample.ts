@@ -1,4 +1,4 @@
-/** A small value that a JSON Schema accepts: what the fake provider answers where a project asks for structured output. */
+/** A small value that a JSON Schema accepts: the fake provider's answer to a request for structured output. */
 
 type Schema = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { SCOPES } from "../principal.ts";
 import type { Assistant } from "../assistants/store.ts";
 import { type Modes, settingsOf } from "./modes.ts";
 
-/** What a card tells of an assistant. */
+/** The content of an assistant's card. */
 export type Described = Pick<
   Assistant,
   "assistant_id" | "graph_id" | "name" | "description" | "metadata" | "version"
@@ -72,7 +72,7 @@ function common(assistant: Described): Json {
 
 const urlOf = (assistant: Described, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
 
-/** A card with nothing in it but what 1.0 knows. */
+/** A card with only the members of version 1.0. */
 export function card1(assistant: Described, origin: string): Json {
   const { extensions } = settingsOf(assistant);
   const url = urlOf(assistant, origin);

@@ -1,4 +1,4 @@
-/** Where agent cards are found. They are public: a client reads one before it knows what credential to send. */
+/** Where agent cards are found. They are public: a client reads one to find out which credential to send. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
@@ -24,10 +24,10 @@ let started: number | undefined;
 /** When this isolate answered first: a default assistant is part of the deployment, and has not changed since. */
 const startedAt = (): number => (started ??= Date.now());
 
-/** An assistant as anybody may read it, and when it last changed. */
+/** The public form of an assistant, and the time of its last change. */
 async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
   const id = assistantIdOf(idOrGraphId);
-  // Each workspace has its own default assistant; what anybody may read of it is what the deployment says.
+  // Each workspace has its own default assistant. Its public card comes from the deployment's configuration.
   const standard = defaultAssistants().find((one) => one.id === id);
   if (standard) {
     const { graphId, config, context } = standard;

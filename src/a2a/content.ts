@@ -5,7 +5,7 @@ import type { Part } from "./types.ts";
 
 type Block = Json & { type: string };
 
-/** What a content block that bears a file is called, by the file's media type. */
+/** The type of a content block with a file, by the file's media type. */
 function blockType(mediaType = ""): string {
   const [kind = ""] = mediaType.split("/");
   return ["image", "audio", "video"].includes(kind) ? kind : "file";

@@ -1,4 +1,4 @@
-/** A2A's nouns as each generation writes them. 1.0 allows no member that it does not know, and no nulls. */
+/** A2A's objects in the format of each generation. 1.0 allows no unknown members, and no nulls. */
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import {
@@ -70,7 +70,7 @@ export function answered(task: Task): Status {
   return { ...task.status, message: answer };
 }
 
-/** `artifacts` is left out of lists that were not asked for them. */
+/** `artifacts` is left out of lists that do not request them. */
 export function task(given: Task, generation: Generation, withArtifacts = true): Json {
   const { id, contextId, history, artifacts } = given;
   return present({

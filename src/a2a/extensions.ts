@@ -1,4 +1,4 @@
-/** Extensions of A2A: those that an agent's card declares, and those that a call asks for. */
+/** Extensions of A2A: those that an agent's card declares, and those that a call requests. */
 import type { Context } from "hono";
 import type { Assistant } from "../assistants/store.ts";
 import type { App } from "../http/types.ts";
@@ -9,8 +9,8 @@ import { settingsOf } from "./modes.ts";
 const HEADERS = ["a2a-extensions", "x-a2a-extensions"];
 
 /**
- * The headers of the answer: of the extensions that the call asks for, those that the card declares. Throws −32008 when
- * the card requires one that the call does not ask for.
+ * The headers of the answer: the requested extensions that the card declares. Throws −32008 when the card requires an
+ * extension that the call does not request.
  */
 export function activated(c: Context<App>, assistant: Assistant): Record<string, string> {
   const declared = settingsOf(assistant).extensions ?? [];

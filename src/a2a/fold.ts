@@ -1,6 +1,6 @@
 /**
- * A task out of the log: events of its runs go in, in order; updates come out, and at any moment the task as it stands.
- * Streams, answers and lists all come from this one place, so they cannot differ.
+ * A task out of the log: the events of its runs are the input, in order. The output is the updates, and the task's
+ * current state. Streams, answers and lists all come from this one place, so they cannot differ.
  */
 import type { Json } from "../json.ts";
 import type { LogEvent } from "../threads/log/events.ts";
@@ -89,7 +89,7 @@ export class Fold {
     return this.#kept(this.#updates(event), event.ts);
   }
 
-  /** A result of the run that no event has told: one more artifact. */
+  /** A result of the run that no event contains: one more artifact. */
   result(data: unknown): Update {
     const artifact = { artifactId: `${this.#run}-result`, name: "Result", parts: [{ data }] };
     const update: Update = { kind: "artifact", artifact, append: false, lastChunk: true };
@@ -197,7 +197,7 @@ export class Fold {
     return updates;
   }
 
-  /** Lets go of the part held back; at the end of what was said marks it so. */
+  /** Emits the part that is held back, and marks it as the last chunk at the end of the artifact. */
   #release(open: Open, lastChunk: boolean): Update[] {
     const { artifactId, begun } = open;
     const parts = open.held ? [open.held] : lastChunk && begun ? [{ text: "" }] : [];
@@ -294,7 +294,7 @@ function failure(error: unknown): string {
   return `The input does not fit this agent: ${rules.join("; ")}`;
 }
 
-/** Text that goes on is one text. */
+/** Joins consecutive text parts into one. */
 function joined(parts: Part[], more: Part[]): Part[] {
   const all = [...parts];
   for (const part of more) {

@@ -1,4 +1,4 @@
-/** Reads tasks out of their threads' logs: as they stand, and as they go on. */
+/** Reads tasks from their threads' logs: their current state, and their updates. */
 import { type EventMethod, type LogEvent, readEvents } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { readJson } from "../threads/stub.ts";
@@ -33,7 +33,7 @@ async function feed({ thread, runId }: TaskRef, fold: Fold, event: LogEvent): Pr
   return [...result, ...fold.take(event)];
 }
 
-/** The task as it stands, and the place of its first run that has not ended: that many have. */
+/** The task's current state, and the index of its first open run: the number of ended runs. */
 export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; ended: number }> {
   const fold = new Fold(ref.ids);
   let ended = 0;
@@ -59,13 +59,13 @@ export async function read(ref: TaskRef, view: TaskView): Promise<{ fold: Fold; 
 function settle(fold: Fold, view: TaskView): Update | undefined {
   const last = view.runs.at(-1);
   if (view.canceled !== undefined && last && !isOpen(last)) return fold.cancel(view.canceled);
-  // The conversation went on without an answer, so nothing waits for one any more.
+  // The conversation continued without an answer, so the task no longer waits for one.
   const forgotten = fold.asks && last?.status === "interrupted" && view.waiting.length === 0;
   return forgotten && last ? fold.cancel(Date.parse(last.updated_at)) : undefined;
 }
 
 /**
- * Updates from where `fold` stands, until nothing more comes by itself. `ended` runs of the task have been read; `events`
+ * Updates from where `fold` stands, until the task ends or waits. `ended` runs of the task have been read; `events`
  * may be the open tail of the next one, which `fold` has begun.
  */
 export async function* follow(
@@ -110,14 +110,14 @@ async function* updates(
     tail = undefined;
     fresh = true;
     const runs = (await ref.thread.task(ref.runId))?.runs.length ?? 0;
-    // Another message has been sent to the task meanwhile: it goes on.
+    // The task has received another message in the meantime, so it continues.
     if (runs > place + 1) continue;
     if (last) yield last;
     if (!stays || isTerminal(fold.state)) return;
   }
 }
 
-/** Milliseconds after which a task that waits is looked at again: its cancellation is no event of the log. */
+/** Milliseconds after which a waiting task is read again: its cancellation is no event of the log. */
 const LOOK_MS = 2_000;
 
 /** Waits while the task waits for its caller. True when its next run is there, false when the task has ended. */
@@ -161,7 +161,7 @@ async function tailOf(
   return thread.follow({ after: Math.max(start, fold.seq), runId: run.run_id, methods: METHODS });
 }
 
-/** The task as it stands. Throws when it is gone. */
+/** The task's current state. Throws when it is deleted. */
 export async function taskNow(ref: TaskRef): Promise<Task> {
   const view = await ref.thread.task(ref.runId);
   if (!view) throw taskNotFound();

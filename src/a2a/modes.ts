@@ -1,4 +1,7 @@
-/** Which media types an assistant takes and gives: advertised by its card; where its metadata names them, also kept. */
+/**
+ * The media types that an assistant accepts and returns. Its card lists them. They are enforced when its metadata names
+ * them.
+ */
 import * as v from "valibot";
 import { hasMessages, type OfGraph } from "../assistants/graph.ts";
 import type { Assistant } from "../assistants/store.ts";
@@ -9,7 +12,7 @@ import type { Send } from "./schema.ts";
 import { CardSettings } from "./settings.ts";
 import type { Part } from "./types.ts";
 
-/** `metadata.a2a` of an assistant, or `a2a` of its graph. A member that does not fit is left out. */
+/** `metadata.a2a` of an assistant, or `a2a` of its graph. An invalid member is left out. */
 const { entries } = CardSettings;
 const Settings = v.object({
   provider: v.fallback(entries.provider, undefined),
@@ -58,7 +61,7 @@ function covers(mode: string, type: string): boolean {
   return (mode === kind || mode === `${kind}/*`) && type.split("/")[0] === kind;
 }
 
-/** Refuses (−32005) what the assistant says it does not take, or cannot answer in. An empty list of modes means any. */
+/** Refuses (−32005) modes that the assistant does not accept, or cannot answer in. An empty list of modes means any. */
 export function acceptParts(assistant: Assistant, { message, configuration }: Send): void {
   const { input_modes, output_modes } = settingsOf(assistant);
   const refused = input_modes && message.parts.find((part) => !input_modes.some((mode) => covers(mode, typeOf(part))));

@@ -1,4 +1,4 @@
-/** Interrupts as the parts of a message that asks for an answer, and the answer as what the graph resumes with. */
+/** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
 import { isObject } from "../http/json.ts";
 import { textOf } from "./content.ts";
 import { invalidParams } from "./errors.ts";
@@ -9,7 +9,7 @@ interface Question {
   value: unknown;
 }
 
-/** The question in words, where it has some. */
+/** The question as text, if it has one. */
 function words(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;
@@ -26,7 +26,7 @@ export function promptParts(questions: Question[]): Part[] {
     const data = typeof value === "string" && questions.length === 1 ? [] : [{ data: { id, value } }];
     return [...(text === undefined ? [] : [{ text }]), ...data];
   });
-  return parts.length > 0 ? parts : [{ text: "The agent has paused. Send a message to go on." }];
+  return parts.length > 0 ? parts : [{ text: "The agent has paused. Send a message to continue." }];
 }
 
 /**

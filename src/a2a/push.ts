@@ -2,7 +2,7 @@
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
-import { handleTasks, type TaskEffect } from "../threads/tasks/outbox.ts";
+import type { TaskEffect } from "../threads/tasks/outbox.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
@@ -20,7 +20,7 @@ import { type Generation, isSettled, type PushConfig, type Task } from "./types.
 const MOST = 10;
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** What the thread keeps: to whom, and in which generation's words. */
+/** What the thread stores: the receiver, and the generation of the format. */
 interface Hook {
   generation: Generation;
   config: PushConfig & { id: string };
@@ -82,8 +82,8 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   return call.generation === "0.3" ? null : {};
 }
 
-/** The list hears that a task's run has ended, or a receiver of how the task stands. */
-async function onTask(env: Env, effect: TaskEffect): Promise<void> {
+/** Updates the task list when a task's run ends, or sends the task's state to a receiver. */
+export async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);
@@ -96,18 +96,18 @@ async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   if (receiver && !isOvertaken(effect, view, task)) await notify(env, effect, receiver, task);
 }
 
-/** The task has changed again since: a later effect tells how it stands now. */
+/** The task has changed again since: a later effect sends its current state. */
 function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
   return runs.at(-1)?.run_id !== run_id || (began === true && isSettled(status.state));
 }
 
 /**
- * Signed as other webhooks of the workspace are, beside what the receiver asked for. Another attempt of the same effect has
- * the same delivery id.
+ * Signed like other webhooks of the workspace, in addition to the receiver's own credentials. Another attempt of the
+ * same effect has the same delivery id.
  */
 async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook, task: Task): Promise<void> {
   const { url, token, authentication } = config;
-  // It was set when the deployment allowed it. Another attempt would change nothing.
+  // The address was allowed when it was set, and no longer is. A retry would not help.
   if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const body = JSON.stringify(wrappedTask(task, generation));
   const delivery = sha256(JSON.stringify(effect)).slice(0, 32);
@@ -130,5 +130,3 @@ async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver of a push notification answered ${response.status}.`);
 }
-
-handleTasks(onTask);

@@ -16,7 +16,7 @@ import type { Generation } from "./types.ts";
 
 type Id = string | number | null;
 
-/** Whatever was thrown, as a JSON-RPC error. */
+/** Any thrown value, as a JSON-RPC error. */
 function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error;
   const { status, detail } = toProblem(error);
@@ -64,7 +64,7 @@ const PATIENCE_MS = 5_000;
 
 /**
  * A JSON answer that may take long. Its head is sent when it is late, and then white space every few seconds, so that
- * neither the client nor a proxy gives up a connection that is silent.
+ * neither the client nor a proxy closes an idle connection.
  */
 export async function jsonWhenReady(answer: Promise<unknown>): Promise<Response> {
   const late = new Promise<"late">((resolve) => setTimeout(resolve, PATIENCE_MS, "late"));

@@ -1,4 +1,4 @@
-/** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name says which one is spoken. */
+/** `POST /a2a/{assistant_id}`: both generations of A2A on one address. The method's name selects the generation. */
 import { type Context, Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
@@ -30,7 +30,7 @@ import type { Generation } from "./types.ts";
 type Handler = (call: Call, params: unknown) => Promise<unknown>;
 type Schema = v.GenericSchema<unknown, unknown>;
 
-/** The methods, by what each generation calls them. 0.3 has no list over JSON-RPC; callers ask for one all the same. */
+/** The methods, by what each generation calls them. 0.3 defines no list method over JSON-RPC, but clients call one. */
 const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = [
   ["message/send", "SendMessage", send, Send],
   ["message/stream", "SendStreamingMessage", stream, Send],
@@ -73,7 +73,7 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
 }
 
 /**
- * The envelope. A fault of its `id` is named last: a caller whose request has another one cannot tell it from an answer
+ * The envelope. A fault of its `id` is reported last: with another id, a caller cannot distinguish it from an answer
  * that says that nothing can be answered.
  */
 function envelopeOf(value: unknown): Envelope {
@@ -122,7 +122,7 @@ async function answer(c: Context<App>): Promise<Response> {
     const name = isObject(value) && typeof value.method === "string" ? value.method : "";
     // Names of 1.0 begin with a capital letter, also those that do not exist.
     generation = BY_NAME.get(name)?.generation ?? (/^[A-Z]/.test(name) ? "1.0" : "0.3");
-    // The stock clients of 0.3 read the answer of a streaming method as events, whatever it is.
+    // The official clients of 0.3 read every answer of a streaming method as events.
     inEvents = generation === "0.3" && streams(BY_NAME.get(name)) && takesEvents(c);
     const envelope = envelopeOf(value);
     checkVersion(c);

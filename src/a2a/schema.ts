@@ -44,7 +44,7 @@ const AnyPart = v.pipe(
     mediaType: text(200),
     metadata: optional(JsonMembers),
   }),
-  // Null is data by itself, and beside a text or file what a caller leaves out.
+  // Null alone is data. With a text or a file, null means that the member is absent.
   v.transform(({ data, ...part }) => {
     const bare = [part.text, part.raw, part.url, part.file].every((one) => one === undefined);
     return { ...part, data: data === null && !bare ? undefined : data };
@@ -93,7 +93,7 @@ const AnyMessage = v.pipe(
 
 const HistoryLength = optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
 
-/** What goes into a header as it is. */
+/** A value that is sent unchanged in a header. */
 const Secret = optional(v.pipe(v.string(), v.maxLength(8_000), v.regex(/^[ -~]*$/, "must be one line of ASCII")));
 const Scheme = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]{0,100}$/, "must be the name of an HTTP scheme"));
 
@@ -143,7 +143,7 @@ export const Send = object({
 });
 export type Send = v.InferOutput<typeof Send>;
 
-/** 0.3 tells parts apart by `kind` alone, so each must have one. */
+/** 0.3 distinguishes parts by `kind` only, so each must have one. */
 export const Kinds = v.object({ message: v.object({ parts: v.array(v.object({ kind: v.string() })) }) });
 
 export const TaskQuery = object({ id: Id, contextId: text(CONTEXT_LENGTH), historyLength: HistoryLength });

@@ -1,4 +1,4 @@
-/** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and what becomes of it. */
+/** `message/send`, `message/stream` and `tasks/resubscribe`: a task, and its updates. */
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
@@ -16,7 +16,7 @@ function sentOf({ generation }: Call, given: unknown): Send {
   return sent;
 }
 
-/** The answer to a send: the task when it has ended or waits, or at once where the caller does not want to wait. */
+/** The answer to a send: the task when it has ended or waits, or immediately when the caller does not wait. */
 export async function send(call: Call, given: unknown): Promise<unknown> {
   const sent = sentOf(call, given);
   const { configuration } = sent;
@@ -52,7 +52,7 @@ export async function stream(call: Call, given: unknown): Promise<Response> {
   return rpcStream(call, results(call, ref, fold, updates, historyLength));
 }
 
-/** Milliseconds that a stream waits for the graph's first word: it may be a message, which then is all there is. */
+/** Milliseconds that a stream waits for the graph's first output, which may be a message instead of a task. */
 const FIRST_WORD_MS = 300;
 
 /** The results of a stream's events: the task and its updates, or a message alone. */
@@ -87,7 +87,7 @@ async function* results(
   }
 }
 
-/** `tasks/resubscribe`: the task as it stands, then what comes. Nothing is lost or told twice in between. */
+/** `tasks/resubscribe`: the task's current state, then its updates. No update is lost or repeated. */
 export async function subscribe(call: Call, given: unknown): Promise<Response> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);
@@ -107,7 +107,7 @@ async function* resumed(
   const task = fold.task();
   yield wrappedTask(task, generation);
   if (isSettled(task.status.state) && generation === "0.3") {
-    // 0.3 callers stop at an event that says it is the final one.
+    // 0.3 callers stop at an event with `final: true`.
     return yield shownUpdate({ kind: "status", status: task.status }, fold, ref.ids, generation);
   }
   // 1.0, section 3.1.6: the stream stays open until the task has ended, also while the task waits for its caller.

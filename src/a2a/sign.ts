@@ -11,13 +11,15 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
 }
 
-/** What is signed: protobuf leaves out whatever is a default (empty lists and objects, "", false), and so does every verifier. */
+/**
+ * What is signed: protobuf leaves out default values (empty lists and objects, "", false), and so does every verifier.
+ */
 function signedForm(card: Json): string {
   const { signatures: _, ...rest } = card;
   return canonical(withoutDefaults(rest));
 }
 
-/** The SDKs clean from the inside out: what has become empty goes, too. */
+/** The SDKs remove empty values from the inside out: a value that becomes empty is also removed. */
 function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDefaults).filter((member) => !isDefault(member));
   if (typeof value !== "object" || value === null) return value;

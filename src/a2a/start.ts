@@ -1,4 +1,4 @@
-/** A message becomes a run: of a task that is there, or of a new one. */
+/** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
@@ -22,7 +22,7 @@ import { hookOf } from "./push.ts";
 import type { Send } from "./schema.ts";
 import { isTerminal, type PushConfig, type Update } from "./types.ts";
 
-/** What a message goes to: a task that is there, or a new one. */
+/** The target of a message: an existing task, or a new one. */
 interface Target {
   ref: TaskRef;
   /** Undefined for a new task. */
@@ -41,7 +41,7 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
   // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
   if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
   throw unsupported(
-    `The task is ${fold.state}: it takes no more messages. Send without taskId to go on in the context.`,
+    `The task is ${fold.state}: it accepts no more messages. Send without taskId to continue in the context.`,
   );
 }
 
@@ -109,7 +109,7 @@ async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runI
     extensions,
     reference_task_ids: referenceTaskIds,
   };
-  // The run's id, not the caller's: a message id that comes twice must not replace what was said before.
+  // The run's id, not the caller's: a repeated message id must not replace an earlier message.
   const human = { type: "human", id: runId, content: contentOf(parts), additional_kwargs: { a2a } };
   return { ...stateOf(parts), messages: [human] };
 }
@@ -126,7 +126,7 @@ interface Started {
   updates: AsyncGenerator<Update, void, void>;
 }
 
-/** Starts the message's run. `updates` are what becomes of the task from then on. */
+/** Starts the message's run. `updates` are the task's later updates. */
 export async function start(call: Call, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
   const runId = uuidv7();
@@ -139,7 +139,7 @@ export async function start(call: Call, sent: Send): Promise<Started> {
   const behind = known && known.ended < known.view.runs.length;
   if (!behind) fold.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, fold.task());
-  // A task that still works is followed from where it is; the new run comes after.
+  // A working task is followed from its current position; the new run follows.
   if (behind) await events.cancel();
   const updates = behind ? follow(ref, fold, known.ended) : follow(ref, fold, known?.ended ?? 0, events);
   return { ref, fold, updates };

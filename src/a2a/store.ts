@@ -32,7 +32,7 @@ export async function putTask(db: Database, row: TaskRow): Promise<void> {
     });
 }
 
-/** Takes a task off the list: its thread is gone. */
+/** Removes a task from the list: its thread is deleted. */
 export async function removeTask(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(a2aTasks).where(and(eq(a2aTasks.workspaceId, workspaceId), eq(a2aTasks.id, id)));
 }

@@ -14,7 +14,7 @@ import { visibleTasks } from "./visible.ts";
 
 const PAGE = 50;
 
-/** The task as it stands. */
+/** The task's current state. */
 export async function get(call: Call, given: unknown): Promise<unknown> {
   const { id, contextId, historyLength } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);
@@ -32,7 +32,7 @@ export async function cancel(call: Call, given: unknown): Promise<unknown> {
   await ref.thread.cancelTask(ref.runId);
   const task = await taskNow(ref);
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
-  // It ended by itself just before.
+  // It ended just before.
   if (task.status.state !== "canceled") throw notCancelable(task.status.state);
   return shownTask(task, call.generation);
 }
@@ -87,7 +87,7 @@ async function listVisible(
   return [rows, count];
 }
 
-/** The task of a row; undefined, and no row any more, when its thread is gone. */
+/** The task of a row. When its thread is deleted: undefined, and the row is removed. */
 async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined> {
   try {
     const { ref, view } = await listedTask(call, id);

@@ -1,4 +1,4 @@
-/** What a graph tells A2A callers itself, through its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
+/** Events of a graph for A2A callers, sent with its writer: `config.writer({a2a: {...}})`. See docs/a2a.md. */
 import * as v from "valibot";
 import { isObject, JsonObject } from "../http/json.ts";
 import { parse } from "../http/validate.ts";
@@ -66,12 +66,15 @@ function read(a2a: unknown): Told {
 
 const isOurs = (data: unknown): data is { a2a: unknown } => isObject(data) && "a2a" in data;
 
-// An author who makes a mistake finds it in the node that makes it.
+// The error is thrown in the node that writes the event.
 checkCustom((data) => {
   if (isOurs(data)) read(data.a2a);
 });
 
-/** What a custom event tells A2A callers; undefined when it is not about them, or is one from before the check. */
+/**
+ * The content of a custom event for A2A callers. Undefined for other events, and for invalid events stored before this
+ * check existed.
+ */
 export function told(data: unknown): Told | undefined {
   if (!isOurs(data)) return undefined;
   try {

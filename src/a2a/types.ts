@@ -1,7 +1,7 @@
 /** A2A's nouns, in neither generation's spelling: dialect.ts writes them in either. */
 import type { Json } from "../json.ts";
 
-/** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name tells which one the caller speaks. */
+/** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name selects the generation. */
 export type Generation = "0.3" | "1.0";
 
 export const STATES = [
@@ -18,7 +18,7 @@ export type State = (typeof STATES)[number];
 
 const TERMINAL: readonly State[] = ["completed", "canceled", "failed", "rejected"];
 export const isTerminal = (state: State): boolean => TERMINAL.includes(state);
-/** Nothing more comes by itself: the task has ended, or it waits for the caller. */
+/** No more updates follow: the task has ended, or it waits for the caller. */
 export const isSettled = (state: State): boolean =>
   isTerminal(state) || state === "input-required" || state === "auth-required";
 
@@ -73,7 +73,7 @@ export type Update =
   | { kind: "artifact"; artifact: Artifact; append: boolean; lastChunk: boolean }
   | { kind: "message"; message: Message };
 
-/** Where to tell of a task's changes, and with what credentials. */
+/** Where to send a task's changes, and with what credentials. */
 export interface PushConfig {
   id?: string;
   url: string;

@@ -7,14 +7,14 @@ import { shownMessages } from "./messages.ts";
 import { patchOf } from "./patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
 
-/** What of the log a run is shown from. */
+/** The channels of the log that a run is built from. */
 export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "values", "custom", "input.requested"];
 
 export const PROTOCOL_VERSION = "1.0";
 
 export class Fold {
   #speech = new Speech();
-  /** How many tasks of each node are at work: a step is open while there is one. */
+  /** The number of running tasks per node: a step is open while there is one. */
   #steps = new Map<string, number>();
   #asked: Asked[] = [];
   #state: Json | undefined;
@@ -57,7 +57,7 @@ export class Fold {
     if (method === "messages") return ns.length === 1 && node !== undefined ? this.#speech.take(data as Json) : [];
     if (method === "values") return isRoot && isObject(data) ? this.#values(data) : [];
     if (method === "custom") return [custom(data)];
-    // After a crash the node in flight says everything again.
+    // After a crash the node in flight emits all its output again.
     if (method === "metadata") return Number((data as Json).attempt) > 1 ? this.#close() : [];
     if (method === "input.requested") this.#asked.push(data as Asked);
     return [];

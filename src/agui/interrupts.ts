@@ -3,16 +3,19 @@ import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import type { Answer } from "./schema.ts";
 
-/** A question as the log tells it. */
+/** An interrupt from the log. */
 export interface Asked {
   interrupt_id: string;
   payload: unknown;
 }
 
-/** The interrupt of a run that stopped at a breakpoint, which asks nothing. */
+/** The interrupt of a run that stopped at a breakpoint, without a question. */
 export const BREAKPOINT = { id: "breakpoint", reason: "breakpoint", message: "The run stopped at a breakpoint." };
 
-/** `@ag-ui/langgraph`'s mapping: members of the question that the protocol knows keep their meaning; the whole is metadata. */
+/**
+ * `@ag-ui/langgraph`'s mapping: members of the question that the protocol defines keep their meaning; the whole is
+ * metadata.
+ */
 export function shownInterrupt({ interrupt_id, payload }: Asked): Json {
   const given = isObject(payload) ? payload : {};
   const text = (...names: string[]) => names.map((name) => given[name]).find((one) => typeof one === "string");

@@ -7,18 +7,18 @@ interface Open {
   id: string;
   text: boolean;
   reasoning: boolean;
-  /** By the index of the block. `sent` characters of its arguments have been told. */
+  /** By the index of the block. `sent`: how many characters of its arguments have been sent. */
   calls: Map<number, { id: string; sent: number; open: boolean }>;
 }
 
 export class Speech {
   /** By model call. */
   #open = new Map<string, Open>();
-  /** A message that comes again, because a node changed it, is not opened again: the snapshot at the end shows it. */
+  /** A message that a node changed and emits again is not opened again: the snapshot at the end shows it. */
   #begun = new Set<string>();
   #calls = new Set<string>();
 
-  /** What a sub-event of the streaming protocol's `messages` channel amounts to. */
+  /** The AG-UI events for a sub-event of the streaming protocol's `messages` channel. */
   take(event: Json): AguiEvent[] {
     const key = String(event.run_id);
     if (event.event === "message-start") {
@@ -55,7 +55,7 @@ export class Speech {
     return events;
   }
 
-  /** Whether the call was told. */
+  /** Whether the call has been sent. */
   called(toolCallId: string): boolean {
     return this.#calls.has(toolCallId);
   }

@@ -26,8 +26,8 @@ export interface Start {
 }
 
 /**
- * The run that a request asks for. Its id is made from the client's `threadId` and `runId`, so that a request that is sent
- * again, because its answer was lost, finds its run.
+ * The run for a request. Its id is derived from the client's `threadId` and `runId`, so that a retry after a lost
+ * answer finds the same run.
  */
 export async function startOf(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
   const { env, principal } = by;
@@ -78,7 +78,7 @@ export function givenOf(input: RunAgentInput, thread: Thread | undefined, channe
   const { resume } = input;
   const legacy = forwardedOf(input).command;
   if (resume && resume.length > 0) {
-    // A breakpoint asks nothing: the run goes on without an input.
+    // A breakpoint asks no question: the run continues without an input.
     if (resume.some(({ interruptId }) => interruptId === BREAKPOINT.id)) return { input: null };
     return { command: { resume: resumeOf(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
   }

@@ -5,10 +5,12 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 import { assistantIdOf, defaultAssistants, defaultsStamp, isDefaultAssistant } from "./defaults.ts";
 import { firstVersion, isRow, type Row, versionOf } from "./row.ts";
 
-/** Workspaces whose default assistants this isolate has made sure of, and as what. */
+/** The workspaces whose default assistants this isolate has checked, with the checked versions. */
 const ensured = new Map<string, string>();
 
-/** The assistant with this id, or of this graph the default one, which is there whenever somebody asks. */
+/**
+ * The assistant with this id, or the default assistant of the graph with this id. Creates missing default assistants.
+ */
 export async function findRow(db: Database, workspaceId: string, idOrGraphId: string): Promise<Row | undefined> {
   const id = assistantIdOf(idOrGraphId);
   const find = () => db.select().from(assistants).where(isRow({ workspaceId, id })).get();
@@ -16,13 +18,13 @@ export async function findRow(db: Database, workspaceId: string, idOrGraphId: st
   await ensureDefaults(db, workspaceId);
   const row = await find();
   if (row) return row;
-  // It was deleted since.
+  // It was deleted in the meantime.
   forgetDefaults(workspaceId);
   await ensureDefaults(db, workspaceId);
   return find();
 }
 
-/** Writes the default assistants that the workspace lacks, and brings those up to date that nobody has changed; once an isolate. */
+/** Creates missing default assistants and updates those without changes by a user. Runs once per isolate. */
 export async function ensureDefaults(db: Database, workspaceId: string): Promise<void> {
   const stamp = defaultsStamp();
   if (ensured.get(workspaceId) === stamp) return;
@@ -34,7 +36,7 @@ export async function ensureDefaults(db: Database, workspaceId: string): Promise
   ensured.set(workspaceId, stamp);
 }
 
-/** To be called when they were deleted: they come back when next used. */
+/** Call this after the default assistants are deleted. They are created again at the next use. */
 export function forgetDefaults(workspaceId: string): void {
   ensured.delete(workspaceId);
 }

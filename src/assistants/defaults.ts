@@ -1,4 +1,4 @@
-/** The default assistant of each deployed graph: what a graph id stands for wherever an assistant id is expected. */
+/** The default assistant of each deployed graph: the assistant that a graph id means in place of an assistant id. */
 import { env } from "cloudflare:workers";
 import * as v from "valibot";
 import { settings as configured } from "../config.ts";
@@ -25,10 +25,10 @@ export interface DefaultAssistant {
   metadata: Record<string, unknown>;
 }
 
-/** The deployed graphs. Read anew each time: tests deploy graphs of their own. */
+/** The deployed graphs. Not cached, because tests deploy graphs of their own. */
 export const graphIds = (): string[] => Object.keys(graphs);
 
-/** The graph for those who name none: the one called `agent`, or the registry's first. */
+/** The graph for requests without a graph: `agent`, or the first of the registry. */
 export const defaultGraphId = (): string => ("agent" in graphs ? "agent" : (graphIds()[0] ?? ""));
 
 /** The id of a graph's default assistant. */
@@ -42,24 +42,24 @@ function idOfGraph(): Map<string, string> {
   return known;
 }
 
-/** A graph id becomes the id of its default assistant; anything else stays, in the one spelling that ids have. */
+/** Converts a graph id to the id of its default assistant. Other ids are returned in lower case. */
 export function assistantIdOf(idOrGraphId: string): string {
   return idOfGraph().get(idOrGraphId) ?? idOrGraphId.toLowerCase();
 }
 
-/** What the default assistants are made of, to tell whether a workspace has them as they are now. */
+/** The source of the default assistants, to detect whether a workspace has the current ones. */
 export function defaultsStamp(): string {
   return `${graphIds().join()} ${(env as Env).LANGGRAPH_CONFIG ?? ""} ${JSON.stringify(configured.graphs)}`;
 }
 
-/** Whether the id is that of a deployed graph's default assistant, in whatever workspace. */
+/** Whether the id is that of a deployed graph's default assistant, in any workspace. */
 export function isDefaultAssistant(id: string): boolean {
   return [...idOfGraph().values()].includes(id);
 }
 
 /**
- * One default assistant a graph, with what LANGGRAPH_CONFIG sets (`{"<graph id>":{"configurable":{…},"context":{…}}}`), and
- * with the graph's `description` and `metadata` of langgraph.json.
+ * One default assistant per graph, with the values of LANGGRAPH_CONFIG (`{"<graph
+ * id>":{"configurable":{…},"context":{…}}}`), and with the graph's `description` and `metadata` of langgraph.json.
  */
 export function defaultAssistants(): DefaultAssistant[] {
   const settings = v.parse(Settings, JSON.parse((env as Env).LANGGRAPH_CONFIG ?? "{}"));

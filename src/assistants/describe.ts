@@ -1,4 +1,4 @@
-/** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: what an assistant's graph looks like from outside. */
+/** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: the description of an assistant's graph. */
 import { type Context, Hono } from "hono";
 import { database } from "../db/client.ts";
 import type { Graph } from "../graphs/entry.ts";

@@ -1,26 +1,26 @@
-/** The graph behind an assistant, made only to be looked at. */
+/** The graph of an assistant, built only for inspection. */
 import type { Graph } from "../graphs/entry.ts";
 import { makeGraph } from "../graphs/make.ts";
 import { Problem } from "../http/problem.ts";
 import type { Assistant } from "./store.ts";
 
-/** What of an assistant makes its graph. */
+/** The parts of an assistant that its graph is built from. */
 export type OfGraph = Pick<Assistant, "graph_id" | "config" | "context">;
 
 /** The assistant's graph, compiled with the assistant's own configuration. */
 export async function graphOf({ graph_id, config, context }: OfGraph, env: Env): Promise<Graph> {
   const graph = await makeGraph(graph_id, { ...config, context }, env, "assistants.read");
-  if (!graph) throw new Problem(404, "The graph of this assistant is not deployed any more.");
+  if (!graph) throw new Problem(404, "The graph of this assistant is no longer deployed.");
   return graph;
 }
 
-/** The keys of the graph's state. Undefined for a graph that cannot be made: its run says why. */
+/** The keys of the graph's state. Undefined for a graph that cannot be built: its run reports the error. */
 export async function channelsOf(assistant: OfGraph, env: Env): Promise<Set<string> | undefined> {
   const graph = await graphOf(assistant, env).catch(() => undefined);
   return graph && new Set(Object.keys(graph.channels));
 }
 
-/** Whether the graph's state has a `messages` key. True also of a graph that cannot be made. */
+/** Whether the graph's state has a `messages` key. True also for a graph that cannot be built. */
 export async function hasMessages(assistant: OfGraph, env: Env): Promise<boolean> {
   const channels = await channelsOf(assistant, env);
   return channels === undefined || channels.has("messages");

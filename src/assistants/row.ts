@@ -7,7 +7,7 @@ import { assistants, assistantVersions } from "../db/schema.ts";
 
 export type Row = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistantVersions.$inferSelect;
-/** An assistant as it stands on the wire. */
+/** An assistant in the wire format. */
 export interface Assistant {
   assistant_id: string;
   graph_id: string;
@@ -22,7 +22,7 @@ export interface Assistant {
 }
 export type AssistantVersion = Omit<Assistant, "updated_at">;
 
-/** What the caller supplies; what is absent is left to the default, or to the version before. */
+/** The values of the caller. Absent ones come from the default, or from the previous version. */
 export interface AssistantInput {
   graphId?: string;
   name?: string;
@@ -32,7 +32,7 @@ export interface AssistantInput {
   metadata?: Json;
 }
 
-/** Only a default assistant says `created_by: "system"`: whatever else a client's metadata hold stays. */
+/** Only a default assistant has `created_by: "system"`. All other metadata of a client are kept. */
 export function ownMetadata(id: string, metadata: Json): Json {
   const { created_by, ...others } = metadata;
   return created_by === "system" && !isDefaultAssistant(id) ? others : metadata;
@@ -76,7 +76,7 @@ export function shown(row: Row): Assistant {
   return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }
 
-/** Everything reads an assistant here, so an identity that a row holds reaches no graph. */
+/** All reads of an assistant pass here, so that an identity in a row reaches no graph. */
 export function shownVersion(row: VersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
   return {

@@ -56,7 +56,7 @@ export async function assistantToRun(
 }
 
 /**
- * The assistant with this id, whatever its workspace: for what anybody may read, an agent card. Undefined when the id was
+ * The assistant with this id in any workspace, for the public agent card. Undefined when the id was
  * used in several workspaces, which only assistants from before `createAssistant` refused that can be.
  */
 export async function findAnywhere(db: Database, id: string): Promise<Assistant | undefined> {
@@ -67,7 +67,7 @@ export async function findAnywhere(db: Database, id: string): Promise<Assistant 
 }
 
 /**
- * Creates an assistant at version 1. Undefined when the id is taken: by one of the workspace, or for ever by another
+ * Creates an assistant at version 1. Undefined when the id is taken: by one of the workspace, or permanently by another
  * workspace, because the address of an agent card holds the id alone.
  */
 export async function createAssistant(
@@ -97,7 +97,7 @@ export async function deleteAssistant(db: Database, workspaceId: string, id: str
   return gone.length > 0;
 }
 
-/** Deletes every assistant of the workspace; the default ones come back, as new. */
+/** Deletes every assistant of the workspace; the default ones are created again. */
 export async function deleteAllAssistants(db: Database, workspaceId: string): Promise<void> {
   await db.batch([
     markDeleted(db, eq(assistants.workspaceId, workspaceId)),
@@ -108,7 +108,7 @@ export async function deleteAllAssistants(db: Database, workspaceId: string): Pr
   knownAssistants.forget();
 }
 
-/** Assistants by filter. Asks for one more than `limit`, for paging. */
+/** Assistants by filter. Reads one more than `limit`, for paging. */
 export async function searchAssistants(
   db: Database,
   workspaceId: string,

@@ -1,6 +1,6 @@
 /**
- * Whose an assistant's id is. The address of an agent card holds the id and no workspace, so an id belongs to the workspace
- * that used it first, also after the assistant is deleted: version 0 among the versions stands for a deleted assistant.
+ * The owner of an assistant's id. The address of an agent card holds the id and no workspace, so an id belongs to the
+ * workspace that used it first, also after the assistant is deleted: version 0 marks a deleted assistant.
  */
 import { and, eq, exists, getTableColumns, gt, ne, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
@@ -9,7 +9,7 @@ import type { Row } from "./row.ts";
 
 const DELETED = 0;
 
-/** A condition: the row is a version, and does not stand for a deleted assistant. */
+/** A condition: the row is a version, not the mark of a deleted assistant. */
 export const isVersion = (): SQL => gt(assistantVersions.version, DELETED);
 
 /** A condition: another workspace uses this id, or has used it. */

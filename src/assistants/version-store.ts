@@ -22,7 +22,7 @@ import {
   shownVersion,
 } from "./row.ts";
 
-/** Of an update that others come before. */
+/** The number of attempts of an update that conflicts with others. */
 const TRIES = 50;
 
 /**
@@ -46,7 +46,7 @@ export async function updateAssistant(
     } catch (error) {
       if (!/UNIQUE constraint/.test(String((error as Error).cause ?? error))) throw error;
       if (attempt === TRIES) throw new Problem(503, "Too many updates of this assistant at once. Try again.");
-      // Who came at the same time comes again at another.
+      // Concurrent writers retry at different times.
       await scheduler.wait(Math.random() * 10 * attempt);
     }
   }
@@ -92,7 +92,7 @@ export async function activateVersion(
   return active && shown(active);
 }
 
-/** Versions, newest first; undefined when there is no such assistant. Asks for one more than `limit`, for paging. */
+/** Versions, newest first; undefined when there is no such assistant. Reads one more than `limit`, for paging. */
 export async function listVersions(
   db: Database,
   workspaceId: string,

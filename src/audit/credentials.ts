@@ -10,7 +10,7 @@ const KEPT_MOST = 1_000;
 /** When the use of the admin key was last noted, by workspace and network. */
 const noted = new Map<string, number>();
 
-/** Notes a use of the admin key: one a minute for each workspace, network and isolate. */
+/** Records a use of the admin key: one entry per minute for each workspace, network and isolate. */
 export function noteAdminKey(c: Context<App>, workspaceId: string | null): void {
   const key = `${workspaceId} ${networkOf(addressOf(c) ?? "")}`;
   const now = Date.now();
@@ -21,7 +21,7 @@ export function noteAdminKey(c: Context<App>, workspaceId: string | null): void 
   later(c, audit(c, { workspaceId, actor, action: "admin_key.used", targetId: "admin", detail: requested(c) }));
 }
 
-/** Notes a key or token that is not known, or a key (`of`) that does not work from the caller's address. */
+/** Records an unknown key or token, or a key (`of`) that does not work from the caller's address. */
 export function noteRefusal(c: Context<App>, of?: { workspaceId: string; credentialId: string }): void {
   const { workspaceId = null, credentialId = "" } = of ?? {};
   later(

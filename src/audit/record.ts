@@ -1,4 +1,4 @@
-/** Entries of the audit trail about a request: who asked for what, and from where. */
+/** Entries of the audit trail about a request: who requested what, and from where. */
 import type { Context } from "hono";
 import type { Principal } from "../principal.ts";
 import { addressOf, networkOf } from "../http/network.ts";
@@ -46,7 +46,10 @@ export async function audit(
   });
 }
 
-/** Failures of one kind that are written, a minute of an isolate: of one network, and of all. Anybody can cause them. */
+/**
+ * The most failures of one kind that an isolate writes per minute: for one network, and for all. Anyone can cause
+ * failures.
+ */
 const FAILURES = { network: 10, all: 120 };
 const MINUTE_MS = 60_000;
 const failures = { minute: 0, counts: new Map<string, number>() };
@@ -57,7 +60,7 @@ export async function auditFailure(c: Context<App>, entry: Omit<AuditEntry, "act
   // There may be very many networks.
   if (failures.minute !== minute || failures.counts.size > 10_000)
     Object.assign(failures, { minute, counts: new Map() });
-  // The network first, so that one that fails often takes no room from the others.
+  // The network first, so that a network with many failures does not use the limit of the others.
   const network = `${entry.action} ${networkOf(addressOf(c) ?? "unknown")}`;
   if (!counted(network, FAILURES.network) || !counted(entry.action, FAILURES.all)) return;
   await audit(c, { workspaceId: null, ...entry, actor: { kind: "anonymous", credentialId: "" } });

@@ -5,7 +5,7 @@ import { auditLog } from "../db/schema.ts";
 
 export type AuditRow = typeof auditLog.$inferSelect;
 
-/** What is recorded. A new kind of change adds its name here, so that the list of them stays readable in one place. */
+/** The recorded actions. A new kind of change adds its name to this list. */
 export type AuditAction =
   | "sign_in.succeeded"
   | "sign_in.failed"

@@ -20,8 +20,8 @@ export function hintOf(key: string): string {
 }
 
 /**
- * Whether a text can be an API key. Scanners for leaked secrets, and the server before it asks its database, tell a key by its
- * prefix and checksum. Keys of earlier versions (`weir_` and 43 characters) have neither.
+ * Whether a text can be an API key. Scanners for leaked secrets, and the server before it asks its database, recognize
+ * a key by its prefix and checksum. Keys of earlier versions (`weir_` and 43 characters) have neither.
  */
 export function isApiKeyShaped(text: string): boolean {
   if (!text.startsWith(PREFIX)) return true;

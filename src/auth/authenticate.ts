@@ -1,4 +1,4 @@
-/** From a request's headers to a Principal that may make this call, or the answer that says what is missing. */
+/** From a request's headers to a Principal that may make this call, or an error that says what is missing. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { noteAdminKey, noteRefusal } from "../audit/credentials.ts";
@@ -39,7 +39,7 @@ export const authenticate: MiddlewareHandler<App> = async (c, next) => {
     return next();
   }
   const inner = innerCaller(c.req.raw);
-  // It is part of the run or the request that it is made in, which has been counted.
+  // It is part of a run or a request that has already been counted.
   if (inner) {
     checkScope(c, inner, rule);
     c.set("principal", inWorkspace(c, inner, rule));
@@ -101,7 +101,7 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
   }
   const access = userRouteScope(c);
   if (access && principal.scopes.includes(access)) return;
-  // A path that nothing answers is left to the 404; a route that the table forgot is refused.
+  // An unknown path gets a 404. A route that is missing from the table is refused.
   const routed = matchedRoutes(c).some(({ method, path }) => method !== "ALL" || path !== "/*");
   if (routed) throw new Problem(403, "No scope allows this call.");
 }
@@ -112,7 +112,7 @@ async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Pri
   // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
   const isBare = bearer === undefined && key === undefined;
   if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
-  // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, or means nothing to it.
+  // With an `Auth` of the deployment's own, a key that is not Weir's is for its handler, which may ignore it.
   if (key && (!(await hasUsers()) || (await isKnownKey(c.env, key)))) return principalOfKey(c, key, rule);
   if ((await hasUsers()) && !bearer?.includes(TOKEN_PREFIX)) return principalOfUser(c, rule);
   if (bearer !== undefined) return principalOfToken(c, bearer, rule);
@@ -147,7 +147,7 @@ async function principalOfKey(c: Context<App>, key: string, rule: Rule | undefin
 
 const HOUR_MS = 3_600_000;
 
-/** Notes the use of a key, at most once an hour. The request does not wait for it. */
+/** Records the use of a key, at most once an hour. The request does not wait for it. */
 function noteUse(c: Context<App>, credential: Credential): void {
   const now = Date.now();
   if (now - (credential.lastUsedAt ?? 0) < HOUR_MS) return;
@@ -188,7 +188,8 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
 
 /**
  * Specification section 5: a bearer token comes with `x-tenant-id`, or with `x-organization-id` for calls about the
- * organization. A token is for one workspace anyway, so only the platform API insists: MCP and A2A clients send neither.
+ * organization. A token is for one workspace, so only the platform API requires the header: MCP and A2A clients send
+ * neither.
  */
 function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
   if (!/^\/api\/v\d\//.test(c.req.path) || c.req.header("x-tenant-id") !== undefined) return;
@@ -214,7 +215,7 @@ function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
 }
 
 /**
- * Keyless calls are for one's own machine only: `AUTH=open` and a loopback host, both; and not from a page of
+ * Keyless calls are for local development only: `AUTH=open` and a loopback host, both; and not from a page of
  * another site that a browser on this machine has open. A page on any loopback name is this machine's own: to a browser
  * `localhost` and `127.0.0.1` are two sites, so an `Origin` decides before `Sec-Fetch-Site`.
  */

@@ -1,4 +1,4 @@
-/** Credentials as they are now: of a request that begins, and of a stream or socket that one opened before. */
+/** The current state of credentials: of a new request, and of an open stream or socket. */
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
@@ -56,9 +56,9 @@ export function isAdminKey(hash: string, env: Env): boolean {
 
 /** What of a request a later check of its credential needs. A WebSocket keeps it as JSON. */
 export interface Presented {
-  /** Where the request came from, as Cloudflare saw it. */
+  /** The caller's address from Cloudflare. */
   address?: string;
-  /** Of a user: what the deployment's own `authenticate` sees again. */
+  /** For a user: the input of the next call of the deployment's own `authenticate`. */
   request?: { url: string; method: string; headers: [string, string][] };
 }
 
@@ -96,7 +96,7 @@ function keyHolds(credential: Credential | undefined, { address }: Presented): b
   return !allowedIps || isWithin(address, allowedIps);
 }
 
-/** The deployment's `authenticate` is asked at most every five seconds for one set of headers. */
+/** Calls the deployment's `authenticate` at most every five seconds for one set of headers. */
 async function userHolds(principal: Principal, { request }: Presented): Promise<boolean> {
   if (!request) return false;
   const { url, method, headers } = request;

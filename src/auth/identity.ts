@@ -3,7 +3,7 @@ import type { Json } from "../json.ts";
 
 const RESERVED = /^langgraph_auth_/;
 
-/** Whether a client's `configurable` must not carry this member. */
+/** Whether this member is forbidden in a client's `configurable`. */
 const isIdentity = (name: string): boolean => name === "user_id" || RESERVED.test(name);
 
 /** A client's `configurable` without the members that only the server sets. */

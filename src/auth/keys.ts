@@ -1,4 +1,4 @@
-/** What a caller may give to an API key: nothing that its own credential lacks. */
+/** The rights that a caller may give to an API key: only those of its own credential. */
 import { Problem } from "../http/problem.ts";
 import { hintOf, newApiKey } from "./api-key.ts";
 import type { Principal, Scope } from "../principal.ts";

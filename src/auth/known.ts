@@ -1,8 +1,11 @@
-/** Credentials that this isolate has just looked up, by their hash. What ends a credential calls `forgetCredentials`. */
+/**
+ * Credentials that this isolate has just looked up, by their hash. Code that ends a credential calls
+ * `forgetCredentials`.
+ */
 import { Known } from "../db/known.ts";
 import type { Principal } from "../principal.ts";
 
-/** What a key or token stands for. */
+/** The identity and rights that a key or token grants. */
 export interface Credential {
   principal: Principal;
   /** RFC 8707: the path under which a token works; null is the whole server. */
@@ -15,7 +18,7 @@ export interface Credential {
 
 const known = new Known<Credential>(({ expiresAt }) => expiresAt);
 
-/** The credential with this hash: remembered, or found by `find` and then remembered. */
+/** The credential with this hash: cached, or found by `find` and then cached. */
 export async function credentialOf(
   hash: string,
   find: () => Promise<Credential | undefined>,

@@ -6,10 +6,13 @@ import { addressOf, networkOf } from "../http/network.ts";
 import type { Principal } from "../principal.ts";
 import { keyOf } from "./seen.ts";
 
-/** The limiter says yes or no and not until when, so the answer names its whole period. */
+/** The limiter returns no time, so the answer names its whole period. */
 const PERIOD_SECONDS = 60;
 
-/** So many requests of a credential to this isolate count as one call of the limiter, which would slow down each. */
+/**
+ * This many requests of a credential to this isolate count as one call of the limiter, because a call delays each
+ * request.
+ */
 const COUNTED = 20;
 const KEPT_MOST = 10_000;
 
@@ -22,7 +25,7 @@ export async function limitKey(env: Env, principal: Principal): Promise<void> {
   if (callers.size >= KEPT_MOST) callers.clear();
   callers.set(key, caller);
   caller.requests += 1;
-  // One that was refused asks each time, so that it is let in as soon as its minute is over.
+  // A refused credential calls the limiter each time, so that it is accepted as soon as its minute is over.
   if (caller.refused || caller.requests % COUNTED === 1) caller.refused = !(await env.KEY_LIMIT.limit({ key })).success;
   if (caller.refused) throw tooMany("This credential has sent too many requests.");
 }
@@ -32,7 +35,7 @@ export async function limitAddress(c: Context<App>, purpose: string): Promise<vo
   const network = networkOf(addressOf(c) ?? "unknown");
   const { success } = await c.env.ADDRESS_LIMIT.limit({ key: `${purpose} ${network}` });
   if (!success) throw tooMany("Too many of these calls came from this address.");
-  // Last, so that one network that is refused takes no room from the others.
+  // Last, so that a refused network does not use the limit of the others.
   const { success: room } = await c.env.TOTAL_LIMIT.limit({ key: purpose });
   if (!room) throw tooMany("The server received too many of these calls.");
 }

@@ -1,12 +1,12 @@
-/** The routes that need no Principal. Everything else does, also routes that do not exist yet. */
+/** The routes that need no Principal. All other routes need one, including new routes. */
 
 const PUBLIC: RegExp[] = [
   /^\/(ok|info|api\/v1\/info|openapi\.json)$/,
-  // The link itself is the credential: sealed, and valid for a while.
+  // The link itself is the credential: encrypted, and valid for a limited time.
   /^\/api\/v1\/trace-attachments\/[^/]+$/,
-  // So is this one; it lets its holder give feedback on one run.
+  // This link is also a credential. Its holder can give feedback on one run.
   /^(\/api\/v1)?\/feedback\/tokens\/[^/]+$/,
-  // And this one; it lets its holder read a shared trace or dataset.
+  // This link is also a credential. Its holder can read a shared trace or dataset.
   /^(\/api\/v[12])?\/public\/[^/]+\/(r|d|run|run\/[^/]+|runs|runs\/query|datasets|datasets\/.+|examples)$/,
   // Clients read and call these before they have a credential.
   /^\/\.well-known\/oauth-(authorization-server|protected-resource)(\/|$)/,

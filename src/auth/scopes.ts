@@ -1,5 +1,5 @@
 /**
- * Which scope a call needs: ONE table, for API keys and tokens alike. The first row that fits decides; a route that
+ * Which scope a call needs: ONE table, for both API keys and tokens. The first row that fits decides; a route that
  * no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
 import type { Scope } from "../principal.ts";
@@ -9,7 +9,7 @@ export type Access = Scope | "deployment";
 
 export interface Rule {
   access: Access;
-  /** A call about the organization and no single workspace: X-Organization-Id may stand for X-Tenant-Id. */
+  /** A call about the organization and no single workspace: X-Organization-Id may replace X-Tenant-Id. */
   organization: boolean;
 }
 
@@ -22,7 +22,7 @@ const PLATFORM = "(?:/api/v[12])?";
 const TABLE: Row[] = [
   ["GET", /^\/api\/v1\/workspaces$/, "read", true],
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
-  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|webhook-secrets)(?:\/|$)/, "admin"],
+  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|oauth-clients|webhook-secrets)(?:\/|$)/, "admin"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports"],
   ["*", /^\/internal\//, "admin"],
 
@@ -37,7 +37,7 @@ const TABLE: Row[] = [
   ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
   ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$`), "read"],
 
-  // Links for feedback: who has one may write by it.
+  // Links for feedback: the holder of a link may write with it.
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
 
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
@@ -59,7 +59,10 @@ function everything(path: RegExp): Row[] {
   ];
 }
 
-/** A GET that does something: a WebSocket carries commands, and a reader may ask that its leaving cancels the run. */
+/**
+ * A GET that does something: a WebSocket carries commands, and a reader may request that its disconnect cancels the
+ * run.
+ */
 export function acts(request: Request): boolean {
   if (request.headers.has("upgrade")) return true;
   const asked = new URL(request.url).searchParams.getAll("cancel_on_disconnect");

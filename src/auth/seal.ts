@@ -1,7 +1,7 @@
 /**
- * Encrypts what must be read again: AES-256-GCM under keys that HKDF-SHA-256 derives from the deployment's ENCRYPTION_KEY,
- * one for each purpose. A ciphertext names the ENCRYPTION_KEY that it needs, so that a new key can take over while
- * ENCRYPTION_KEYS_OLD still opens older texts.
+ * Encrypts values that must be read again: AES-256-GCM under keys that HKDF-SHA-256 derives from the deployment's
+ * ENCRYPTION_KEY, one for each purpose. A ciphertext names the ENCRYPTION_KEY that it needs, so that a new key can take
+ * over while ENCRYPTION_KEYS_OLD still opens older texts.
  */
 
 export type SealKeys = Pick<Env, "ENCRYPTION_KEY" | "ENCRYPTION_KEYS_OLD">;

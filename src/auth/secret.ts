@@ -1,7 +1,7 @@
 /** Secrets are made from 32 random bytes, shown once, and kept only as SHA-256. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** The hash of a secret: all that is kept of it. Hex. */
+/** The hash of a secret, hex. Only the hash is stored. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

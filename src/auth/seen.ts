@@ -6,7 +6,7 @@ export interface Seen {
   at: number;
 }
 
-/** Removes what was not seen for so many milliseconds: its request ended and its own code did not run. */
+/** Removes entries that were not seen for this many milliseconds: its request ended and its own code did not run. */
 export function dropUnseen<Item extends Seen>(items: Set<Item>, ms: number): void {
   const oldest = Date.now() - ms;
   for (const item of items) if (item.at < oldest) items.delete(item);

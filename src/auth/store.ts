@@ -28,7 +28,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** What an access token stands for, in one read. */
+/** An access token with its grant, in one read. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({
@@ -126,7 +126,7 @@ function madeWith(workspaceId: string, credentialId: string): SQL | undefined {
   return and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.credentialId, credentialId));
 }
 
-/** Notes the use of a key, unless a use since `before` is noted. Milliseconds since 1970. */
+/** Records the use of a key, unless a use since `before` is recorded. Milliseconds since 1970. */
 export async function noteKeyUse(db: Database, id: string, now: number, before: number): Promise<void> {
   await db
     .update(apiKeys)

@@ -6,7 +6,7 @@ import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
 export const MOST_STREAMS = 256;
-/** The platform can end a request without running its code. A stream not seen for so many milliseconds has ended. */
+/** The platform can end a request without running its code. A stream not seen for this many milliseconds has ended. */
 const ABANDONED_MS = 30_000;
 
 /** A stream that counts against its credential. */
@@ -20,14 +20,14 @@ export interface OpenStream {
 /** By credential. */
 const open = new Map<string, Set<Seen>>();
 
-/** The routes whose answers are streams. A2A says so in its body, and in Accept. */
+/** The routes whose answers are streams. For A2A, the body and Accept decide. */
 const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
 /** The routes that answer with the result of a run, when it has ended. */
 const WAITS = /\/(?:wait|join)\/?$/;
 
 /**
- * Counts the stream that this request asks for; undefined when it asks for none. It counts before the work begins, so that
- * requests which arrive at once are refused too.
+ * Counts the stream that this request opens; undefined when it opens none. It counts before the work begins, so that
+ * simultaneous requests are refused too.
  *
  * @throws Problem 429 when the credential has too many.
  */

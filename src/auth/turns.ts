@@ -10,7 +10,7 @@ import { dropUnseen, keyOf, type Seen } from "./seen.ts";
 const AT_ONCE = 16;
 /** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
 const MOST_WAITING = 1_000;
-/** The turn of a request that takes longer is over: it waits for something rather than computes. Milliseconds. */
+/** After this time the turn of a request ends, because it waits rather than computes. Milliseconds. */
 const TURN_MS = 5_000;
 /** The same for calls that answer when a run has ended, which is long after they stopped computing. */
 const BLOCKING_TURN_MS = 250;
@@ -28,7 +28,7 @@ class Turns {
     return this.#taken.size === 0 && this.#waiting.size === 0;
   }
 
-  /** A turn of so many milliseconds; undefined when all are taken. */
+  /** A turn of this many milliseconds; undefined when all are taken. */
   take(length: number): Seen | undefined {
     if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
     if (this.#taken.size >= AT_ONCE) return undefined;
@@ -41,13 +41,16 @@ class Turns {
     this.#taken.delete(turn);
   }
 
-  /** Resolves when it is worth asking again. A request asks by its own timer: in Workers no request may run another's code. */
+  /**
+   * Resolves when the caller should try again. Each request uses its own timer: in Workers, no request may run another
+   * request's code.
+   */
   async pause(): Promise<void> {
     if (this.#waiting.size >= MOST_WAITING) dropUnseen(this.#waiting, TURN_MS);
     if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();
     const waiting = { at: Date.now() };
     this.#waiting.add(waiting);
-    // The more requests wait, the more rarely each asks: together they ask about 2,000 times a second at most.
+    // The interval grows with the number of waiting requests: together they check at most about 2,000 times a second.
     await new Promise((resolve) => setTimeout(resolve, Math.min(500, 20 + this.#waiting.size)));
     this.#waiting.delete(waiting);
   }

@@ -6,8 +6,8 @@ import { Fault } from "./fault.ts";
 export const ENV = { env: { type: "string" } } as const;
 
 /**
- * The options by name, and the project's folder: this one if left out. Throws a Fault for a second folder, and an error that
- * main.ts takes for one for an option that is not known.
+ * The options by name, and the project's folder: this one if left out. Throws a Fault for a second folder, and an error
+ * that main.ts reports as an argument error for an unknown option.
  */
 export function argumentsOf<const T extends NonNullable<ParseArgsConfig["options"]>>(argv: string[], options: T) {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options });

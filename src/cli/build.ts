@@ -15,7 +15,7 @@ Bundles the project of dir (default: this folder) into .weir/build, with its con
 
 export interface Built extends Generated, Bundled {}
 
-/** Generates and bundles. Writes the output only on success. Throws a Fault that says what is to be mended. */
+/** Generates and bundles. Writes the output only on success. Throws a Fault that says what to fix. */
 export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
   writeSchemas(project);
   const generated = await generate(project, options);
@@ -33,7 +33,7 @@ export async function build(project: Project, options: { env?: string } = {}): P
 export function writeBundle({ weirDir }: Project, { code, map, exports, modules }: Bundled): void {
   const write = (path: string, content: Uint8Array) => writeWhole(join(weirDir, path), content, undefined, weirDir);
   for (const [path, content] of modules) write(join("build", path), content);
-  // wrangler watches the folder of the bundle, so the map lies outside: a build is one change there.
+  // wrangler watches the folder of the bundle, so the map is outside that folder: a build is then one change.
   write("worker.js.map", map);
   write(join("build", BUNDLE), code);
   // wrangler parses its entry for the names of the exports at each start and change. In a file of its own that takes no time.

@@ -53,7 +53,7 @@ export async function run(argv: string[]): Promise<number> {
   return 0;
 }
 
-/** npm, told to end, leaves its script running. So the command watches for it. */
+/** When npm is stopped, it leaves its script running. So the command watches for npm's exit. */
 function endWithNpm(end: () => void): void {
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && end(), 300).unref();

@@ -1,4 +1,4 @@
-/** `weir doctor`: checks a project, this machine and the account, and says what to do about each fault. */
+/** `weir doctor`: checks a project, this machine and the account, and says how to fix each fault. */
 import { argumentsOf, ENV } from "./arguments.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
@@ -31,7 +31,7 @@ export async function run(argv: string[]): Promise<number> {
   return findings.some(({ fault }) => fault) ? 1 : 0;
 }
 
-/** Each check of the project in `dir`, in an order in which a fault explains those after it. */
+/** Each check of the project in `dir`. Checks that can cause later faults come first. */
 async function examine(dir: string, { env }: { env?: string }): Promise<Finding[]> {
   const findings = [nodeFinding(process.versions.node)];
   const project = await tried(findings, "langgraph.json", () => findProject(dir));
@@ -59,7 +59,7 @@ export async function checkExports(project: Project): Promise<void> {
   if (faults.length > 0) throw new Fault(faults.join("\n"));
 }
 
-/** Notes the check's outcome. A Fault is a finding; any other error is a bug. */
+/** Records the check's outcome. A Fault is a finding; any other error is a bug. */
 async function tried<T>(findings: Finding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
   try {
     const result = await check();

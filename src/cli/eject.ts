@@ -10,7 +10,7 @@ import { wranglerFileOf } from "./wrangler-file.ts";
 
 export const usage = `weir eject [dir]
 
-Writes src/worker.ts and wrangler.jsonc into the project for good. Both are the project's to edit. From then on weir dev,
+Writes src/worker.ts and wrangler.jsonc into the project permanently. You can edit both files. From then on weir dev,
 build and deploy serve src/worker.ts, and the keys graphs, auth, http, store, checkpointer, ui and a2a of langgraph.json have no
 effect.`;
 

@@ -50,8 +50,8 @@ export function environmentOf(
 const PROVIDERS = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL)$/;
 
 /**
- * The variables on this machine. As with dotenv, the shell's value wins over the file's; `.dev.vars`, the local file of
- * wrangler, wins over both.
+ * The variables on this machine. As with dotenv, the shell's value overrides the file's; `.dev.vars`, the local file of
+ * wrangler, overrides both.
  */
 export function localEnvironment(
   project: Project,

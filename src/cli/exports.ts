@@ -5,7 +5,10 @@ import { build } from "esbuild";
 import { partsOf } from "./langgraph-json.ts";
 import type { Project } from "./project.ts";
 
-/** The names that a module exports; undefined where only running it tells: `export *`, CommonJS, or a syntax error. */
+/**
+ * The names that a module exports; undefined when they are known only at run time: `export *`, CommonJS, or a syntax
+ * error.
+ */
 async function exportsOf(file: string): Promise<string[] | undefined> {
   const source = readFileSync(file, "utf8");
   if (!/\bexport\b/.test(source) || /\bexport\s*\*/.test(source)) return undefined;

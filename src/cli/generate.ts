@@ -14,7 +14,7 @@ import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangle
 export interface Generated {
   wranglerPath: string;
   wrangler: WranglerConfig;
-  /** A sentence for each key that has no effect, and each choice that the project should know of. */
+  /** A sentence for each key that has no effect, and for each choice that the user should know about. */
   warnings: string[];
 }
 
@@ -60,7 +60,10 @@ function resourcesFor(name: string, theirs: WranglerConfig): Resources {
   return { ...resources, vars: { EXPORTS_BUCKET_NAME: given ?? resources.vars.EXPORTS_BUCKET_NAME } };
 }
 
-/** What every configuration has: the bundle, and where the package's parts lie as seen from the project's `.weir`. */
+/**
+ * The common part of every configuration: the bundle, and the paths of the package's files relative to the project's
+ * `.weir`.
+ */
 function fixed(project: Project, databases: object[]): WranglerConfig {
   const folder = project.weirDir;
   return {
@@ -108,7 +111,7 @@ function isEjected(root: string, main: string | undefined): boolean {
 
 /**
  * Generates the worker and its configuration. `env` is an environment of the project's wrangler configuration, which is
- * flattened: a generated configuration has no environments. Throws a Fault for what the project must mend.
+ * flattened: a generated configuration has no environments. Throws a Fault for errors that the project must fix.
  */
 export async function generate(project: Project, { env }: { env?: string } = {}): Promise<Generated> {
   const { root, weirDir } = project;

@@ -58,7 +58,9 @@ export const LanggraphConfig = v.looseObject({
 });
 export type LanggraphConfig = v.InferOutput<typeof LanggraphConfig>;
 
-/** Keys for tools that build images, or that only say which version of what is installed: taken without a word. */
+/**
+ * Keys for tools that build images, or that only say which version of what is installed: accepted without a warning.
+ */
 export const SILENT = new Set([
   "$schema",
   "_INTERNAL_docker_tag",
@@ -108,7 +110,7 @@ export function served({ graphs, http, store, checkpointer }: LanggraphConfig): 
   };
 }
 
-/** The keys that the server takes. What is off is off without being named. */
+/** The keys that the server accepts. `disable_*` keys with `false` are left out. */
 const known = (value: object, entries: object): object =>
   Object.fromEntries(Object.entries(value).filter(([key, one]) => Object.hasOwn(entries, key) && !isOff(key, one)));
 
@@ -137,7 +139,7 @@ function warningsOf(value: Record<string, unknown>): string[] {
         const does = WITHOUT_EFFECT[prefix + key];
         return does
           ? `langgraph.json: "${prefix}${key}" has no effect on Weir. On the Agent Server it ${does}.`
-          : `langgraph.json: "${prefix}${key}" is not a key that Weir knows. It has no effect.`;
+          : `langgraph.json: "${prefix}${key}" is not a known key. It has no effect.`;
       });
   });
 }

@@ -35,7 +35,7 @@ export async function run(argv: string[]): Promise<number> {
   return 0;
 }
 
-/** What Wrangler's tail says of one invocation, as far as it is shown. */
+/** The shown part of one invocation in Wrangler's tail. */
 export interface TailEvent {
   outcome: string;
   eventTimestamp: number;

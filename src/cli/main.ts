@@ -14,7 +14,7 @@ export interface Command {
 const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> = {
   dev: { about: "serve the project on this machine", load: () => import("./dev.ts") },
   schemas: { about: "read the JSON Schemas of the graphs", load: () => import("./schemas.ts") },
-  eject: { about: "write the generated files into the project for good", load: () => import("./eject.ts") },
+  eject: { about: "write the generated files into the project permanently", load: () => import("./eject.ts") },
   build: { about: "bundle the project into .weir/", load: () => import("./build.ts") },
   deploy: { about: "deploy the project into your Cloudflare account", load: () => import("./deploy.ts") },
   doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },

@@ -28,7 +28,7 @@ export const FROM_SOURCE: boolean = import.meta.filename.endsWith(".ts");
 
 const module = (source: string, built: string) => join(PACKAGE, FROM_SOURCE ? source : built);
 
-/** What `import "weir"` stands for in a worker. */
+/** The module that `import "weir"` resolves to in a worker. */
 export const RUNTIME = module("src/weir.ts", "dist/weir.js");
 
 /** The package's modules by what a project's code imports. `exports` in package.json has the same. */

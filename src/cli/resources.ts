@@ -9,7 +9,7 @@ export interface Resources {
   buckets: { BLOBS: string; EXPORTS_BUCKET: string };
   queues: { EXPORTS: string; CRON_QUEUE: string };
   rateLimits: { KEY_LIMIT: string; ADDRESS_LIMIT: string; TOTAL_LIMIT: string };
-  /** Variables that tell the Worker names that a binding does not say. */
+  /** Variables with names that the Worker cannot read from a binding. */
   vars: { EXPORTS_BUCKET_NAME: string };
 }
 

@@ -3,7 +3,7 @@ import type { Json } from "../json.ts";
 import { Fault } from "./fault.ts";
 import type { WranglerConfig } from "./wrangler-file.ts";
 
-/** Keys that Weir sets, whatever the project's configuration says. */
+/** Keys that Weir sets. They override the project's configuration. */
 export const OURS = [
   "main",
   "assets",

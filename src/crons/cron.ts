@@ -8,7 +8,10 @@ import type { CronRow } from "./store.ts";
 type Creation = v.InferOutput<typeof CreateCron>;
 type Change = v.InferOutput<typeof UpdateCron>;
 
-/** A new cron; `threadId` null: each firing gets a thread of its own, deleted afterwards unless told to keep it. */
+/**
+ * A new cron; `threadId` null: each firing gets a thread of its own, which is deleted afterwards unless the cron keeps
+ * it.
+ */
 export function made(workspaceId: string, input: Creation, threadId: string | null): CronRow {
   const { assistant_id, schedule, timezone = null, end_time = null, enabled = true, metadata = {}, ...rest } = input;
   const { on_run_completed = "delete", ...run } = rest;
@@ -34,7 +37,7 @@ export function made(workspaceId: string, input: Creation, threadId: string | nu
   return { ...row, nextRunDate: nextDue(row, now) };
 }
 
-/** The row after a change: the clock starts anew when the change touches it, so nothing missed before is fired. */
+/** The row after a change. A change of the schedule restarts the clock, so that times missed earlier do not fire. */
 export function changed(row: CronRow, change: Change): Partial<CronRow> {
   const { schedule, timezone, end_time, metadata, enabled, on_run_completed, ...run } = change;
   const now = Date.now();

@@ -1,7 +1,7 @@
 /**
  * From the clock to runs. A tick writes each due time into a ledger and moves the cron on in one transaction; then a queue
- * message starts the run, under an id made from the cron and the due time. So a tick that comes late, twice or not at all,
- * and a message that comes twice or is lost, change nothing: each due time starts one run.
+ * message starts the run, under an id made from the cron and the due time. So a tick that is late, repeated or missing,
+ * and a message that is repeated or lost, change nothing: each due time starts one run.
  */
 import { type Database, database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
@@ -30,7 +30,7 @@ export interface FiringIds {
 
 /** What a firing does to threads. */
 export interface Threads {
-  /** Starts the run; asking twice with the same ids starts one. */
+  /** Starts the run; two calls with the same ids start one run. */
   start(cron: CronRow, ids: FiringIds): Promise<void>;
   /** Whether the thread exists. */
   exists(workspaceId: string, threadId: string): Promise<boolean>;
@@ -40,13 +40,13 @@ export interface Threads {
 
 const CRONS_PER_TICK = 500;
 const MESSAGES_PER_BATCH = 100;
-/** A message without effect for this long is taken for lost. */
+/** A message without effect for this long is considered lost. */
 const LOST_MS = 60_000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** A run that could not be started for this long, for a fault of ours, is given up. */
 const GIVEN_UP_MS = 24 * 3_600_000;
 
-/** Writes down what is due and sends a message for every firing with work left. Returns how many messages. */
+/** Records due times and sends a message for every firing with pending work. Returns how many messages. */
 export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Promise<number> {
   const db = database(env.DB);
   const due = await dueCrons(db, now, CRONS_PER_TICK);
@@ -65,7 +65,7 @@ export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Pr
   return waiting.length;
 }
 
-/** Does what is left to do for one firing: starts its run, or clears up after it. Safe to repeat. */
+/** Runs the pending work of one firing: starts its run, or cleans up after it. Safe to repeat. */
 export async function work(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
   const found = await findFiring(db, firing);
   if (!found) return;

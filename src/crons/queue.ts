@@ -1,4 +1,4 @@
-/** Consumes queue messages of crons. One message stands for one firing. */
+/** Consumes queue messages of crons. One message is one firing. */
 import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";

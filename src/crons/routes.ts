@@ -94,7 +94,7 @@ export const crons = new Hono<App>()
     if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
     const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
     const row = await findCron(db, workspaceId, cron_id);
-    // A user who changes a cron cannot make it act as somebody else: from now on it acts as that user.
+    // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
     const owner = user && (await ownedBy(c.env, cron_id, user));
     const after = row && (await updateCron(db, workspaceId, cron_id, { ...changed(row, change), ...owner }));
     if (!after) throw notFound();

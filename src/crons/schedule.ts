@@ -1,7 +1,7 @@
 /** When a cron fires: five fields, read in an IANA time zone (daylight saving included). Times are milliseconds. */
 import { Cron } from "croner";
 
-/** How far back a due time that nobody noticed is still fired, milliseconds. */
+/** The greatest age of a missed due time that still fires, milliseconds. */
 const CATCH_UP_MS = 3_600_000;
 
 export interface Schedule {
@@ -19,7 +19,7 @@ export function nextDue({ schedule, timezone, endTime }: Schedule, after: number
 
 /**
  * The due times to fire at `now`, when `first` is the oldest one not fired yet: all of the last hour, and in any case the
- * latest. What is older is skipped, so that a long pause does not end in a flood.
+ * latest. Older ones are skipped, so that a long outage does not cause a burst of runs.
  */
 export function dueTimes(schedule: Schedule, first: number, now: number): number[] {
   if (first > now) return [];

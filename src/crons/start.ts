@@ -30,7 +30,7 @@ async function start(env: Env, cron: CronRow, { threadId, runId }: FiringIds): P
   };
   const principal = await principalOf(env, cron);
   const by = { env, principal, configurable: configurableOf(new Headers(), principal) };
-  // Whether its user may still run the assistant there is decided anew at each firing.
+  // Each firing checks again whether its user may run the assistant there.
   const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
   await threadStub(env, cron.workspaceId, threadId).startRun(request);
 }

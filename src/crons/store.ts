@@ -73,7 +73,7 @@ export async function countFirings(db: Database, workspaceId: string): Promise<R
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 }
 
-/** Crons by filter. Asks for one more than `limit`, for paging. */
+/** Crons by filter. Reads one more than `limit`, for paging. */
 export async function searchCrons(db: Database, workspaceId: string, search: CronSearch): Promise<CronRow[]> {
   const direction = search.sortOrder === "asc" ? asc : desc;
   const where = matching(workspaceId, search);
@@ -170,7 +170,7 @@ export async function takeFirings(
     .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
 }
 
-/** The state of a firing and its cron, which may be gone by now. */
+/** The state of a firing and its cron, which may be deleted by now. */
 export async function findFiring(
   db: Database,
   firing: Firing,
@@ -193,7 +193,7 @@ export async function setFiring(
   await db.update(cronFirings).set({ state, touchedAt: now }).where(isFiring(firing));
 }
 
-/** Forgets firings that have been over since `before`. */
+/** Deletes firings that ended before `before`. */
 export async function deleteOldFirings(db: Database, before: number): Promise<void> {
   const over = and(inArray(cronFirings.state, ["ended", "refused"]), lt(cronFirings.touchedAt, before));
   await deleteOverdue(db, cronFirings, over);

@@ -16,7 +16,7 @@ export async function ownedBy(env: Env, cronId: string, user: AppUser | undefine
   return { userId: user.identity, user: await seal(env, JSON.stringify(user), purposeOf(cronId)) };
 }
 
-/** Who acts when the cron fires. Throws 403 when the deployment does not have its users any more. */
+/** Who acts when the cron fires. Throws 403 when the deployment no longer has its users. */
 export async function principalOf(env: Env, cron: CronRow): Promise<Principal> {
   const { id, workspaceId } = cron;
   const acts = { workspaceId, scopes: ["read", "write"] as const, credentialId: id };

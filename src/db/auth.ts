@@ -24,7 +24,7 @@ export const apiKeys = sqliteTable(
       .references(() => workspaces.id),
     name: text("name").notNull(),
     hash: text("hash").notNull().unique(),
-    /** The first characters, so that people can tell their keys apart. */
+    /** The first characters, so that people can distinguish their keys. */
     hint: text("hint").notNull(),
     scopes: text("scopes", { mode: "json" }).$type<string[]>().notNull(),
     /** The OAuth grant whose token made the key: the key ends with it. Null: made with a key of a person. */

@@ -5,7 +5,7 @@ const open = (binding: D1Database) => drizzle(binding, { schema });
 
 export type Database = ReturnType<typeof open>;
 
-/** Drizzle relates all tables anew each time it is opened, so each binding is opened once. */
+/** Drizzle builds the relations of all tables each time it is opened, so each binding is opened once. */
 const opened = new WeakMap<D1Database, Database>();
 
 /** The D1 database with its tables typed. */

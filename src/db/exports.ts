@@ -63,7 +63,7 @@ export const bulkExports = sqliteTable(
     plannedAt: integer("planned_at"),
     /** Failed attempts of planning and of writing the manifest. */
     retries: integer("retries").notNull().default(0),
-    /** Before this the planner and the manifest wait; also how the sweep knows a message that got lost. */
+    /** Before this the planner and the manifest wait; also how the sweep detects a lost message. */
     nextAttemptAt: integer("next_attempt_at").notNull().default(0),
     startedAt: integer("started_at"),
     createdAt: integer("created_at").notNull(),
@@ -92,7 +92,7 @@ export interface ExportedFile {
   shard?: number;
 }
 
-/** A file that is being written: announced before anything is sent, so that whoever comes next can clear it away. */
+/** A file that is being written: recorded before anything is sent, so that a later owner can remove it. */
 export interface PendingUpload {
   file_path: string;
   upload_id: string | null;

@@ -8,10 +8,10 @@ export class Known<T> {
   #entries = new Map<string, { value: T; until: number }>();
   #forgotten = 0;
 
-  /** `expires` gives the moment (milliseconds) from which on a value no longer holds, whatever its age. */
+  /** `expires` gives the moment (milliseconds) from which a value is no longer valid, at any age. */
   constructor(private readonly expires: (value: T) => number = () => Infinity) {}
 
-  /** The value of this key: kept, or found by `find` and then kept. What is not there is asked for each time. */
+  /** The value of this key: cached, or found by `find` and then cached. A missing value is not cached. */
   async get(key: string, find: () => Promise<T | undefined>): Promise<T | undefined> {
     const now = Date.now();
     const kept = this.#entries.get(key);
@@ -25,7 +25,7 @@ export class Known<T> {
     return value;
   }
 
-  /** Forgets all: to be called when a row changes. Each comes back with one read. */
+  /** Clears the cache. Call it when a row changes. Each entry costs one read to load again. */
   forget(): void {
     this.#forgotten += 1;
     this.#entries.clear();

@@ -13,13 +13,13 @@ export const oauthClients = sqliteTable(
     logoUri: text("logo_uri"),
     policyUri: text("policy_uri"),
     tosUri: text("tos_uri"),
-    /** What the client says it will ask for: the default of an authorization request without `scope`. */
+    /** The client's registered scope: the default of an authorization request without `scope`. */
     scope: text("scope"),
     redirectUris: list("redirect_uris"),
     grantTypes: list("grant_types"),
     responseTypes: list("response_types"),
     createdAt: integer("created_at").notNull(),
-    /** When somebody last granted this client access; null until then, and such clients are removed after a time. */
+    /** When a person last granted this client access. Null until then; such clients are removed after a time. */
     usedAt: integer("used_at"),
   },
   (table) => [index("oauth_clients_unused").on(table.usedAt, table.createdAt)],

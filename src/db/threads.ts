@@ -13,7 +13,7 @@ export const threads = sqliteTable(
     status: text("status").notNull(),
     metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
     config: text("config", { mode: "json" }).$type<Json>().notNull(),
-    /** The state when it is small; NULL when it is not, and then the thread itself is asked. */
+    /** The state when it is small. NULL when it is large: it is then read from the thread itself. */
     values: text("values", { mode: "json" }).$type<Json>(),
     hasValues: integer("has_values", { mode: "boolean" }).notNull(),
     interrupts: text("interrupts", { mode: "json" }).$type<Json>().notNull(),

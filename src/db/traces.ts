@@ -92,11 +92,11 @@ export const feedbackPlaces = sqliteTable(
   ],
 );
 
-/** Links by which anybody may give one key's feedback on one run, for a while. */
+/** Links by which anyone may give one key's feedback on one run, until they expire. */
 export const feedbackTokens = sqliteTable(
   "feedback_tokens",
   {
-    /** SHA-256 of the token. The token itself is there only encrypted, for whoever lists the links again. */
+    /** SHA-256 of the token. The token itself is stored only encrypted, so that the links can be listed again. */
     hash: text("hash").primaryKey(),
     sealed: text("sealed").notNull(),
     workspaceId: text("workspace_id").notNull(),

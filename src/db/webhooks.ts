@@ -11,7 +11,7 @@ export const webhookSecrets = sqliteTable(
       .references(() => workspaces.id),
     /** The secret, encrypted: signing needs it again. */
     sealed: text("sealed").notNull(),
-    /** The first characters, so that people can tell secrets apart. */
+    /** The first characters, so that people can distinguish secrets. */
     hint: text("hint").notNull(),
     createdAt: integer("created_at").notNull(),
     /** When the secret stops signing, milliseconds since 1970. Null: until the next rotation. */

@@ -26,7 +26,7 @@ import type { ExportRow, ExportRunRow } from "./store.ts";
 const FIRST_MESSAGES = 4;
 const BUSY_MS = 1_000;
 
-/** Does what one message asks for. Errors of the store are noted in the ledger; anything else is thrown. */
+/** Handles one message. Errors of the store are recorded in the ledger; other errors are thrown. */
 export async function handle(deps: Deps, wake: Wake): Promise<void> {
   if ("exportId" in wake) await advanceExport(deps, wake.exportId);
   else await advanceRuns(deps, wake.runId);
@@ -141,7 +141,7 @@ async function clearEnded(deps: Deps, id: string): Promise<void> {
   try {
     await clearRemains((await openDestination(deps, job)).store, run);
   } catch (error) {
-    // A store that will never let us in keeps its remains; any other is asked again by the sweep.
+    // A permanent error leaves the remains in the store. After any other error the sweep tries again.
     if (!isPermanent(error)) return;
   }
   await forgetRemains(deps.db, run);

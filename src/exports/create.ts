@@ -1,4 +1,4 @@
-/** Creating an export: what the schema cannot know is checked here. */
+/** Creating an export: the checks that the schema cannot do. */
 import { Problem } from "../http/problem.ts";
 import { checkFilters } from "../traces/filter/check.ts";
 import { findProject } from "../traces/store.ts";

@@ -10,7 +10,9 @@ import { type OpenDestination, openStore, storeWorld } from "./destinations/open
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
 import { Slots } from "./slots.ts";
 
-/** What a queue message says: look at this export, or at this export run. Never the state, which is the ledger's. */
+/**
+ * The content of a queue message: the id of an export or of an export run to check. The state is only in the ledger.
+ */
 export type Wake = { exportId: string } | RunWake;
 export interface RunWake {
   runId: string;

@@ -1,4 +1,4 @@
-/** Where files lie below a destination's prefix (specification 4.2). */
+/** The paths of files below a destination's prefix (specification 4.2). */
 import type { ExportRunRow } from "./store.ts";
 
 /** The folder of one project and day. Month and day are plain numbers, as readers infer from Hive paths. */

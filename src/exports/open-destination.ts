@@ -7,7 +7,7 @@ import type { OpenDestination } from "./destinations/open.ts";
 import { findDestination } from "./destinations/store.ts";
 import type { ExportRow } from "./store.ts";
 
-/** @throws StoreError, permanent, when the destination is gone or its credentials cannot be read. */
+/** @throws StoreError, permanent, when the destination is deleted or its credentials cannot be read. */
 export async function openDestination(
   deps: Deps,
   job: ExportRow,

@@ -83,7 +83,7 @@ export const bulkExports = new Hono<App>()
   )
   .patch(
     "/:id",
-    doc("Cancel an export or a schedule; exports it has spawned go on"),
+    doc("Cancel an export or a schedule; exports that it has started continue"),
     param(ExportId),
     body(PatchExport),
     async (c) => {

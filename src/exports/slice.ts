@@ -1,5 +1,5 @@
 /**
- * A slice: the next rows of an export run become one file, and then one row update makes it count. Whatever dies in
+ * A slice: the next rows of an export run become one file, and then one row update makes it count. If a worker stops in
  * between, the next owner starts from the cursor and writes the same key.
  */
 import type { ExportedFile, PendingUpload } from "../db/exports.ts";
@@ -30,7 +30,7 @@ export class LeaseLost extends Error {
 /** The most bytes of a run's file list. One D1 row holds it. It is enough for about 2,000 files of 256 MB. */
 const FILES_BYTES = 1_500_000;
 
-/** What a slice works on: a claimed run, its export, and where it goes. */
+/** The input of a slice: a claimed run, its export, and its destination. */
 export interface SliceWork {
   run: ExportRunRow;
   job: ExportRow;

@@ -3,7 +3,7 @@
  * hangs must not hold all, and one customer's long export must not delay another's short one.
  */
 
-/** A destination that was turned away so long ago does not wait any more: its message went to another isolate. Milliseconds. */
+/** A destination that was refused this long ago no longer waits: its message went to another isolate. Milliseconds. */
 const WANTED_MS = 5_000;
 /** Pauses after a store did not answer, milliseconds; each one after another is twice as long. */
 const FIRST_PAUSE_MS = 60_000;

@@ -23,7 +23,7 @@ interface Slice {
   offset: number;
 }
 
-/** Inserts an export unless its destination has gone in the meantime. */
+/** Inserts an export unless its destination was deleted in the meantime. */
 export async function insertExport(db: Database, row: ExportRow): Promise<boolean> {
   const [, kept] = await db.batch([
     db.insert(bulkExports).values(row),
@@ -113,7 +113,10 @@ export async function findExportRun(db: Database, exportId: string, id: string):
     .get();
 }
 
-/** Cancels an export and its open runs; whoever works on one finds its next write refused. False when it had ended. */
+/**
+ * Cancels an export and its open runs. A worker that owns such a run has its next write refused. False when the export
+ * had ended.
+ */
 export async function cancelExport(db: Database, id: string, now: number): Promise<boolean> {
   const cancelled = { status: "CANCELLED", updatedAt: now, finishedAt: now } as const;
   const [ended] = await db.batch([

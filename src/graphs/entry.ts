@@ -2,7 +2,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig, Pregel } from "@langchain/langgraph";
 
-/** A compiled graph, whatever its state. */
+/** A compiled graph with any state. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph
 export type Graph = Pregel<any, any, any, any, any, any, any, any, any, any, any>;
 

@@ -1,4 +1,4 @@
-/** The compiled graph behind an entry of the registry. */
+/** The compiled graph of an entry of the registry. */
 import { loaded } from "../lazy.ts";
 import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "./entry.ts";
 import { graphs } from "./index.ts";

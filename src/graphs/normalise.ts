@@ -10,7 +10,7 @@ const reported = new Set<string>();
 
 /**
  * The compiled graph behind `made`: a `StateGraph` is compiled, and what an agent wraps is unwrapped. Throws an Error that
- * says what was found where that is no graph. `graphId` stands in messages.
+ * says what was found where that is no graph. `graphId` is for error messages.
  */
 export function normalise(made: unknown, graphId: string): Graph {
   const graph = graphIn(made);

@@ -12,7 +12,7 @@ const AZURE_PLATFORM = "168.63.129.16";
 const WEBHOOK_PORTS = ["", "443", "8443"];
 
 /**
- * What is wrong with a URL that the server is asked to call, or undefined when it may be called. `allowPrivate` (a
+ * The error for a URL that the server must not call, or undefined when it may be called. `allowPrivate` (a
  * deployment's choice) also allows http and private hosts.
  *
  * A public name that resolves to a private address cannot be seen from here: Workers resolve names at the edge, where no
@@ -51,8 +51,8 @@ export function isPublicHost(hostname: string): boolean {
 
 /**
  * Of IPv4 plain unicast. Of IPv6 what is assigned to the public internet (2000::/3), without the forms that embed an IPv4
- * address: mapped, compatible and translated ones lie elsewhere, 6to4 and Teredo are ranges of their own, and ISATAP
- * (RFC 5214) is known by the middle of its last 64 bits.
+ * address: mapped, compatible and translated ones are outside that range, 6to4 and Teredo are ranges of their own, and
+ * ISATAP (RFC 5214) is known by the middle of its last 64 bits.
  */
 function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== "unicast" || address.toString() === AZURE_PLATFORM) return false;

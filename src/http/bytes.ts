@@ -47,5 +47,5 @@ const FEW = 11;
  */
 export async function boundAnswer(limit: number, measure: () => Promise<number>): Promise<void> {
   if (limit <= FEW || (await measure()) <= ANSWER_BYTES) return;
-  throw new Problem(413, `The answer would be larger than ${ANSWER_BYTES} bytes. Ask for fewer at a time with limit.`);
+  throw new Problem(413, `The answer would be larger than ${ANSWER_BYTES} bytes. Request fewer at a time with limit.`);
 }

@@ -1,4 +1,4 @@
 import { describeRoute } from "hono-openapi";
 
-/** How a route stands in /openapi.json: in which group, and what it does. The schemas that check it say the rest. */
+/** The description of a route in /openapi.json: its group, and what it does. The rest comes from its schemas. */
 export const documented = (group: string) => (summary: string) => describeRoute({ tags: [group], summary });

@@ -13,7 +13,7 @@ export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S)
 /** A UUID in lower case: its letters' case means nothing (RFC 9562, section 4). */
 export const Uuid = v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase());
 
-/** How many of the found are left out before a page. Past this a number is not exact any more, and SQLite takes no larger. */
+/** The number of results to skip before a page. Larger numbers are not exact, and SQLite accepts none. */
 export const Offset = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER));
 
 /** `limit` and `offset` of a list, in a body. */

@@ -1,4 +1,4 @@
-/** Headers of every answer: which other sites' pages may read it, and what a browser must not do with it. */
+/** Headers of every answer: CORS, and restrictions for browsers. */
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { CorsSettings } from "../config.ts";
@@ -39,7 +39,7 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
   const preflight = cors({
     origin: allowed,
     ...(allow_methods && !allow_methods.includes("*") && { allowMethods: allow_methods }),
-    // Left empty, the answer to a preflight allows what it asks for.
+    // When empty, the answer to a preflight allows the requested headers.
     allowHeaders: allow_headers.includes("*") ? [] : allow_headers,
     credentials: allow_credentials,
     maxAge: max_age ?? 86_400,
@@ -49,7 +49,7 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
     ...(allow_credentials && { "access-control-allow-credentials": "true" }),
   };
   return async (c, next) => {
-    // An upgraded connection's answer has no headers to add, and the pages' cookies are their own.
+    // The answer of an upgraded connection accepts no headers, and pages set their own cookies.
     if (c.req.header("upgrade") !== undefined || /^\/oauth\/(authorize|openid\/)/.test(c.req.path)) return next();
     if (c.req.method === "OPTIONS") return preflight(c, next);
     await next();

@@ -1,4 +1,4 @@
-/** JSON: what is an object, what a text says, and the free objects and filters of requests. */
+/** JSON: object checks, parsing, and the free-form objects and filters of requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "./bytes.ts";
 import { refuseManyValues } from "./json-values.ts";
@@ -87,7 +87,10 @@ function holdsMore(value: object, most: number): boolean {
 /** SQLite reads JSON of up to 1,000 levels, and what is written must be read again. */
 export const NESTING = 500;
 
-/** Whether objects and arrays nest deeper than `levels`. Looks no deeper itself: no value is too deep for it. */
+/**
+ * Whether objects and arrays nest deeper than `levels`. The check itself stops at `levels`, so that it accepts values
+ * of any depth.
+ */
 export function nestsDeeper(value: unknown, levels = NESTING): boolean {
   if (levels < 0) return true;
   if (typeof value !== "object" || value === null) return false;
@@ -96,7 +99,10 @@ export function nestsDeeper(value: unknown, levels = NESTING): boolean {
 
 /** D1 binds at most 100 parameters a statement, and a filter spends two a value. */
 const FILTER_VALUES = 30;
-/** D1 takes expressions of depth 100. A level takes up to sixteen of it, and a user's own filter comes beside the caller's. */
+/**
+ * D1 takes expressions of depth 100. A level takes up to sixteen of it, and a user's own filter is added to the
+ * caller's.
+ */
 const FILTER_DEPTH = 4;
 
 /** A containment filter, small enough to become one SQL condition. */

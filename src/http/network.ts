@@ -10,7 +10,7 @@ export function isNetwork(text: string): boolean {
   return isAddress && (text === address || ipaddr.isValidCIDR(text));
 }
 
-/** Whether an address lies in one of the networks. An unknown address lies in none. */
+/** Whether an address is in one of the networks. An unknown address is in none. */
 export function isWithin(address: string | undefined, networks: string[]): boolean {
   if (address === undefined || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -25,7 +25,7 @@ function single(address: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
 }
 
-/** The caller's address as Cloudflare saw it; undefined where nothing stands in front of the Worker. */
+/** The caller's address from Cloudflare; undefined without Cloudflare in front of the Worker. */
 export function addressOf(c: Context<App>): string | undefined {
   return c.req.header("cf-connecting-ip")?.slice(0, 100);
 }

@@ -1,4 +1,4 @@
-/** The answer to a call that no route takes. */
+/** The answer to a call without a matching route. */
 import type { Hono, NotFoundHandler } from "hono";
 import { Problem, problemResponse } from "./problem.ts";
 import type { App } from "./types.ts";
@@ -6,8 +6,8 @@ import type { App } from "./types.ts";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * 501 for a call of a known client that this server does not serve: `notServed` says what it is. 405 where the path takes
- * other methods (RFC 9110, section 15.5.6), else 404.
+ * 501 for a call of a known client that this server does not serve: `notServed` returns the error's detail. 405 where
+ * the path takes other methods (RFC 9110, section 15.5.6), else 404.
  */
 export function noRoute(
   app: Hono<App>,

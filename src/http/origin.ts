@@ -36,7 +36,7 @@ function listedOrigins({ PUBLIC_URL = "" }: Env): string[] {
 /** The address that the request was sent to, with https where a proxy says so. */
 function ownOrigin(c: Context<App>): string {
   const url = new URL(c.req.url);
-  // A proxy's X-Forwarded-Host is not believed: anybody can send one, and our links would lead elsewhere.
+  // X-Forwarded-Host is ignored: any client can send it, and links in answers would then lead to another host.
   if (c.req.header("x-forwarded-proto") === "https") url.protocol = "https:";
   return url.origin;
 }

@@ -28,7 +28,7 @@ export interface Fault {
 }
 
 /**
- * The one error type of the HTTP surface. `detail` tells the caller what is wrong and how to mend it;
+ * The one error type of the HTTP surface. `detail` says what is wrong and how to fix it;
  * it must never contain a secret or the request's own values of secret fields.
  */
 export class Problem extends Error {
@@ -52,7 +52,7 @@ export function problemResponse({ status, detail, more }: Problem): Response {
 }
 
 /**
- * Turns whatever was thrown into a `Problem`. A Problem that crossed a Durable Object's RPC boundary keeps only
+ * Converts any thrown value to a `Problem`. A Problem that crossed a Durable Object's RPC boundary keeps only
  * its name and message there, so it travels as `Problem:<status>:<detail>` (see `remoteProblem`).
  */
 export function toProblem(error: unknown): Problem {
@@ -80,7 +80,7 @@ const UNAVAILABLE: Record<Outage, [seconds: string, detail: string]> = {
 };
 
 const TOO_LARGE =
-  "What was asked for is larger than 32 MiB, too large for one answer. Read a thread's history or its streams: they come in parts.";
+  "The answer would be larger than 32 MiB, too large for one response. Read a thread's history or its streams, which are paged.";
 
 const TOO_BIG_FOR_D1 =
   "This request stores or searches for more than one record holds: 2,000,000 bytes in all, each text in UTF-8. Send less.";
@@ -94,7 +94,7 @@ function isRefusedByD1(error: unknown): boolean {
   return error.message.includes("D1_ERROR: string or blob too big") || isRefusedByD1(error.cause);
 }
 
-/** Whether an object's answer was longer than the platform carries from one object to another. */
+/** Whether an object's answer was longer than the platform sends from one object to another. */
 function isTooLarge(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Serialized RPC arguments or return values are limited to");
 }

@@ -26,7 +26,7 @@ const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": heartbeat\n\n");
 
 /**
- * A streaming answer made of `frames`, with a heartbeat comment while nothing comes.
+ * A streaming answer made of `frames`, with a heartbeat comment while there is no output.
  * When the client leaves, `frames.return()` runs, so that the producer can stop.
  */
 export function sseResponse(frames: AsyncIterator<string>, headers?: Record<string, string>): Response {

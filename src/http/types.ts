@@ -1,4 +1,4 @@
-/** What every route can reach: the Worker's bindings, and who is calling. */
+/** The context of every route: the Worker's bindings, and the caller. */
 import type { Principal } from "../principal.ts";
 
 export interface App {

@@ -1,4 +1,4 @@
-/** UUIDs (RFC 9562): in order of time, made from a text, and told from other texts. */
+/** UUIDs (RFC 9562): ordered by time, derived from a text, and their syntax check. */
 import { createHash } from "node:crypto";
 import { UUID_REGEX } from "valibot";
 
@@ -15,7 +15,7 @@ export function dashed(hex: string): string {
 let last = 0;
 let counter = 0;
 
-/** A version 7 UUID: milliseconds first, and within one millisecond still in order. */
+/** A version 7 UUID: milliseconds first, and in order within one millisecond. */
 export function uuidv7(): string {
   const now = Date.now();
   counter = now <= last ? counter + 1 : crypto.getRandomValues(new Uint16Array(1))[0]! & 0x3ff;
@@ -30,7 +30,7 @@ export function uuidv7(): string {
   return dashed(head + (0x7000 | counter).toString(16) + Buffer.from(random).toString("hex"));
 }
 
-/** A version 8 UUID that is always the same for the same text, and that nobody can guess without it. */
+/** A version 8 UUID that is always the same for the same text and cannot be guessed without it. */
 export function uuidOf(text: string): string {
   return ofHash(createHash("sha256").update(text).digest(), 8);
 }

@@ -40,7 +40,7 @@ function describe({ message, expected, type }: v.BaseIssue<unknown>): string {
   return type.endsWith("object") && expected.startsWith('"') ? "is required" : `expected ${expected}`;
 }
 
-/** Reads the body up to `limit` bytes whatever Content-Length claims. 413 past it. */
+/** Reads the body up to `limit` bytes and ignores Content-Length. 413 past it. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   const tooLarge = () => new Problem(413, `The request body is larger than ${limit} bytes.`);
   const length = request.headers.get("content-length");

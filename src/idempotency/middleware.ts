@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on any POST (draft-ietf-httpapi-idempotency-key-header): a repeated request gets the first one's
- * answer for 24 hours, the same key with another request is refused.
+ * `Idempotency-Key` on any POST (draft-ietf-httpapi-idempotency-key-header): a repeated request gets the answer of the
+ * first for 24 hours. The same key with another request is refused.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
@@ -19,7 +19,9 @@ const KEY_LENGTH = 255;
  * repeated request runs again.
  */
 const ANSWER_LIMIT = 1_000_000;
-/** What stands for the status of an answer that is not kept: a stream, or one with a secret (`cache-control: no-store`). */
+/**
+ * The stored status of an answer that is not kept: a stream, or an answer with a secret (`cache-control: no-store`).
+ */
 const STREAM = 0;
 const SECRET = 1;
 const KEPT_HEADERS = ["content-type", "location", "content-location"];
@@ -111,7 +113,7 @@ async function shortText(body: ReadableStream<Uint8Array> | null): Promise<strin
   return Buffer.concat(chunks).toString();
 }
 
-/** Answers that come as the run goes; `/wait` sends keep-alive blanks before its JSON. */
+/** Answers that are sent during the run; `/wait` sends keep-alive blanks before its JSON. */
 function isStream(c: Context<App>): boolean {
   return c.req.path.endsWith("/wait") || Boolean(c.res.headers.get("content-type")?.startsWith("text/event-stream"));
 }

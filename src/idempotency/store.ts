@@ -7,7 +7,7 @@ export type KeyRow = typeof idempotencyKeys.$inferSelect;
 
 /** How long a key's answer is kept, milliseconds. */
 const KEPT_MS = 24 * 3_600_000;
-/** A request without an answer after this long has died; its key may be taken over. */
+/** A request without an answer after this time counts as failed. Another request may then use its key. */
 const ABANDONED_MS = 120_000;
 
 /** Takes the key for a request about to be answered; undefined when it is ours now, else what holds it. */

@@ -1,4 +1,7 @@
-/** On whose behalf code of the project runs: its calls of its own server (`new Client()` without a URL) act for the same caller. */
+/**
+ * The caller for whom code of the project runs. Its calls to its own server (`new Client()` without a URL) act for the
+ * same caller.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Principal } from "../principal.ts";
 
@@ -17,7 +20,7 @@ export const behalf = (): Behalf | undefined => current.getStore();
 /** Requests that the project's code makes in this isolate. No request from outside is among them. */
 const inner = new WeakMap<Request, Principal>();
 
-/** Notes that the request is the project's own, on behalf of this principal. */
+/** Records that the request is the project's own, on behalf of this principal. */
 export function noteInner(request: Request, principal: Principal): void {
   inner.set(request, principal);
 }

@@ -11,10 +11,10 @@ type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Resp
 /** A host of no network: the address is never connected to. */
 const ORIGIN = "http://weir.internal";
 
-/** How many calls of this server by itself may be nested: a run starts a run that starts a run, and so on. */
+/** How many calls of this server to itself may be nested: a run starts a run that starts a run, and so on. */
 export const MOST_NESTED = 10;
 
-/** What a call that is made in no request has of an ExecutionContext. */
+/** The ExecutionContext of a call outside of a request. */
 const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext;
 
 /** Sets the globals. `fetch` is the Worker's own. */
@@ -35,9 +35,10 @@ async function call(fetch: Fetch, request: Request): Promise<Response> {
   // Not 508: the SDK repeats a call that got it.
   if (depth > MOST_NESTED)
     return problemResponse(
-      new Problem(409, `Calls of this server by itself are nested more than ${MOST_NESTED} deep.`),
+      new Problem(409, `Calls of this server to itself are nested more than ${MOST_NESTED} deep.`),
     );
-  // The SDK sends a LangSmith key of the environment as X-API-Key by itself. An Authorization header is the project's.
+  // The SDK sends a LangSmith key of the environment as X-API-Key automatically. An Authorization header is the
+  // project's.
   if (!request.headers.has("authorization")) noteInner(request, { ...principal, depth });
   return fetch(request, env, context);
 }

@@ -24,7 +24,7 @@ import { assistantOfTool, listTools, PAGE } from "./tools.ts";
 
 const doc = documented("MCP");
 
-/** A server for one request: nothing is kept between two. */
+/** A server for one request: no state is kept between requests. */
 function serverFor(c: Context<App>): Server {
   const principal = c.get("principal");
   const { workspaceId } = principal;
@@ -52,7 +52,7 @@ function serverFor(c: Context<App>): Server {
   return server;
 }
 
-/** The transport insists on both media types; a client that takes one of them is served with that one. */
+/** The transport requires both media types; a client that takes one of them is served with that one. */
 async function answer(c: Context<App>): Promise<Response> {
   const accepted = c.req.header("accept") ?? "*/*";
   const takesJson = /application\/(json|\*)|\*\/\*/i.test(accepted);
@@ -68,7 +68,7 @@ async function answer(c: Context<App>): Promise<Response> {
   if (!(await isLegacyRequest(request, message))) return answerModern(c, request, message, takesJson);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: takesJson });
   await serverFor(c).connect(transport);
-  // Where there is none, the transport says what is wrong with the body.
+  // Without a parsed message, the transport reports the error of the body.
   return transport.handleRequest(request, { parsedBody: message });
 }
 

@@ -7,10 +7,10 @@ import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
 import { schemasOf } from "../graphs/schemas.ts";
 
-/** Tools on one page of `tools/list`, and assistants read at once when a tool is looked for. */
+/** Tools on one page of `tools/list`, and assistants per read in the search for a tool. */
 export const PAGE = 100;
 
-/** What a message list takes, for clients that cannot know LangGraph's. */
+/** The schema of a message list, for clients without LangGraph's types. */
 const MESSAGES = {
   type: "array",
   description: "Chat messages; usually one with the role user.",
@@ -33,7 +33,7 @@ export async function listTools(
   return { tools: tools.filter((tool) => tool !== undefined), more: rows.length > PAGE };
 }
 
-/** The assistant that a tool's name stands for. */
+/** The assistant of a tool, by the tool's name. */
 export async function assistantOfTool(
   env: Env,
   workspaceId: string,
@@ -60,7 +60,7 @@ function plain(text: string, length: number): string {
 }
 
 async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined> {
-  // An assistant whose graph is not deployed any more is no tool.
+  // An assistant whose graph is no longer deployed is no tool.
   const graph = await graphOf(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
   const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;

@@ -10,7 +10,7 @@ import { getItem, type PutItem } from "./store.ts";
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter that
- * the values of items must contain. 403 when it refuses, or leaves a namespace that is none.
+ * the values of items must contain. 403 when it refuses, or returns an invalid namespace.
  */
 export async function narrowed<V extends { namespace: string[] }>(
   principal: Principal,
@@ -27,7 +27,7 @@ export async function narrowed<V extends { namespace: string[] }>(
 /** Throws unless the user sees what is written, and what it replaces. */
 export async function mayReplace(db: Database, workspaceId: string, item: PutItem, filter: Json): Promise<void> {
   if (!containsJson(item.value, filter)) {
-    throw new Problem(403, "Not allowed: the value does not contain what the auth handler's filter asks for.");
+    throw new Problem(403, "Not allowed: the value does not match the auth handler's filter.");
   }
   const replaced = await getItem(db, workspaceId, item.namespace, item.key, false);
   if (replaced && !containsJson(replaced.value, filter)) throw new Problem(409, "This key is taken.");

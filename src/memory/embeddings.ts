@@ -1,4 +1,4 @@
-/** Embeddings: where texts become vectors. */
+/** Embeddings convert texts to vectors. */
 import type { Embedder, Embeddings } from "../users/registry.ts";
 
 /** The most texts in one call of an embeddings model of Workers AI. */

@@ -16,12 +16,12 @@ export interface Meaning {
 const VECTOR_PAGE = 500;
 /** Most vectors that one search compares with. */
 const VECTORS = 20_000;
-/** The newest vectors, which are compared with in any case: Vectorize knows a write only after some seconds. */
+/** The newest vectors, which are compared with in any case: Vectorize returns a write only after some seconds. */
 const NEWEST = 500;
 
 export interface MeaningSearch {
   workspaceId: string;
-  /** The items that the caller asks for and sees. */
+  /** The items that match the request and that the caller may read. */
   where: SQL | undefined;
   query: string;
   /** How many ranks are needed. */

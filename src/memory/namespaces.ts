@@ -1,4 +1,4 @@
-/** Which namespaces a list of conditions means; `*` in a path stands for any one label. */
+/** The namespaces that match a list of conditions. `*` in a path matches any one label. */
 import { joined } from "./row.ts";
 
 export interface NamespaceCondition {

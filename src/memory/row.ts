@@ -4,7 +4,7 @@ import { storeItems } from "../db/schema.ts";
 
 export type Row = typeof storeItems.$inferSelect;
 
-/** An item as it stands on the wire. */
+/** An item in the wire format. */
 export interface Item {
   namespace: string[];
   key: string;
@@ -39,7 +39,7 @@ export function isUnder(workspaceId: string, prefix: string[]): SQL | undefined 
   );
 }
 
-/** Stands in the column for a dot within a label. No label holds it itself (schema.ts). */
+/** Replaces a dot within a label in the column. No label contains it (schema.ts). */
 export const DOT_WITHIN = "\u001f";
 
 /** The labels as the column has them: each followed by a dot. */

@@ -18,7 +18,7 @@ export interface ItemSearch {
   limit: number;
   offset: number;
   refreshTtl: boolean;
-  /** What the values of items must contain, whatever the search asks for. */
+  /** What the values of items must contain in every search. */
   contained?: Record<string, unknown>;
 }
 

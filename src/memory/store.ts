@@ -17,7 +17,7 @@ export interface PutItem {
   key: string;
   value: Record<string, unknown>;
   index?: Index;
-  /** Minutes until the item is gone; absent: it stays. */
+  /** Minutes until the item expires; absent: it does not expire. */
   ttl?: number;
   /** What the value of an item that is replaced must contain; another item of this key is left as it is. */
   filter?: Record<string, unknown>;
@@ -25,7 +25,7 @@ export interface PutItem {
 
 const MINUTE = 60_000;
 
-/** Whether a read that does not say so puts off the end of an item's time. */
+/** Whether reads extend an item's TTL by default. */
 export const refreshesOnRead = (): boolean => settings.store?.ttl?.refresh_on_read ?? true;
 
 /** The most bytes of an item's searched text. Text and value together stay below the 2 MB of a row. */
@@ -65,7 +65,7 @@ async function written(
   return rows.flatMap(([row], n) => (row ? [{ id: row.id, vectors: vectors[n] ?? [] }] : []));
 }
 
-/** The condition that an item's value contains what a user's filter asks for. */
+/** The condition that an item's value matches a user's filter. */
 export const visible = (filter: Record<string, unknown> | undefined): SQL | undefined =>
   filter && contains(storeItems.value, filter);
 
@@ -176,7 +176,7 @@ async function embedEach(texts: string[][], embed: Embed): Promise<number[][][]>
   return texts.map((own) => vectors.slice(next, (next += own.length)));
 }
 
-/** A read puts the end of an item's time off by its whole TTL. */
+/** A read extends an item's lifetime by its whole TTL. */
 export async function refresh(db: Database, rows: Row[]): Promise<void> {
   const timed = rows.filter(({ ttlMinutes }) => ttlMinutes !== null).map(({ id }) => id);
   if (timed.length === 0) return;

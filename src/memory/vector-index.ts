@@ -1,6 +1,6 @@
 /**
  * A Vectorize index beside the vectors in D1. It only proposes items: D1 holds the vectors, decides what a caller sees and
- * ranks exactly, so an index that is late, incomplete or away changes how much is read, and no answer is wrong.
+ * ranks exactly, so a late, incomplete or unavailable index changes the number of reads, but no answer.
  */
 import { logError } from "../http/log.ts";
 
@@ -23,7 +23,7 @@ export interface IndexedItem {
 
 const idOf = (item: number, n: number) => `${item}:${n}`;
 
-/** Writes the vectors of items to the index. The write in D1 stands, whatever happens here. */
+/** Writes the vectors of items to the index. The write in D1 is valid also when this fails. */
 export async function indexItems(index: VectorIndex, workspaceId: string, items: IndexedItem[]): Promise<void> {
   const all = items.flatMap(({ id, vectors }) =>
     vectors.map((values, n) => ({ id: idOf(id, n), values, namespace: workspaceId })),

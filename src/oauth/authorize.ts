@@ -18,7 +18,7 @@ import { answerAddress, type AuthorizationRequest, readRequest, RequestFault, Un
 import { currentSignIn, endSignIn, proofOf, startSignIn } from "./sign-in.ts";
 import { type ClientRow, findClient, insertGrant, type SignInRow } from "./store.ts";
 
-/** RFC 6749 section 4.1.2: a code lives ten minutes at most; it is redeemed at once. */
+/** RFC 6749 section 4.1.2: a code is valid for ten minutes at most. Clients redeem it immediately. */
 const CODE_MS = 60_000;
 
 type Answer = Response | Promise<Response>;
@@ -69,7 +69,7 @@ export async function withRequest(
     if (!(error instanceof RequestFault)) throw error;
     const { redirectUri, code, description, state } = error;
     const address = answerAddress(redirectUri, origin, { error: code, error_description: description }, state);
-    // Anybody can register a site: this server must not be a way to send people there unasked (RFC 9700, 4.11.2).
+    // Anyone can register a site: this server must not redirect people there without their consent (RFC 9700, 4.11.2).
     if (redirectUri.startsWith("https:")) return errorPage(description, { address, redirectUri });
     return redirect(c, address);
   }
@@ -79,7 +79,7 @@ async function clientOf(c: Context<App>, id: string): Promise<ClientRow | undefi
   return isDocumentId(id) ? documentClient(c, id) : findClient(database(c.env.DB), id);
 }
 
-/** Back to GET with the same request, now that somebody has signed in. */
+/** Redirects to GET with the same request after a sign-in. */
 function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest): Response {
   return redirect(c, `${mounted("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Clients that register nowhere: a client id that is an https URL names a JSON document with the client's metadata
- * (draft-ietf-oauth-client-id-metadata-document, "CIMD"). Anybody may send such an id, so what is fetched is bounded in place,
- * size and time, and nothing is stored before a person allows the client.
+ * (draft-ietf-oauth-client-id-metadata-document, "CIMD"). Anyone may send such an id, so fetches are limited in
+ * address, size and time, and nothing is stored before a person allows the client.
  */
 import type { Context } from "hono";
 import { limitAddress } from "../auth/limits.ts";

@@ -1,4 +1,4 @@
-/** Names of applications, which strangers choose and people read on the consent page. */
+/** Names of applications. Unknown third parties choose them, and people read them on the consent page. */
 
 /**
  * Characters that show nothing or change how others show: controls, formats, private and unassigned ones, line ends, what

@@ -1,7 +1,7 @@
 /**
  * Signing in on the consent page through an external OpenID provider, when one is configured (`OIDC_ISSUER`,
- * `OIDC_CLIENT_ID`, `OIDC_CLIENT_SECRET`, `OIDC_MEMBERS`). The provider says who somebody is; `OIDC_MEMBERS` says in
- * which workspace and with which scopes they act.
+ * `OIDC_CLIENT_ID`, `OIDC_CLIENT_SECRET`, `OIDC_MEMBERS`). The provider identifies the person; `OIDC_MEMBERS` gives the
+ * workspace and the scopes.
  */
 import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
@@ -22,7 +22,7 @@ import { cookieAttributes, cookieName, startSignIn } from "./sign-in.ts";
 const MINUTES = 10;
 const COOKIE = "weir_openid";
 
-/** JSON: address -> where its owner may act. `@example.com` stands for every address of the domain. */
+/** JSON: address -> where its owner may act. `@example.com` matches every address of the domain. */
 const Members = v.record(
   v.string(),
   v.strictObject({
@@ -111,7 +111,7 @@ type Provider = NonNullable<Awaited<ReturnType<typeof discover>>>;
 async function discover(env: Env) {
   if (!env.OIDC_ISSUER || !env.OIDC_CLIENT_ID) return undefined;
   const issuer = new URL(env.OIDC_ISSUER);
-  // A provider on one's own machine has no certificate.
+  // A provider on localhost has no certificate.
   const options = { [openid.allowInsecureRequests]: ["localhost", "127.0.0.1"].includes(issuer.hostname) };
   const as = await openid.processDiscoveryResponse(issuer, await openid.discoveryRequest(issuer, options));
   const client: openid.Client = { client_id: env.OIDC_CLIENT_ID };

@@ -23,7 +23,7 @@ export function errorPage(message: string, back?: { address: string; redirectUri
     : html`<p class="soft">Nothing was granted. You can close this page.</p>`;
   return htmlPage(
     "Cannot continue",
-    html`<h1>This request cannot go on</h1>
+    html`<h1>This request cannot continue</h1>
       <p>${message}</p>
       ${link}`,
     400,
@@ -31,7 +31,7 @@ export function errorPage(message: string, back?: { address: string; redirectUri
 }
 
 export interface SignInChoices {
-  /** On one's own machine with AUTH=open: go on as the local workspace, without a key. */
+  /** On localhost with AUTH=open: continue as the local workspace, without a key. */
   open: boolean;
   /** The host of the configured OpenID provider, if any. */
   provider: string | undefined;
@@ -42,7 +42,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
   const query = new URLSearchParams(request.parameters).toString();
   const form = html`
     <h1>Sign in to continue to ${nameOf(request)}</h1>
-    <p class="soft">It asked for access to a workspace on this server. You decide on the next page.</p>
+    <p class="soft">It requests access to a workspace on this server. You decide on the next page.</p>
     ${isDocumentId(request.client.id) ? html`<p class="soft">It is described by ${describedBy(request)}.</p>` : ""}
     ${fault ? html`<p class="bad" role="alert">${fault}</p>` : ""}
     ${
@@ -78,7 +78,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
 
 export interface Consent {
   workspace: string;
-  /** The scopes that may be granted: those asked for that the person has. */
+  /** The scopes that may be granted: the requested scopes that the person has. */
   scopes: Scope[];
   /** Ties the answer to this sign-in and this request. */
   proof: string;
@@ -143,9 +143,9 @@ function nameOf({ client }: AuthorizationRequest): string {
 /** The host whose document describes the application. */
 const describedBy = ({ client }: AuthorizationRequest) => new URL(client.id).host;
 
-/** What the application's name is worth. */
+/** How far the application's name can be trusted. */
 function originOfName(request: AuthorizationRequest): string {
-  if (!isDocumentId(request.client.id)) return "Anybody can register an application under any name.";
+  if (!isDocumentId(request.client.id)) return "Anyone can register an application under any name.";
   const host = describedBy(request);
   // RFC 8252 section 8.6: a loopback address proves nothing about the program that listens there.
   return request.redirectUri.startsWith("https:")

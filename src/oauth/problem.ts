@@ -33,7 +33,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Answers any error in OAuth's dialect; what nobody foresaw is logged and answered as `server_error`. */
+/** Answers any error in OAuth's format. Unexpected errors are logged and answered as `server_error`. */
 export function answerError(error: Error, c: Context): Response {
   const known = toOAuthError(error);
   return c.json({ error: known.code, error_description: known.description }, known.status, {
@@ -52,5 +52,5 @@ function toOAuthError(error: Error): OAuthError {
   return new OAuthError("server_error", "The server failed to handle this request. It has been logged.", 500);
 }
 
-/** RFC 6749 section 5.1 and RFC 7591 section 3.2.1 ask for both. */
+/** RFC 6749 section 5.1 and RFC 7591 section 3.2.1 require both. */
 export const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };

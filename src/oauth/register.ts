@@ -18,7 +18,7 @@ export function newClient(body: unknown, now: number, id = newSecret("weir_clien
   if (metadata.token_endpoint_auth_method !== "none") {
     throw invalid("Only public clients are registered: token_endpoint_auth_method must be none.");
   }
-  // Clients that have read no metadata ask for grants of other servers too: what is not offered here is left out.
+  // Clients that have read no metadata also request grant types of other servers. Unsupported types are left out.
   const grantTypes = GRANTS.filter((type) => metadata.grant_types.includes(type));
   if (!grantTypes.includes("authorization_code")) throw invalid("grant_types must include authorization_code.");
   if (!metadata.response_types.includes("code")) throw invalid("response_types must include code.");

@@ -1,4 +1,4 @@
-/** An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): from its parameters to what is asked. */
+/** An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): parsed from its parameters. */
 import { type Scope, SCOPES } from "../principal.ts";
 import { type OAuthErrorCode } from "./problem.ts";
 import { isRegistered } from "./redirect-uri.ts";
@@ -34,7 +34,7 @@ export interface AuthorizationRequest {
 /** A request that cannot be trusted to redirect: shown to the person, never sent on (RFC 6749 section 4.1.2.1). */
 export class Untrusted extends Error {}
 
-/** A fault the client should hear of at its (registered) redirect URI. */
+/** An error that is sent to the client at its (registered) redirect URI. */
 export class RequestFault extends Error {
   constructor(
     readonly redirectUri: string,
@@ -74,7 +74,7 @@ export async function readRequest(
 
   const state = repeated.includes("state") ? undefined : parameters.state;
   const fault = (code: OAuthErrorCode, description: string) => new RequestFault(redirectUri, code, description, state);
-  if (repeated.includes("resource")) throw fault("invalid_target", "Ask for one resource.");
+  if (repeated.includes("resource")) throw fault("invalid_target", "Request one resource.");
   if (repeated.length > 0) throw fault("invalid_request", `${repeated[0]} is given twice.`);
   if ((state?.length ?? 0) > 4096) throw fault("invalid_request", "state is longer than 4096 characters.");
   if (parameters.response_type !== "code") throw fault("unsupported_response_type", "response_type must be code.");
@@ -92,7 +92,7 @@ export async function readRequest(
   return { client, redirectUri, state, challenge, scopes, resource, parameters };
 }
 
-/** The known scopes among those asked for; reading and writing when nothing is asked. */
+/** The known scopes among the requested ones; reading and writing when none are requested. */
 function readScopes(scope = "read write"): Scope[] {
   const asked = new Set(scope.split(" "));
   return SCOPES.filter((name) => asked.has(name));

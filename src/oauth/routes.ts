@@ -93,7 +93,7 @@ export const oauth = new Hono<App>()
     throw new OAuthError("invalid_request", "Use POST.", 405, { allow: "POST" });
   });
 
-/** The body as JSON; at most 8 KB, counted while reading, whatever Content-Length claims. */
+/** The body as JSON; at most 8 KB, counted while reading, because Content-Length can be wrong. */
 async function readRegistration(request: Request): Promise<unknown> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
     throw new OAuthError("invalid_client_metadata", "Send the metadata as application/json.");

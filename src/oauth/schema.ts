@@ -39,7 +39,7 @@ export const ClientMetadata = v.object({
 const ADDRESS = "must be an http or https address of at most 2048 characters, without user name";
 const WORDS = "must be a list of strings of at most 100 characters";
 
-/** What each member must be, to tell the client that sent something else. */
+/** The required type of each member, for error messages. */
 export const RULES: Record<keyof ClientMetadata, string> = {
   client_name: "must be a string of at most 255 characters, all of them visible",
   client_uri: ADDRESS,

@@ -15,7 +15,7 @@ const COOKIE = "weir_sign_in";
 
 type Person = Pick<SignInRow, "workspaceId" | "credentialId" | "scopes">;
 
-/** Remembers who signed in, for ten minutes or until the consent page is answered. */
+/** Stores who signed in, for ten minutes or until the consent page is answered. */
 export async function startSignIn(c: Context<App>, person: Person): Promise<void> {
   const secret = newSecret("");
   const expiresAt = Date.now() + MINUTES * 60_000;
@@ -26,7 +26,7 @@ export async function startSignIn(c: Context<App>, person: Person): Promise<void
   setCookie(c, cookieName(c, COOKIE), secret, { ...cookieAttributes(c), maxAge: MINUTES * 60 });
 }
 
-/** The sign-in of this browser and the secret that stands for it. */
+/** The sign-in of this browser and its secret. */
 export async function currentSignIn(c: Context<App>): Promise<{ person: SignInRow; secret: string } | undefined> {
   const secret = getCookie(c, cookieName(c, COOKIE));
   if (!secret) return undefined;
@@ -46,7 +46,7 @@ export function proofOf(secret: string, parameters: Parameters): string {
 }
 
 const isHttps = (c: Context<App>) => issuerOf(c).startsWith("https:");
-// A __Host- cookie must be Secure, which plain http on one's own machine cannot give in every browser.
+// A __Host- cookie must be Secure, which not every browser allows over plain http on localhost.
 export const cookieName = (c: Context<App>, name: string) => (isHttps(c) ? `__Host-${name}` : name);
 export const cookieAttributes = (c: Context<App>) =>
   ({ path: "/", httpOnly: true, secure: isHttps(c), sameSite: "Lax" }) as const;

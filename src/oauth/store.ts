@@ -32,7 +32,7 @@ export async function findSignIn(db: Database, hash: string, now: number): Promi
     .get();
 }
 
-/** Removes the sign-in and returns it, once: whoever comes second gets undefined. */
+/** Removes the sign-in and returns it. A second call gets undefined. */
 export async function takeSignIn(db: Database, hash: string, now: number): Promise<SignInRow | undefined> {
   return db
     .delete(oauthSignIns)
@@ -57,7 +57,7 @@ export async function insertGrant(db: Database, client: ClientRow, grant: GrantR
   ]);
 }
 
-/** An authorization code with the grant it stands for, also one that was used or has expired. */
+/** An authorization code with its grant, also when it was used or has expired. */
 export async function findCode(db: Database, hash: string): Promise<{ code: CodeRow; grant: GrantRow } | undefined> {
   return db
     .select({ code: oauthCodes, grant: oauthGrants })
@@ -181,19 +181,21 @@ export async function findGrant(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
+/** Grants of the workspace that have not ended. */
+export const standing = (workspaceId: string, now: number) =>
+  and(
+    eq(oauthGrants.workspaceId, workspaceId),
+    isNull(oauthGrants.revokedAt),
+    or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, now)),
+  );
+
 /** The workspace's grants that have not ended, newest first, each with its client. */
 export async function listGrants(db: Database, workspaceId: string, limit: number, offset: number) {
   return db
     .select({ grant: oauthGrants, client: oauthClients })
     .from(oauthGrants)
     .leftJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
-    .where(
-      and(
-        eq(oauthGrants.workspaceId, workspaceId),
-        isNull(oauthGrants.revokedAt),
-        or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now())),
-      ),
-    )
+    .where(standing(workspaceId, Date.now()))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(limit)
     .offset(offset)
@@ -205,7 +207,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const UNUSED_CLIENT_DAYS = 7;
 
 /**
- * Removes what time made useless: clients that nobody ever allowed, and sign-ins, codes and tokens past their end. Codes
+ * Removes clients that were never granted access, and expired sign-ins, codes and tokens. Codes
  * and tokens stay a day longer, so that a late replay is still known for what it is.
  */
 export async function forgetExpired(db: Database, now: number): Promise<void> {

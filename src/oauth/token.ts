@@ -25,7 +25,7 @@ import {
 
 /** Seconds that an access token works. */
 const ACCESS_SECONDS = 3600;
-/** Seconds that a refresh token may lie unused. */
+/** Seconds after which an unused refresh token expires. */
 const REFRESH_SECONDS = 30 * 24 * 3600;
 
 /** Answers a token request (RFC 6749 sections 4.1.3 and 6). */
@@ -86,7 +86,7 @@ function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
   return revokedAt !== null || (expiresAt !== null && expiresAt <= Date.now());
 }
 
-/** RFC 6749 section 6: a refresh may ask for less than was granted, never for more. */
+/** RFC 6749 section 6: a refresh may request less than was granted, never more. */
 function narrowed(scope: string | undefined, grant: GrantRow): Scope[] {
   const asked = scope?.split(" ") ?? grant.scopes;
   if (!asked.every((name) => grant.scopes.includes(name))) {
@@ -122,7 +122,7 @@ function newTokens(client: ClientRow, grant: GrantRow, scopes: Scope[], parent: 
   const rows: [TokenRow, ...TokenRow[]] = [row("access", access, ACCESS_SECONDS, scopes)];
   const refreshes = client.grantTypes.includes("refresh_token");
   const refreshToken = refreshes ? newSecret("weir_rt_") : undefined;
-  // The refresh token keeps the whole grant, whatever this access token was narrowed to.
+  // The refresh token keeps the whole grant, even when this access token is narrower.
   if (refreshToken) rows.push(row("refresh", refreshToken, REFRESH_SECONDS, grant.scopes));
   const answer = {
     access_token: access,

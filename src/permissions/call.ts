@@ -1,4 +1,4 @@
-/** One request of a user on its way to the routes: what it asks for, and what it is about. */
+/** One request of a user before it reaches the routes: its action and its resource. */
 import type { Context } from "hono";
 import { type Assistant, resolveAssistant } from "../assistants/store.ts";
 import type { Principal } from "../principal.ts";
@@ -15,7 +15,7 @@ import { authorize, containsJson, type Filter } from "../users/authorize.ts";
 
 export type Json = Record<string, unknown>;
 
-/** The routes read a UUID in capitals as the same one: so must whoever decides about it, and whoever looks it up. */
+/** The routes accept a UUID in capitals as the same id. The permission check and the lookup must do the same. */
 function idAsKept(id: string): string {
   return isUuid(id) ? id.toLowerCase() : id;
 }
@@ -33,7 +33,7 @@ function idsAsKept(body: Json): Json {
   };
 }
 
-/** A call of a user, with what its rule needs to look at and to change. */
+/** A call of a user, with the parts that its rule reads and changes. */
 export class Call {
   readonly principal: Principal;
   /** The path's parts that the table's pattern captured. */

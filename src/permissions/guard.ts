@@ -65,7 +65,7 @@ const TABLE: Row[] = [
   // These ask the handlers themselves.
   ["*", /^\/store\/(?:items(?:\/search)?|namespaces)$/, async () => {}],
   ["GET", /^\/api\/threads$/, async () => {}],
-  // Which components a graph has is the same for everybody.
+  // A graph has the same components for all users.
   ["POST", /^\/ui\/[^/]+\/?$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
   ["POST", /^\/(?:a2a|agui)\/[^/]+\/?$/, async () => {}],

@@ -6,7 +6,7 @@ import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
 
-/** Making a thing: its metadata is the handler's to change, and an id of somebody else's is taken. */
+/** Creating a resource: the handler may change its metadata, and an id of another owner counts as taken. */
 export function creates(resource: "assistants" | "threads", idField: string, target: "assistant" | "thread"): Rule {
   return async (call) => {
     const value = { ...(await call.body()) };
@@ -102,7 +102,7 @@ export async function cancels(call: Call): Promise<void> {
   mustContain(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), "Thread");
 }
 
-/** A stateless run's thread may be gone already: the run itself tells whose it is. */
+/** A stateless run's thread may already be deleted: the run itself has its owner. */
 export async function joins(call: Call): Promise<void> {
   const [id = ""] = call.ids;
   mustContain(await call.run(id, id), await call.allowed("threads", "read", { thread_id: id }), "Run");

@@ -17,14 +17,14 @@ export class MessageBlocks {
   #open = new Map<string, { index: number; block: Block }>();
   #usage: unknown;
 
-  /** `runId` is the model call's, by which the clients tell concurrent messages apart. */
+  /** `runId` is the model call's, by which the clients distinguish concurrent messages. */
   constructor(private readonly runId: string) {}
 
   start(id: string, role?: string, toolCallId?: string): MessageEvent {
     return this.#event("message-start", { id, role, tool_call_id: toolCallId });
   }
 
-  /** The sub-events that one streamed chunk amounts to. */
+  /** The sub-events of one streamed chunk. */
   delta(chunk: AIMessageChunk): MessageEvent[] {
     if (chunk.usage_metadata) this.#usage = chunk.usage_metadata;
     const events: MessageEvent[] = [];

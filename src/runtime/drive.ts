@@ -1,4 +1,4 @@
-/** Runs a graph, and hands everything it emits to a sink, synchronously and in order. */
+/** Runs a graph, and passes all its output to a sink, synchronously and in order. */
 import "./als.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
@@ -13,14 +13,14 @@ import { Tap, type TapSink } from "./tap.ts";
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */
   chunk(namespace: string[], mode: string, payload: unknown): void;
-  /** A LangChain event, when the run asked for the `events` mode. */
+  /** A LangChain event, when the run requests the `events` mode. */
   event(event: unknown): void;
 }
 
 export interface DriveOptions {
   runId: string;
   configurable: Record<string, unknown>;
-  /** Names a checkpoint of the root graph alike at every attempt. See idempotency-key.ts. */
+  /** Names a checkpoint of the root graph, the same name at every attempt. See idempotency-key.ts. */
   origin: (checkpointId: string) => string;
   context?: unknown;
   metadata: Record<string, unknown>;
@@ -46,8 +46,8 @@ export interface WireCommand {
 }
 
 /**
- * LangChain copies metadata member by member for each call of each node: thousands of them would stop everybody in this
- * isolate for minutes. So it gets this many, the last ones; who listens here has them all.
+ * LangChain copies metadata member by member for each call of each node: thousands of them would block all requests in
+ * this isolate for minutes. So it gets the last ones, up to this number. Listeners here get them all.
  */
 const MOST_METADATA = 100;
 

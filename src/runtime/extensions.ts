@@ -32,7 +32,7 @@ const MODES = new Set(["values", "updates", "tasks", "custom"]);
 /** The methods of events that are no extension's. */
 const PLAIN = new Set([...MODES, "messages", "tools", "checkpoints", "debug", "lifecycle", "input", "input.requested"]);
 
-/** How long the run waits for values that transformers promised, milliseconds. A promise may stay open for ever. */
+/** How long the run waits for values that transformers promised, milliseconds. A promise may never resolve. */
 const PROMISED_MS = 5_000;
 
 /**
@@ -56,7 +56,7 @@ export async function withExtensions<S extends ExtensionSink>(
     transformers.map((one) => () => one),
   );
   const forwarded = forward(events, given, sink);
-  // The rejection is handled below, which may be much later. Until then nothing reads the chunks any more.
+  // The rejection is handled below, which may be much later. Until then nothing reads the chunks.
   forwarded.catch(() => chunks.drop());
   try {
     await drive(shownTo(sink, chunks, given));
@@ -131,7 +131,7 @@ class Chunks implements AsyncIterable<Chunk> {
     this.#wake();
   }
 
-  /** Keeps no chunk any more: the object has 128 MB. */
+  /** Keeps no more chunks: the object has 128 MB. */
   drop(): void {
     this.#dropped = true;
     this.#waiting = [];

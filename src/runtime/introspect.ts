@@ -1,4 +1,4 @@
-/** What a graph looks like from outside: its drawing, its JSON Schemas, its subgraphs. */
+/** The description of a graph: its drawing, its JSON Schemas, its subgraphs. */
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
 

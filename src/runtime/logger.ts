@@ -11,7 +11,7 @@ interface Logger extends Record<Level, Log> {
   child(meta: Meta): Logger;
 }
 
-/** Of a run's metadata, what tells where a line comes from. */
+/** The metadata of a run that identify the source of a line. */
 const SHOWN = ["run_id", "thread_id", "assistant_id", "graph_id", "langgraph_node"];
 
 function write(level: Level, message: unknown, meta: Meta): void {

@@ -54,7 +54,7 @@ function withIds(payload: unknown): unknown {
   return name === undefined ? payload : { ...payload, [name]: (payload[name] as unknown[]).map(withId) };
 }
 
-/** How LangGraph knows a map of answers by the ids of interrupts from an answer that is an object. */
+/** LangGraph's rule to distinguish a map of answers by interrupt id from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /**

@@ -32,7 +32,9 @@ export interface SavedWrite {
   value: unknown;
 }
 
-/** What the saver needs of its thread. Calls are synchronous: what a node wrote is kept before the next one starts. */
+/**
+ * The thread's interface for the saver. Calls are synchronous: a node's writes are stored before the next node starts.
+ */
 export interface CheckpointStorage {
   get(ns: string, id?: string): SavedCheckpoint | undefined;
   /** Newest first. `before` is exclusive. */
@@ -106,7 +108,7 @@ export class Saver extends BaseCheckpointSaver {
     this.storage.putWrites(ns, id, rows);
   }
 
-  /** Throws what kept a checkpoint from being stored. Call it when the graph has ended. */
+  /** Throws the error that prevented the storage of a checkpoint. Call it when the graph has ended. */
   check(): void {
     if (this.#failure !== undefined) throw this.#failure;
   }

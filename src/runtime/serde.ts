@@ -69,7 +69,9 @@ export function dump(value: unknown): string {
 const library = new MemorySaver().serde;
 const FOREIGN = new Error("foreign");
 
-/** Revives the stored form (parsed). Messages are revived here; whatever else LangChain wrote goes through its own loader. */
+/**
+ * Revives the stored form (parsed). Messages are revived here; all other LangChain objects go through its own loader.
+ */
 export async function revive(stored: unknown): Promise<unknown> {
   try {
     return reviveMessages(stored);
@@ -114,7 +116,7 @@ function flattenBuiltin(value: Record<string, unknown>): unknown {
   return name === "RegExp" ? String(first) : flatten(first);
 }
 
-/** How many more characters a text may take, about; what comes past it is left out. */
+/** How many more characters a text may take, about; the rest is left out. */
 interface Room {
   left: number;
 }
@@ -204,7 +206,7 @@ export function wireChunk(message: object): string {
 /** Characters of an error's message that are kept. It goes into rows of limited size. */
 const LONGEST_MESSAGE = 32_000;
 
-/** `{error, message}` of whatever was thrown, as the Agent Server's `error` event has it. */
+/** `{error, message}` of any thrown value, in the format of the Agent Server's `error` event. */
 export function errorBody(error: unknown): { error: string; message: string } {
   const name = error instanceof Error ? error.name : "Error";
   const message = error instanceof Error ? error.message : typeof error === "string" ? error : wire(error);

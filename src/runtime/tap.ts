@@ -40,7 +40,7 @@ export class Tap extends BaseCallbackHandler {
   #tools = new Map<string, { namespace: string[]; toolCallId?: string; name: string }>();
   #seen = new Set<string>();
 
-  /** `given`: metadata of the whole run, which every message has. LangChain may tell less of it. */
+  /** `given`: metadata of the whole run, which every message has. LangChain may pass only a part of it. */
   constructor(
     private readonly sink: TapSink,
     private readonly given: Metadata,

@@ -1,6 +1,6 @@
 /**
  * Collects what happens in a run of a graph as runs of a trace: the graph, its nodes, its model and tool calls. It only
- * notes references and times while the graph runs; the JSON is made once, at the end.
+ * records references and times while the graph runs; the JSON is made once, at the end.
  */
 import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from "@langchain/core/callbacks/base";
 import type { DocumentInterface } from "@langchain/core/documents";
@@ -28,11 +28,11 @@ interface Span {
   metadata: Metadata;
   invocation?: Metadata;
   firstToken?: number;
-  /** Plumbing of LangGraph, left out; what is below it belongs to the nearest shown ancestor. */
+  /** Internal runs of LangGraph are left out. Their children belong to the nearest shown ancestor. */
   hidden: boolean;
 }
 
-/** How the run went whose trace this is. It stands in the root's `extra.runtime`. */
+/** The outcome of the trace's run. It is in the root's `extra.runtime`. */
 export interface RunFacts {
   status: string;
   /** Milliseconds from when it was due to its beginning, and to the first thing its graph gave. */
@@ -44,7 +44,7 @@ export interface RunFacts {
 
 export interface TraceEnd {
   run: RunFacts;
-  /** What the run failed with, for whatever had not ended by itself. */
+  /** The run's error, for all spans that had not ended. */
   error?: string;
   project: string;
   referenceExampleId?: string;
@@ -57,7 +57,7 @@ const MAX_SPANS = 5_000;
 const MAX_PAYLOAD = 200_000;
 const KEPT_PAYLOAD = 10_000;
 
-/** What LangChain tells of a call besides the call itself; of a model's, its parameters too. */
+/** LangChain's metadata of a call; for a model call also its parameters. */
 type OfCall = [parent?: string, tags?: string[], metadata?: Metadata, name?: string];
 type OfModel = [parent?: string, extra?: Metadata, tags?: string[], metadata?: Metadata, name?: string];
 
@@ -70,7 +70,7 @@ export class Tracer extends BaseCallbackHandler {
   #spans = new Map<string, Span>();
   #order = 0;
 
-  /** `given`: metadata of the whole run, which every span has. LangChain may tell less of it. */
+  /** `given`: metadata of the whole run, which every span has. LangChain may pass only a part of it. */
   constructor(private readonly given: Metadata = {}) {
     super();
   }
@@ -207,7 +207,7 @@ export class Tracer extends BaseCallbackHandler {
     const hidden = tags.includes(HIDDEN) && parent !== undefined;
     const metadata = { ...this.given, ...told };
     const graphId = metadata["graph_id"];
-    // Lists of traces are of no use when every root has the name that LangGraph gives to graphs without one.
+    // A list of traces is not useful when every root has LangGraph's default name.
     const shown = parent === undefined && name === UNNAMED && typeof graphId === "string" ? graphId : name;
     this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
   }
@@ -217,7 +217,7 @@ export class Tracer extends BaseCallbackHandler {
     if (span) Object.assign(span, { outputs, end: Math.max(span.start, Date.now() * 1000) });
   }
 
-  /** A graph that pauses throws too; to those who look at traces it is no error. */
+  /** A graph that pauses also throws; in traces this is no error. */
   #fail(id: string, error: unknown): void {
     this.#end(id, undefined);
     const span = this.#spans.get(id);

@@ -13,7 +13,7 @@ export interface BucketAddress {
   accelerate: boolean;
 }
 
-/** The URL below which the bucket's objects lie, ending in "/". */
+/** The base URL of the bucket's objects, ending in "/". */
 export function bucketUrl(address: BucketAddress): string {
   const { bucket, region, endpointUrl, accelerate } = address;
   if (endpointUrl === null) {

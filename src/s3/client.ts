@@ -168,14 +168,14 @@ export class S3Store implements ObjectStore {
   }
 
   private async sendOnce(request: S3Request): Promise<{ response: Response; text: string }> {
-    // Not AbortSignal.timeout, which lives on after the answer, and the body with it.
+    // Not AbortSignal.timeout: it stays active after the answer and keeps the body in memory.
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new DOMException("no answer", "TimeoutError")), TIMEOUT_MS);
     try {
       const response = await this.world.fetch(await this.sign(request, abort.signal));
       const text = await response.text();
       if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
-      // S3 may answer 200 before it knows the outcome, and then say what went wrong in the body.
+      // S3 may answer 200 before the operation ends, and then send the error in the body.
       if (!text.includes(request.expects ?? "") || text.includes("<Error>")) {
         throw errorOf(500, this.withoutSecrets(text));
       }
@@ -228,7 +228,7 @@ export class S3Store implements ObjectStore {
   }
 }
 
-/** Buckets with Object Lock refuse an upload without a checksum; every server knows this one. */
+/** Buckets with Object Lock refuse an upload without a checksum; every server supports this one. */
 function md5(bytes: Uint8Array): Record<string, string> {
   return { "content-md5": createHash("md5").update(bytes).digest("base64") };
 }

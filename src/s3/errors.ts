@@ -5,7 +5,7 @@ export class StoreError extends Error {
   constructor(
     message: string,
     readonly code: string,
-    /** True when no retry can help: credentials, bucket, region, a request the store does not know. */
+    /** True when no retry can help: credentials, bucket, region, a request that the store does not support. */
     readonly permanent: boolean,
   ) {
     super(message);
@@ -52,7 +52,7 @@ function isPermanent(status: number, code: string): boolean {
 }
 
 function hint(status: number): string {
-  if (status >= 300 && status < 400) return "the bucket lives elsewhere: check the region and the endpoint";
+  if (status >= 300 && status < 400) return "the bucket is in another region: check the region and the endpoint";
   if (status === 401 || status === 403) return "access denied";
   if (status === 404) return "the bucket or the endpoint's path is not known";
   return "the store gave no reason";

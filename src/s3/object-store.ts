@@ -8,7 +8,7 @@ export interface Part {
 
 /**
  * Objects by key. Every method throws StoreError, whose `permanent` says whether trying again can help.
- * All are safe to repeat: a key is overwritten, a removal or an abort of what is gone succeeds.
+ * All are safe to repeat: a key is overwritten, a removal or an abort of a missing object succeeds.
  */
 export interface ObjectStore {
   /** Bucket and key as people write them: `bucket/key`. */

@@ -2,7 +2,7 @@
 import { notStored, StoreError } from "./errors.ts";
 import type { ObjectStore, Part } from "./object-store.ts";
 
-/** R2's codes for an upload that is gone and for a part it does not have. */
+/** R2's codes for a missing upload and for a missing part. */
 const GONE = /\(100(24|25)\)/;
 
 /** A bucket bound to the Worker; `name` is what people call it. */
@@ -65,7 +65,7 @@ async function attempt<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** A bound bucket has no credentials to be wrong: whatever it refuses may work later. */
+/** A bound bucket has no credentials that could be wrong: every refused request may work later. */
 function refusal(error: unknown): StoreError {
   return new StoreError(`R2: ${error instanceof Error ? error.message.slice(0, 300) : "unknown error"}`, "R2", false);
 }

@@ -6,15 +6,15 @@ import type { ObjectStore, Part } from "./object-store.ts";
 export interface SinkObject {
   key: string;
   contentType: string;
-  /** Parts have this size but the last: R2 wants them equal, S3 at least 5 MiB. */
+  /** Parts have this size but the last: R2 requires equal sizes, S3 at least 5 MiB. */
   partBytes: number;
 }
 
 /** What the sink's owner does around the moments that matter after a crash. Each is awaited. */
 export interface SinkEvents {
-  /** An upload will be begun. The store may begin it and its answer may be lost, so remember its key. */
+  /** An upload is about to begin. The store may begin it and its answer may be lost, so record its key. */
   uploadDue(): Promise<void>;
-  /** An upload was begun; remember its id before anything is sent to it. */
+  /** An upload was begun. Record its id before anything is sent to it. */
   uploadCreated(uploadId: string): Promise<void>;
   /** Part `number` has arrived. */
   partUploaded(number: number): Promise<void>;
@@ -98,7 +98,7 @@ export class ObjectSink extends ByteWriter {
     }
     this.flying = bytes;
     this.inFlight = this.store.uploadPart(this.object.key, this.uploadId, this.parts.length + 1, bytes);
-    // Looked at when the next part is due; until then a failure must not count as unhandled.
+    // Checked when the next part is due. Until then a failure must not count as unhandled.
     this.inFlight.catch(() => undefined);
   }
 

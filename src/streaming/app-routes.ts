@@ -1,4 +1,4 @@
-/** What a chat application needs besides the protocol: its list of threads, their state and their past. */
+/** The routes of a chat application besides the protocol: its list of threads, their state and their history. */
 import { Hono } from "hono";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { documented } from "../http/documented.ts";
@@ -50,7 +50,7 @@ export const application = new Hono<App>()
     return c.json(shown, 200, headers);
   })
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
-    // Whether there was one or not, there is none now.
+    // The result is the same for a missing thread.
     await removeThread(c.env, c.get("principal").workspaceId, c.req.valid("param").thread_id);
     return c.body(null, 204);
   })

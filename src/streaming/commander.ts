@@ -1,9 +1,9 @@
-/** What a command needs to be carried out, and what comes of it. */
+/** The input of a command, and its result. */
 import type { Caller } from "../threads/access.ts";
 import type { Json } from "../json.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 
-/** Who commands, and which thread. */
+/** The caller, and the thread. */
 export interface Commander extends Caller {
   threadId: string;
   thread: ThreadRpc;

@@ -1,4 +1,4 @@
-/** The protocol's commands, whichever way they come: one table, one answer's shape. */
+/** The protocol's commands over HTTP and WebSocket: one table, one shape of answers. */
 import { toProblem } from "../http/problem.ts";
 import { parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
@@ -32,7 +32,7 @@ const COMMANDS: Record<string, Handler> = {
 };
 export const COMMAND_NAMES = Object.keys(COMMANDS);
 
-/** Carries a command out. Never throws: what goes wrong is the answer. */
+/** Runs a command. Never throws: errors are answers. */
 export async function carryOut(by: Commander, command: Command, more: Record<string, Handler> = {}): Promise<Response> {
   const { id, method } = command;
   const handlers = { ...COMMANDS, ...more };

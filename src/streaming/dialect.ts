@@ -1,4 +1,4 @@
-/** Which clients a connection speaks to: the stock clients of the two languages read some events differently. */
+/** The client library of a connection: the official clients of the two languages read some events differently. */
 import { Problem } from "../http/problem.ts";
 import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";
@@ -20,7 +20,7 @@ export function dialectOf(headers: Headers): Dialect {
   return PYTHON.test(headers.get("user-agent") ?? "") ? "python" : "javascript";
 }
 
-/** What one connection gets of each event of the log. `channels`: all that it subscribes to. */
+/** The frames of an event for one connection. `channels`: all subscribed channels. */
 export function eventsIn(dialect: Dialect, channels: string[]): (event: EventText) => ProtocolEvent | undefined {
   return dialect === "python" ? pythonEvents(channels) : protocolEvent;
 }

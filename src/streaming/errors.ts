@@ -11,7 +11,7 @@ export type ErrorCode =
   | "permission_denied"
   | "not_supported";
 
-/** A command that cannot be carried out, and why: its code and message go into the answer. */
+/** The error of a command. Its code and message are in the answer. */
 export class CommandError extends Error {
   constructor(
     readonly code: ErrorCode,

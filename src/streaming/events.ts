@@ -5,7 +5,7 @@ import type { EventMethod, EventText } from "../threads/log/events.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
 export interface ProtocolEvent {
-  /** Unique in the thread. Ends in the sequence number, so that any id is a place to go on from. */
+  /** Unique in the thread. Ends in the sequence number, so that a client can resume after any id. */
   id: string;
   method: string;
   namespace: string[];
@@ -59,7 +59,7 @@ export function protocolEvent(event: EventText): ProtocolEvent | undefined {
 }
 
 /**
- * The place in the log that an id stands for; undefined when it is none of ours.
+ * The log position of an event id; undefined when the id has another format.
  * Root lifecycle: `synth:<run id>:lc||<event>|<seq>`. Any other: the sequence number.
  */
 export function seqOfEventId(id: string): number | undefined {
@@ -67,7 +67,7 @@ export function seqOfEventId(id: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** By `synth:<run id>:` the clients tell one run's end from another's in a replay. */
+/** By `synth:<run id>:` the clients distinguish the ends of runs in a replay. */
 function eventId({ ns, run, seq }: EventText, event: string): string {
   return ns.length > 0 ? String(seq) : `synth:${run}:lc||${event}|${seq}`;
 }
@@ -98,7 +98,7 @@ const FRAMES: Partial<Record<EventMethod, (event: EventText) => Shown | undefine
   tools: (event) => tool(json(event) as Json),
 };
 
-/** The JavaScript clients read what is asked as `payload`, the Python ones as `value`. */
+/** The JavaScript clients read the interrupt's value as `payload`, the Python clients as `value`. */
 function requested(event: EventText): Shown {
   const data = json(event) as Json;
   return { data: JSON.stringify({ ...data, value: data.payload }) };

@@ -23,7 +23,7 @@ function wantsChannel(wanted: Set<string>, { method, name }: ProtocolEvent): boo
   return name !== undefined && wanted.has(`custom:${name}`);
 }
 
-/** A segment without a task id (`research`) stands for every task of that node (`research:<id>`). */
+/** A segment without a task id (`research`) matches every task of that node (`research:<id>`). */
 function isUnder(prefix: string[], namespace: string[]): boolean {
   if (prefix.length > namespace.length) return false;
   return prefix.every((segment, i) => {

@@ -1,4 +1,4 @@
-/** Names of threads on the application's routes: a client may choose any, and need not know of UUIDs. */
+/** Names of threads on the application's routes: a client may choose any name instead of a UUID. */
 import type { MiddlewareHandler } from "hono";
 import { threadIdOf } from "../threads/thread-id.ts";
 import { Problem } from "../http/problem.ts";

@@ -9,7 +9,7 @@ import { protocolEvent, type ProtocolEvent } from "./events.ts";
 
 const CANCELLED = "The run was cancelled.";
 
-/** The framing of one connection. It remembers which graphs have begun. */
+/** The framing of one connection. It records which graphs have begun. */
 export function pythonEvents(channels: string[]): (event: EventText) => ProtocolEvent | undefined {
   const graphs = new Set<string>();
   const hearsInput = channels.some((channel) => channel.startsWith("input"));
@@ -32,8 +32,8 @@ export function pythonEvents(channels: string[]): (event: EventText) => Protocol
 }
 
 /**
- * A root event. The SDK waits for ever after an `interrupted` that no input follows. A stream that does not subscribe to
- * `input` cannot see the question, so a pause ends it too.
+ * A root event. The SDK waits without end after an `interrupted` that no input follows. A stream that does not
+ * subscribe to `input` cannot see the question, so a pause ends it too.
  */
 function rootOf(data: Json, hearsInput: boolean): Json {
   if (data.event !== "interrupted") return data;

@@ -38,7 +38,7 @@ export const streaming = new Hono<App>()
         configurable: configurableOf(c.req.raw.headers, c.get("principal")),
       };
       const { params, ...command } = c.req.valid("json");
-      // The application's own clients know of one agent, and name none.
+      // The application's own clients use one agent and send no agent id.
       const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
       return c.json(await carryOut(by, { ...command, params: { ...unsaid, ...params } }));
     },
@@ -75,7 +75,7 @@ const isUpgrade = (c: Context<App>): boolean => c.req.header("upgrade")?.toLower
 /** Characters of JSON. A socket's attachment holds 16,384 bytes, its subscriptions included. */
 const CALLER_LIMIT = 8_000;
 
-/** The socket is the thread's own: it goes on while this Worker forgets. */
+/** The socket belongs to the thread's object: it stays open after this request ends. */
 async function socket(c: Context<App>, threadId: string): Promise<Response> {
   const principal = c.get("principal");
   const presented = presentedBy(c.req.raw, principal);
@@ -90,7 +90,9 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
   );
 }
 
-/** Streams what the filter picks. `Last-Event-ID`, `since_event_id` and `since` each say where to go on. */
+/**
+ * Streams the events that match the filter. `Last-Event-ID`, `since_event_id` and `since` each set the start position.
+ */
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
   const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
   const dialect = dialectOf(c.req.raw.headers);

@@ -85,7 +85,7 @@ export async function inject(
   return { result: {}, meta: (await start(by, body, command)).meta };
 }
 
-/** How the thread stands; the error when nothing has ever run on it. */
+/** The thread's state; an error when the thread has no run. */
 async function begun(by: Commander): Promise<Standing> {
   const standing = await by.thread.standing();
   if (!standing?.graphId) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");

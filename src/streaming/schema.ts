@@ -17,7 +17,7 @@ export const Command = v.object({
 });
 export type Command = v.InferOutput<typeof Command>;
 
-/** What a subscription wants. Channels that do not exist match nothing. */
+/** The filter of a subscription. Channels that do not exist match nothing. */
 export const Filter = v.object({
   channels: v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.maxLength(100)),
   namespaces: v.nullish(v.pipe(v.array(Namespace), v.maxLength(500))),

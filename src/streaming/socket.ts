@@ -1,6 +1,7 @@
 /**
- * The protocol over a WebSocket: commands in, answers and events out. The socket lives in the thread's own object and
- * hibernates with it: whatever a wake needs (who it is, what it wants, how far it has come) lies in its attachment.
+ * The protocol over a WebSocket: commands in, answers and events out. The socket belongs to the thread's own object and
+ * hibernates with it. Its attachment holds what is needed after a wake: the principal, the subscriptions and the
+ * positions.
  */
 import * as v from "valibot";
 import type { Presented } from "../auth/holds.ts";
@@ -12,9 +13,9 @@ import { NESTING, nestsDeeper, parseJson } from "../http/json.ts";
 import { countValues, JSON_VALUES } from "../http/json-values.ts";
 import { BODY_LIMIT, parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
-import { type Framing, textLines } from "../threads/log/events.ts";
+import { type Framing, type TailQuery, textLines } from "../threads/log/events.ts";
+import type { ThreadRpc } from "../threads/rpc.ts";
 import { idsIn } from "../threads/stub.ts";
-import { Thread } from "../threads/thread.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { carryOut } from "./commands.ts";
 import { CommandError } from "./errors.ts";
@@ -22,7 +23,7 @@ import { type Dialect, eventsIn } from "./dialect.ts";
 import { knownChannel, methodsOf } from "./events.ts";
 import { matcher } from "./filter.ts";
 import { Command, Filter, Unsubscribe } from "./schema.ts";
-import { protocolFraming, startOf } from "./stream.ts";
+import { startOf } from "./stream.ts";
 import { mayGoOn } from "./watch.ts";
 
 /** Where the Worker puts who is calling; what a client sends under this name is overwritten. */
@@ -62,18 +63,26 @@ const GATHER = { pauses: 3, milliseconds: 8 };
 /** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
 const MOST_COUNTED = 2_000;
 
-/** The thread's object, with sockets. */
-export class StreamingThread extends Thread {
+/** Reads a thread's log from within its object. `pingMs`: milliseconds without an event after which a ping is sent. */
+export type ReadLog = (query: TailQuery, framing: Framing, pingMs?: number) => ReadableStream<Uint8Array>;
+
+/** The sockets of one thread, in its object. */
+export class Sockets {
   #pumps = new Map<WebSocket, Pump>();
   /** The latest call of `#pumpSoon` for each socket that waits. */
   #turns = new Map<WebSocket, object>();
 
-  constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
+  constructor(
+    private readonly ctx: DurableObjectState,
+    private readonly env: Env,
+    private readonly thread: ThreadRpc,
+    private readonly read: ReadLog,
+  ) {
     for (const socket of ctx.getWebSockets()) void this.#pump(socket);
   }
 
-  override async fetch(request: Request): Promise<Response> {
+  /** Accepts a socket. */
+  accept(request: Request): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER_HEADER) ?? "{}")) as SocketCaller;
     const { workspaceId, credentialId } = caller.principal;
@@ -86,11 +95,7 @@ export class StreamingThread extends Thread {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
-    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter, dialect));
-  }
-
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  async onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (!(await mayGoOn(this.env, socket, attachment(socket)))) return this.#stop(socket);
     const refused = await this.#limited(socket);
     const command = refused ?? commandIn(message);
@@ -99,7 +104,7 @@ export class StreamingThread extends Thread {
     }
     const { principal, configurable } = attachment(socket);
     const { threadId } = idsIn(this.ctx.id);
-    const by: Commander = { env: this.env, principal, threadId, thread: this, configurable };
+    const by: Commander = { env: this.env, principal, threadId, thread: this.thread, configurable };
     const subscribes = SUBSCRIBING.test(command.method);
     if (subscribes) void this.#stop(socket);
     const answer = await carryOut(by, command, {
@@ -122,21 +127,17 @@ export class StreamingThread extends Thread {
     }
   }
 
-  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+  async onClose(socket: WebSocket, code: number): Promise<void> {
     await this.#stop(socket);
     // The other half of the closing handshake, without which clients wait. 1005 and 1006 only say that there was no code.
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
-  }
-
-  override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.#stop(socket);
   }
 
   async #subscribe(socket: WebSocket, filter: Filter): Promise<Answer> {
     const unknown = filter.channels.find((channel) => !knownChannel(channel));
     if (unknown !== undefined) throw new CommandError("invalid_argument", `There is no channel "${unknown}".`);
     if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
-    const after = await startOf(this, filter);
+    const after = await startOf(this.thread, filter);
     const subscription = { id: crypto.randomUUID(), filter, after };
     const replayed_events = await this.#replayed(subscription, attachment(socket).dialect);
     attach(socket, [...attachment(socket).subscriptions, subscription]);
@@ -146,7 +147,7 @@ export class StreamingThread extends Thread {
   /** How many events of the past the subscription begins with; undefined when the past is too long to be read for it. */
   async #replayed(subscription: Subscription, dialect: Dialect): Promise<number | undefined> {
     const { after, filter } = subscription;
-    if ((await this.lastSeq()) - after > MOST_COUNTED) return undefined;
+    if ((await this.thread.lastSeq()) - after > MOST_COUNTED) return undefined;
     const query = { after, methods: methodsOf(filter.channels), replayOnly: true };
     let count = 0;
     const lines = textLines();
@@ -183,8 +184,8 @@ export class StreamingThread extends Thread {
   }
 
   /**
-   * Sends the socket what its subscriptions want, in the log's order. Begins anew when they change, at the one that is
-   * furthest behind: the others have had what it replays, and each event goes out once.
+   * Sends the events of the socket's subscriptions, in the log's order. A change of the subscriptions restarts the read
+   * at the lowest position. Each event is sent once to each subscription.
    */
   async #pump(socket: WebSocket): Promise<void> {
     void this.#stop(socket);
@@ -229,6 +230,10 @@ export class StreamingThread extends Thread {
     }
   }
 
+  async onError(socket: WebSocket): Promise<void> {
+    await this.#stop(socket);
+  }
+
   async #stop(socket: WebSocket): Promise<void> {
     const pump = this.#pumps.get(socket);
     this.#pumps.delete(socket);
@@ -236,7 +241,7 @@ export class StreamingThread extends Thread {
   }
 }
 
-/** A line an event: its sequence number, the places of the subscriptions that want it, and the event. */
+/** One line per event: its sequence number, the indexes of the matching subscriptions, and the event. */
 function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing {
   const show = eventsIn(
     dialect,

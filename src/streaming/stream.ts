@@ -1,4 +1,4 @@
-/** The protocol over SSE: what has happened on the thread, then what happens, run after run. It never ends by itself. */
+/** The protocol over SSE: the past events of the thread, then new ones, run after run. The server does not end it. */
 import { sseFrame } from "../http/sse.ts";
 import type { Framing } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
@@ -7,7 +7,7 @@ import { seqOfEventId } from "./events.ts";
 import { matcher } from "./filter.ts";
 import type { Filter } from "./schema.ts";
 
-/** The sequence number after which a reader goes on. A cursor that the log has not reached is of a log that is gone. */
+/** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
 export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);

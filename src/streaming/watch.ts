@@ -11,8 +11,8 @@ interface Caller {
 }
 
 /**
- * Whether the socket may go on; closes it with 4401 when its credential has ended. A socket without traffic is not asked
- * about: a timer would keep its object from hibernating, and nothing reaches the socket meanwhile.
+ * Whether the socket may stay open; closes it with 4401 when its credential has ended. A socket without traffic is not
+ * checked: a timer would keep its object from hibernating, and nothing is sent in the meantime.
  */
 export async function mayGoOn(env: Env, socket: WebSocket, { principal, presented }: Caller): Promise<boolean> {
   if (await stillHolds(env, principal, presented)) return true;

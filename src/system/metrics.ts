@@ -19,11 +19,11 @@ export interface Metric {
   values: { part?: "bucket" | "sum" | "count"; labels?: Record<string, string>; value: number }[];
 }
 
-/** Busy threads whose runs are looked at; past this the figures of open runs are of a part. */
+/** Busy threads whose runs are read; with more threads, the figures of open runs are partial. */
 const THREADS = 200;
 
 /**
- * Open runs are asked of their threads, those that have ended of their traces; everything else is counted in the index.
+ * Open runs are counted in their threads, and ended runs in their traces. Everything else is counted in the index.
  * Times are seconds.
  */
 export async function measure(env: Env, workspaceId: string, now: number): Promise<Metric[]> {
@@ -87,7 +87,7 @@ function byLabel(name: string, help: string, label: string, counts: Record<strin
   return { name, help, type: "gauge", values };
 }
 
-/** They begin anew at midnight UTC, which Prometheus takes for a restart. */
+/** They reset at midnight UTC. Prometheus treats this as a restart. */
 function today({ statuses, duration, firstEvent, wait }: RunTimes): Metric[] {
   const day = "Runs that began on this UTC day";
   return [

@@ -22,14 +22,14 @@ const documentation = {
         type: "apiKey",
         in: "header",
         name: "X-Tenant-Id",
-        description: "The workspace's id. With an access token, /api/v1 asks for it.",
+        description: "The workspace's id. Required with an access token on /api/v1.",
       },
       bearer: { type: "http", scheme: "bearer", description: "An OAuth access token." },
     },
     schemas: {
       Problem: {
         type: "object",
-        description: "RFC 9457 problem details; `detail` says what is wrong and how to mend it.",
+        description: "RFC 9457 problem details; `detail` says what is wrong and how to fix it.",
         required: ["title", "status", "detail"],
         properties: {
           type: text,

@@ -1,4 +1,4 @@
-/** What a deployment says of itself: `/ok` and `/info` to anybody, `/metrics` to a workspace. */
+/** Information about the deployment: `/ok` and `/info` are public, `/metrics` is for a workspace. */
 import { Hono } from "hono";
 import * as v from "valibot";
 import { isOpen } from "../auth/authenticate.ts";
@@ -46,7 +46,7 @@ export const system = new Hono<App>()
   )
   .post(
     "/internal/truncate",
-    doc("Empty the workspace of what is named (only on one's own machine, with AUTH=open)"),
+    doc("Delete the named kinds of data from the workspace (only on localhost, with AUTH=open)"),
     body(Truncate),
     async (c) => {
       if (!isOpen(c.req.raw, c.env)) throw new Problem(404, `No route ${c.req.method} ${c.req.path}.`);

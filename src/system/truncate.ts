@@ -1,4 +1,6 @@
-/** `POST /internal/truncate`: empties the caller's workspace of what is named. For tests on one's own machine only. */
+/**
+ * `POST /internal/truncate`: deletes the named kinds of data from the caller's workspace. For tests on localhost only.
+ */
 import * as v from "valibot";
 import { deleteAllAssistants } from "../assistants/store.ts";
 import { deleteAllCrons } from "../crons/store.ts";
@@ -9,7 +11,7 @@ import { deleteThreads } from "../threads/clear.ts";
 const flag = v.optional(v.boolean(), false);
 export const Truncate = v.object({ runs: flag, threads: flag, assistants: flag, checkpointer: flag, store: flag });
 
-/** Runs and checkpoints live in their threads: naming them empties the threads too. */
+/** Runs and checkpoints are stored in their threads: naming them deletes the threads' content too. */
 export async function truncate(env: Env, workspaceId: string, what: v.InferOutput<typeof Truncate>): Promise<void> {
   const db = database(env.DB);
   if (what.threads || what.runs || what.checkpointer) await deleteThreads(env, workspaceId);

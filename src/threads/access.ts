@@ -21,7 +21,7 @@ export function threadOf(c: Call, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
-/** Who asks for a run. `configurable`: what graphs may read of the request's headers, and of its user. */
+/** The caller of a run. `configurable`: what graphs may read of the request's headers, and of its user. */
 export interface Caller {
   env: Env;
   principal: Principal;
@@ -76,7 +76,7 @@ export async function assistantOf(env: Env, principal: Principal, idOrGraphId: s
   return assistant;
 }
 
-/** What was looked for, or a 404 that names it. */
+/** The value, or a 404 that names it. */
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Problem(404, `${what} not found.`);
   return value;

@@ -6,12 +6,12 @@ import type { ThreadParts } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { Runner } from "./runs/runner.ts";
 
-/** While a run is open the alarm comes this often, so that a run whose process died is taken up again. */
+/** While a run is open, the alarm fires at this interval, so that a run whose process stopped is resumed. */
 const WATCHDOG_MS = 4_000;
 const REPROJECT_MS = 2_000;
 
 /**
- * Sets the alarm to the earliest thing due. One that is set already and comes earlier stays: it finds nothing to do and
+ * Sets the alarm to the earliest thing due. An earlier alarm that is already set is kept: it finds nothing to do and
  * sets the next one. Moving it at each run's end would write a row more a run.
  */
 export function armAlarm(parts: ThreadParts, runner: Runner): void {
@@ -29,7 +29,7 @@ function nextDue({ record, tables, stale }: ThreadParts, runner: Runner, now: nu
     stale ? now + REPROJECT_MS : undefined,
     // What is due already is being carried out now; this is for when that fails with the process.
     outbox !== undefined && outbox <= now ? now + WATCHDOG_MS : outbox,
-    // What has to be told goes out before the thread goes.
+    // Pending tasks of the outbox run before the thread is deleted.
     outbox === undefined ? record?.temporary?.until : undefined,
     // With a run open these wait for that run's end.
     runner.busy ? undefined : record?.ttl?.expires,
@@ -38,7 +38,10 @@ function nextDue({ record, tables, stale }: ThreadParts, runner: Runner, now: nu
   return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
-/** What is due now. `forget` is the thread's end. Never throws: after six failures the platform would give the alarm up. */
+/**
+ * Runs what is due. `forget` deletes the thread. Never throws: after six failures the platform stops retrying the
+ * alarm.
+ */
 export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => Promise<void>): Promise<void> {
   parts.alarmAt = undefined;
   try {

@@ -7,6 +7,7 @@ import { Journal } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
 import { idsIn } from "./stub.ts";
 import { storedRun, type StoredRun } from "./runs/runs.ts";
+import type { OnTask } from "./tasks/outbox.ts";
 import { putThread, removeThread } from "./store.ts";
 import { Tables } from "./storage/tables.ts";
 import { Values } from "./checkpoints/values.ts";
@@ -38,6 +39,7 @@ export class ThreadParts {
   constructor(
     readonly ctx: DurableObjectState,
     readonly env: Env,
+    readonly onTask: OnTask,
   ) {
     const { workspaceId, threadId } = idsIn(ctx.id);
     this.workspaceId = workspaceId;
@@ -114,7 +116,7 @@ export class ThreadParts {
     return this.#projecting;
   }
 
-  /** Forgets everything, at once. Whatever is still under way on these parts finds nothing and writes nothing any more. */
+  /** Clears all state immediately. Work that still uses these parts then finds no data and writes none. */
   destroy(): void {
     this.record = undefined;
     this.gone = true;

@@ -35,6 +35,6 @@ export async function settleEach<T, R>(items: T[], work: (item: T) => Promise<R>
 
 /** 503: the request has called as many threads as it may, and more remain. */
 export function moreRemain(): Problem {
-  const detail = `One request changes at most ${MOST_THREADS} threads, and more remain. Send it again to go on.`;
+  const detail = `One request changes at most ${MOST_THREADS} threads, and more remain. Send it again to continue.`;
   return new Problem(503, detail, { headers: { "retry-after": "1" } });
 }

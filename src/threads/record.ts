@@ -23,7 +23,7 @@ export interface ThreadRecord {
   rest: Exclude<ThreadStatus, "busy">;
   error?: RunError;
   ttl?: Ttl & { expires: number };
-  /** How far token deltas have been added up, and when to go on (compact.ts). */
+  /** How far token deltas have been merged, and when to continue (compact.ts). */
   compacted?: { through: number; due?: number };
   /** Made for one stateless run: never listed, and deleted at this moment once the run has ended. */
   temporary?: { until?: number };
@@ -49,7 +49,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   };
 }
 
-/** The kept record; undefined when the thread does not exist. A trace that lies in its row goes to the outbox. */
+/** The kept record; undefined when the thread does not exist. A trace that is stored in its row goes to the outbox. */
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
   if (text === undefined) return undefined;
@@ -89,7 +89,7 @@ export function shownThread(record: ThreadRecord, busy: boolean, values: Values)
   };
 }
 
-/** How the thread stands between two runs. */
+/** The thread's status between two runs. */
 export function standingOf(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };

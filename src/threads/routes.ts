@@ -29,7 +29,7 @@ function withoutTtl<T extends object>(thread: T): Omit<T, "ttl"> {
   return rest;
 }
 
-/** Of a state only what was asked for; `values.<key>` is one of its values. */
+/** The selected fields of a state. `values.<key>` is one of its values. */
 function selectedState(state: ThreadState, select: string[] | undefined): Partial<ThreadState> {
   const keys = select?.flatMap((field) => (field.startsWith("values.") ? field.slice("values.".length) : [])) ?? [];
   const fields = selected(state, select);
@@ -54,19 +54,14 @@ export const threads = new Hono<App>()
   .post("/count", doc("Count threads"), body(schema.ThreadCount), async (c) => {
     return c.json(await countThreads(c.env, c.get("principal").workspaceId, c.req.valid("json")));
   })
-  .post(
-    "/prune",
-    doc("Delete threads, or forget all but their latest checkpoint"),
-    body(schema.ThreadPrune),
-    async (c) => {
-      const { thread_ids, strategy } = c.req.valid("json");
-      const { workspaceId } = c.get("principal");
-      const pruned = await forEach([...new Set(thread_ids)], (id) =>
-        strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
-      );
-      return c.json({ pruned_count: pruned.filter(Boolean).length });
-    },
-  )
+  .post("/prune", doc("Delete threads, or all but their latest checkpoint"), body(schema.ThreadPrune), async (c) => {
+    const { thread_ids, strategy } = c.req.valid("json");
+    const { workspaceId } = c.get("principal");
+    const pruned = await forEach([...new Set(thread_ids)], (id) =>
+      strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
+    );
+    return c.json({ pruned_count: pruned.filter(Boolean).length });
+  })
   .get("/:thread_id", doc("Get a thread"), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
     const thread = found(await threadOf(c, c.req.valid("param").thread_id).get(), "Thread");
     return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));

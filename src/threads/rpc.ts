@@ -23,7 +23,7 @@ export interface RunRequest {
   run_id: string;
   /** Of a command that a client may repeat when it lost the answer: a run with the same one is not made twice at a time. */
   fingerprint?: string;
-  /** The interrupts that `command.resume` answers. When one of them is not pending any more: 409. */
+  /** The interrupts that `command.resume` answers. When one of them is no longer pending: 409. */
   answers?: string[];
   assistant_id: string;
   graph_id: string;
@@ -54,9 +54,9 @@ export interface RunRequest {
   feedback_keys?: string[];
   origin?: string;
   langsmith_tracer?: { project_name?: string; example_id?: string };
-  /** How many calls of this server by itself led to this run, one within the other. */
+  /** The depth of nested calls of this server to itself that led to this run. */
   depth?: number;
-  /** The thread is this run's alone and goes when the run has ended. */
+  /** The thread belongs to this run only and is deleted at the end of the run. */
   temporary?: boolean;
   /** Request headers and the user, which the graph sees in `configurable`. */
   configurable?: Json;
@@ -123,7 +123,7 @@ export interface OpenRuns {
 }
 
 /**
- * A thread that does not exist answers `undefined`, or a 404 where it is asked to do something.
+ * A thread that does not exist answers reads with `undefined` and commands with a 404.
  * Errors arrive as `Problem:<status>:<detail>`; http/problem.ts turns them back.
  */
 export interface ThreadRpc {
@@ -145,7 +145,7 @@ export interface ThreadRpc {
   copyFrom(threadId: string, metadata?: Json): Promise<Thread>;
   /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
   copyPage(from?: CopyPlace): Promise<CopyPage>;
-  /** Forgets all but the latest checkpoint. */
+  /** Deletes all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
   storage(): Promise<StorageFigures | undefined>;
 
@@ -159,7 +159,7 @@ export interface ThreadRpc {
   /** SSE frames of a run, replayed, then live, to its end. 404 when there is no such run. */
   streamRun(runId: string, options: RunStream): Promise<ReadableStream<Uint8Array>>;
   /**
-   * SSE frames of all runs, after a sequence number (from now on when absent). Never ends by itself.
+   * SSE frames of all runs, after a sequence number (from now on when absent). The server does not end it.
    * `modes`: lifecycle, run_modes, state_update.
    */
   streamThread(modes: string[], after?: number): Promise<ReadableStream<Uint8Array>>;
@@ -178,8 +178,8 @@ export interface ThreadRpc {
 
   task(taskId: string): Promise<TaskView | undefined>;
   /**
-   * Whom to tell when a run of the task begins or ends, and at once of a task at rest; `undefined` takes the hook away.
-   * 404 without the task, 409 past `most`.
+   * Sets a hook for the beginnings and ends of the task's runs. It also runs immediately for an idle task. `undefined`
+   * removes the hook. 404 without the task, 409 past `most`.
    */
   setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void>;
   /** Cancels the task's open runs, or marks one that waits as cancelled. Resolves when they have ended. */

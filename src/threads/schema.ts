@@ -29,7 +29,7 @@ export const Checkpoint = v.object({
 });
 
 const Send = v.object({ node: v.string(), input: v.optional(v.unknown()) });
-/** What goes on with a paused graph, or changes its course. */
+/** Fields that resume a paused graph, or change its next node. */
 export const Command = v.object({
   update: v.optional(v.unknown()),
   resume: v.optional(v.unknown()),

@@ -13,7 +13,7 @@ import {
 
 export type { IndexRow, ThreadFilter, ThreadPage } from "./search/rpc.ts";
 
-/** The shard that new threads of a workspace go to, as far as this isolate has been told. */
+/** The shard for new threads of a workspace, as last read by this isolate. */
 const current = new Map<string, number>();
 
 export const currentShard = (workspaceId: string): number => current.get(workspaceId) ?? 0;
@@ -89,7 +89,9 @@ export const changesOf = async (env: Env, workspaceId: string, shard: number, af
 
 type Shard = ReturnType<typeof indexShard>;
 
-/** Asks every shard. Nearly every workspace has one, so that is asked for its part and for their number at once. */
+/**
+ * Calls every shard. Nearly every workspace has one shard, so its part and the number of shards are read in one call.
+ */
 async function overShards<T>(
   env: Env,
   workspaceId: string,

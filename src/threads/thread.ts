@@ -7,7 +7,7 @@ import { copyInto, copyPage } from "./copy/copy.ts";
 import type { CopyPage, CopyPlace } from "./copy/store.ts";
 import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { deliver, type OnTask } from "./tasks/outbox.ts";
 import { ThreadParts } from "./context.ts";
 import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
@@ -32,11 +32,15 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   #runner: Runner;
   #copying: Promise<void> | undefined;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(
+    ctx: DurableObjectState,
+    env: Env,
+    private readonly onTask: OnTask,
+  ) {
     super(ctx, env);
-    this.#parts = new ThreadParts(ctx, env);
+    this.#parts = new ThreadParts(ctx, env, onTask);
     this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
-    // A run that a crash has left is taken up at once, not only when the alarm comes.
+    // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 
@@ -82,7 +86,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async remove(): Promise<boolean> {
     const parts = this.#parts;
     if (!parts.record) return false;
-    // While runs end, others may begin, or somebody else may remove the thread.
+    // While runs end, others may begin, or another request may delete the thread.
     while (!parts.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
     if (!parts.gone) await this.#forget();
     return true;
@@ -160,7 +164,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
       if (size > ANSWER_LIMIT)
         throw remoteProblem(
           413,
-          "The inputs of these runs are too large for one answer. Ask for fewer runs with limit.",
+          "The inputs of these runs are too large for one answer. Request fewer runs with limit.",
         );
       runs.push(shownRun(storedRun(row), threadId));
     }
@@ -307,20 +311,23 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     await this.#parts.project(false);
   }
 
-  /** The thread's end. Between two of its lives nothing else happens: it would write into both. */
+  /**
+   * Deletes the thread. No other work runs between the deletion and a new thread with the same id, because it would
+   * write into both.
+   */
   async #forget(): Promise<void> {
     const parts = this.#parts;
     parts.destroy();
     this.#rebuild();
     await parts.unlist();
-    // One of the same id may have been made meanwhile.
+    // A thread with the same id may have been created in the meantime.
     if (this.#parts.record) await this.#parts.project(this.#runner.busy);
   }
 
-  /** Reads everything anew: what this instance held in memory is no longer so. */
+  /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
     this.#parts.journal.end();
-    this.#parts = new ThreadParts(this.ctx, this.env);
+    this.#parts = new ThreadParts(this.ctx, this.env, this.onTask);
     this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
   }
 

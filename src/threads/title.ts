@@ -6,7 +6,7 @@ import type { ThreadParts } from "./context.ts";
 export function titleOf({ record, values }: ThreadParts, input: unknown): string | undefined {
   const messages = record?.values?.messages;
   if (!messages) return titleIn(input);
-  // The beginning of a list lies in its first chunk; the rest of a long thread need not be read.
+  // The beginning of a list is in its first chunk, so the rest of a long thread is not read.
   const first = "l" in messages ? { l: messages.l.slice(0, 1) } : messages;
   return titleIn({ messages: JSON.parse(values.flat(first)) as Message[] });
 }

@@ -6,7 +6,7 @@ export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
 export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
 export type CancelAction = "interrupt" | "rollback";
 
-/** Why a run is stopped before its graph ends by itself. */
+/** Why a run is stopped before its graph ends. */
 export type StopReason = CancelAction | "timeout";
 
 /** What a run failed with. */
@@ -36,7 +36,7 @@ export interface TaskRun extends Run {
   /** The sequence numbers of its first and last event, once there are such. */
   first_seq?: number;
   last_seq?: number;
-  /** Set when it did not end by itself. */
+  /** Set when it was stopped. */
   stopped?: StopReason;
 }
 
@@ -78,7 +78,7 @@ export interface Thread {
   ttl?: Ttl & { expires_at: string };
 }
 
-/** How a thread stands between two runs. */
+/** A thread's status between two runs. */
 export interface Standing {
   assistantId?: string;
   graphId?: string;

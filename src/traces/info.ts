@@ -1,4 +1,4 @@
-/** What `/info` tells the tracing SDKs: how to send runs to this server. */
+/** The part of `/info` for the tracing SDKs: how to send runs to this server. */
 
 export const INGEST_INFO = {
   git_sha: null,

@@ -16,5 +16,5 @@ export const TAGS_BYTES = 128 * 1024;
 /** `input_pairs` and `output_pairs`, each. */
 export const PAIRS_BYTES = 128 * 1024;
 export const ATTACHMENTS_BYTES = 64 * 1024;
-/** The beginning of an error that lies in R2. */
+/** The beginning of an error that is stored in R2. */
 export const ERROR_PREVIEW_BYTES = 16 * 1024;

@@ -1,4 +1,4 @@
-/** In which partition a run lies, when the caller knows only its id. */
+/** Finds the partition of a run when the caller knows only its id. */
 import type { Database } from "../db/client.ts";
 import { uuidTime } from "./dotted.ts";
 import { tracePartition } from "./stub.ts";
@@ -12,13 +12,13 @@ export interface LocateHint {
   start?: number;
 }
 
-/** Ids are looked for on this many of the newest days of projects, each with all of its shards. */
+/** Ids are searched on this many of the newest days of projects, each with all of its shards. */
 const RECENT = 60;
 const AT_ONCE = 6;
 
 /**
  * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the
- * workspace's most recent days. Ids that lie nowhere there are absent from the answer.
+ * workspace's most recent days. Ids that are not found are absent from the answer.
  */
 export async function locateRuns(
   env: Env,

@@ -61,11 +61,11 @@ export interface RunPage {
   /** Times and counts are numbers, `is_root` 0 or 1, lists JSON texts. */
   light: Partial<Record<LightField, (string | number | null)[]>>;
   payloads: Partial<Record<PayloadField, Texts>>;
-  /** Payloads that lie in R2, in the order of the runs: fill them in with `resolveColumn`. */
+  /** Payloads that are stored in R2, in the order of the runs: fill them in with `resolveColumn`. */
   large: (LargePayload & { row: number; field: PayloadField; key: string })[];
   /** About the bytes of all this with the payloads in R2. */
   bytes: number;
-  /** Where to go on, or null when there are no runs. */
+  /** The cursor of the next page, or null when there are no runs. */
   next: RunPosition | null;
   /** Nothing more matches in the window right now. */
   done: boolean;

@@ -48,7 +48,10 @@ const HOUR_MS = 3_600_000;
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
 const SEALED_AT_ONCE = 100;
 
-/** A shard of one project's day. Its name holds workspace, project, day and shard; the identity comes with every write. */
+/**
+ * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
+ * write.
+ */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
@@ -57,7 +60,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private shards = 1;
   /** Traces that were deleted before the first commit, which stores them. */
   private deletedBefore: string[] = [];
-  /** As the last write told it: only a project's tier ever changes. */
+  /** From the last write. Only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
 
@@ -184,7 +187,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
   }
 
-  /** Deletes the objects of deleted runs in R2. They are noted in the transaction of the deletion, so none is forgotten. */
+  /**
+   * Deletes the objects of deleted runs in R2. They are recorded in the transaction of the deletion, so none is missed.
+   */
   private async deleteBlobs(): Promise<void> {
     for (;;) {
       const keys = this.known((identity) => dueBlobs(this.sql, blobPrefix(identity.workspaceId, identity))) ?? [];

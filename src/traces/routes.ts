@@ -1,6 +1,6 @@
 /**
- * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, for SDKs append their paths to whatever
- * address they are given; the second generation of queries is at `/api/v2`.
+ * Traces: ingest, queries, projects, feedback. Mounted at `/` and at `/api/v1`, because SDKs append their paths to any
+ * configured address; the second generation of queries is at `/api/v2`.
  */
 import { Hono } from "hono";
 import type { App } from "../http/types.ts";
@@ -39,7 +39,9 @@ const shared = new Hono<App>()
   .route("/", publicShares)
   .route("/", otlp);
 
-/** At the root: it has two paths of the Agent Server's, and lets those requests through, so it goes before `/runs`. */
+/**
+ * At the root: it has two paths of the Agent Server's, and passes those requests on, so it is mounted before `/runs`.
+ */
 export const rootTraces = new Hono<App>().route("/", rootIngestRoutes()).route("/", shared);
 
 /** Everything with a prefix of its own. */

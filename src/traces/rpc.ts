@@ -13,7 +13,7 @@ import type {
   PartitionIdentity,
 } from "./types.ts";
 
-/** Which runs of a partition a query wants. All conditions hold together. */
+/** The runs of a partition that a query selects. All conditions must match. */
 export interface RunSelection {
   ids?: string[];
   traceId?: string;
@@ -31,14 +31,14 @@ export interface RunSelection {
   filter?: string;
   traceFilter?: string;
   treeFilter?: string;
-  /** Traces that pass these two filters by a run that lies in the partition of another day. */
+  /** Traces that match these two filters by a run in the partition of another day. */
   traceElsewhere?: string[];
   treeElsewhere?: string[];
 }
 
 export interface QueryRequest extends RunSelection {
   order: "asc" | "desc";
-  /** Only runs behind this position in the order asked for. */
+  /** Only runs behind this position in the requested order. */
   after: RunPosition | null;
   limit: number;
   maxBytes: number;
@@ -65,15 +65,15 @@ export interface Upserted {
 export interface TracePartitionRpc {
   /**
    * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
-   * (`weightOf`). `shards` is the number of shards that the caller knows of; 1 when it is left out.
+   * (`weightOf`). `shards` is the number of shards that the caller has read; 1 when it is left out.
    */
   upsert(identity: PartitionIdentity, writes: RunWrite[], how?: { soon?: boolean; shards?: number }): Promise<Upserted>;
   /**
-   * Which of these ids are of runs or traces that lie here. After this call the shard takes no run of another trace: it
+   * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
    * knows that the day has grown to `shards`.
    */
   holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]>;
-  /** Which of these runs lie here. */
+  /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
   /** The traces with runs here whose root began on an earlier day. */

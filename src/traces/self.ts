@@ -1,4 +1,4 @@
-/** Weir's own traces: the runs of its graphs go through the same ingest as everybody's, in process. */
+/** Weir's own traces: the runs of its graphs go through the same ingest as all others, in process. */
 import { database } from "../db/client.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { issueTokens } from "./feedback/tokens.ts";
@@ -11,7 +11,7 @@ import { noRunTimes, sumOfRunTimes } from "./partition/run-times.ts";
 import { findProjectByName, listPartitions } from "./store.ts";
 import { dayOf } from "./time.ts";
 
-/** Where a run's trace goes; undefined when the deployment wants none (TRACE_PROJECT set to nothing). */
+/** Where a run's trace goes; undefined when the deployment has turned traces off (empty TRACE_PROJECT). */
 export function ownProject(env: Env, perRun: string | undefined): string | undefined {
   if (env.TRACE_PROJECT === "") return undefined;
   return perRun || env.TRACE_PROJECT || DEFAULT_PROJECT;

@@ -24,7 +24,7 @@ export function isClosed(shard: number, shards: number): boolean {
   return shard < shards >> 1;
 }
 
-/** The ids by which a shard knows a run: its own, its trace's and its parent's. */
+/** The ids by which a shard finds a run: its own, its trace's and its parent's. */
 export function idsOf({ id, trace_id, parent_run_id }: RunWrite): string[] {
   return [id, trace_id, parent_run_id].filter((one) => one !== undefined);
 }

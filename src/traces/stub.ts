@@ -1,11 +1,11 @@
-/** How to reach a partition, and where its objects in R2 lie. */
+/** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
 import { repeating } from "../http/outage.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { dayOf } from "./time.ts";
 import type { Place, QueriedRun } from "./types.ts";
 
-/** Everything of a partition in R2 has this prefix, so that it goes when the partition goes. */
+/** All objects of a partition in R2 have this prefix, so that they are deleted with the partition. */
 export function blobPrefix(workspaceId: string, place: Place): string {
   return `traces/${pathOf(workspaceId, place)}/`;
 }
@@ -15,7 +15,7 @@ export function blobPrefixOf(run: Pick<QueriedRun, "tenant_id" | "session_id" | 
   return blobPrefix(run.tenant_id, { projectId: run.session_id, day: dayOf(run.start_time), shard: run.shard });
 }
 
-/** Where a large payload lies in R2, below its partition's prefix. */
+/** The key of a large payload in R2, below its partition's prefix. */
 export function payloadKey(prefix: string, hash: string): string {
   return `${prefix}payloads/${hash}`;
 }

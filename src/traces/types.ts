@@ -2,7 +2,7 @@
 import type { TraceTier } from "../db/traces.ts";
 import type { Usage } from "./ingest/usage.ts";
 
-/** Where runs of a workspace lie: a shard of a project's UTC day (YYYY-MM-DD). */
+/** The location of runs of a workspace: a shard of a project's UTC day (YYYY-MM-DD). */
 export interface Place {
   projectId: string;
   day: string;
@@ -74,10 +74,10 @@ export interface RunPosition {
   id: string;
 }
 
-/** A payload on its way in: its JSON text, or where its text lies in R2 with a small JSON preview of it. */
+/** A payload during ingest: its JSON text, or the key of its text in R2 with a small JSON preview. */
 export type PayloadWrite = { text: string } | ({ preview: string } & LargePayload);
 
-/** A file sent with a run; it lies in R2 under `attachmentKey`. */
+/** A file sent with a run. It is stored in R2 under `attachmentKey`. */
 export interface StoredAttachment {
   name: string;
   type: string;
@@ -226,7 +226,7 @@ export interface RunTimes {
   wait: Histogram;
 }
 
-/** A thread of a project, as far as one partition knows it. */
+/** The part of a project's thread that is in one partition. */
 export interface ThreadSummary {
   thread_id: string;
   count: number;
@@ -242,7 +242,9 @@ export interface ThreadSummary {
   latencies: number[];
 }
 
-/** Who a partition is. It is told with every write, for an object does not know its own name after a restart. */
+/**
+ * The identity of a partition. Every write contains it, because an object does not know its own name after a restart.
+ */
 export interface PartitionIdentity extends Place {
   workspaceId: string;
   traceTier: TraceTier;

@@ -1,4 +1,4 @@
-/** What D1 knows of the size of traces. */
+/** The sizes of traces in D1. */
 import { and, asc, eq, gte, lte } from "drizzle-orm";
 import { among } from "../db/among.ts";
 import type { Database } from "../db/client.ts";

@@ -14,7 +14,7 @@ export async function userOf(request: Request): Promise<AppUser> {
   if (typeof answer === "string") return completed({ identity: answer });
   const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
   if (typeof identity === "string") return completed({ ...(answer as object), identity });
-  throw new Problem(401, "The request carries no credential that this deployment knows.");
+  throw new Problem(401, "The request has no valid credential for this deployment.");
 }
 
 /** What a handler of the user's answers. It refuses by an exception with a status, whose headers reach the client. */

@@ -61,7 +61,7 @@ function containment(filters: Json): Filter {
   return Object.fromEntries(rules.map(({ key, rule }) => [key, rule?.[0]]));
 }
 
-/** Whether `value` contains `part`: the rule of db/contains.ts, for values at hand. */
+/** Whether `value` contains `part`: the rule of db/contains.ts, for values in memory. */
 export function containsJson(value: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return Array.isArray(value) && part.every((one) => value.some((member) => containsJson(member, one)));
@@ -73,7 +73,7 @@ export function containsJson(value: unknown, part: unknown): boolean {
   );
 }
 
-/** A metadata filter that asks for both; undefined when nothing can satisfy the two. */
+/** A metadata filter that requires both; undefined when nothing can match both. */
 export function both(asked: Json, filter: Json): Json | undefined {
   const merged = { ...asked };
   for (const [key, rule] of Object.entries(filter)) {

@@ -3,7 +3,7 @@ import type { Env as HonoEnv, Hono } from "hono";
 import { type Lazy, loaded } from "../lazy.ts";
 import type { AppUser } from "../principal.ts";
 
-/** What a handler is told. `value` is the request's and may be changed in place. */
+/** The input of a handler. `value` is the request's and may be changed in place. */
 export interface AuthEvent {
   event: string;
   resource: string;
@@ -23,7 +23,7 @@ export interface UserAuth {
   };
 }
 
-/** Texts to vectors, with the Worker's variables and bindings at hand. */
+/** Converts texts to vectors. Receives the Worker's variables and bindings. */
 export type Embeddings = (texts: string[], env: Env) => Promise<number[][]>;
 
 /** An embeddings class of LangChain's, as far as the server uses it. */

@@ -15,7 +15,7 @@ void viewAt(location.pathname)
 /** Milliseconds in which the page is loaded again once at most. */
 const RELOAD = 60_000;
 
-// A deploy replaces the files that this tab may still want to load: take the new page.
+// A deploy replaces the files that this tab may still load: reload the page.
 addEventListener("vite:preloadError", () => {
   const last = Number(sessionStorage.getItem("weir.reloaded"));
   if (Date.now() - last < RELOAD) return;

@@ -17,7 +17,7 @@ const say = async (text: string) => (await result(caller, "SendMessage", { messa
 const saidOf = (task: Json): string => task.status.message.parts[0].text;
 
 describe("an event of the writer", () => {
-  it("that no caller can be told fails in the node that writes it, and says why", async () => {
+  it("that is invalid fails in the node that writes it, with the reason", async () => {
     const task = await say("misspelt");
     expect(task.status.state).toBe("TASK_STATE_FAILED");
     expect(saidOf(task)).toMatch(/Invalid a2a\.artifact\.parts: is required/);
@@ -35,13 +35,13 @@ describe("an event of the writer", () => {
   });
 });
 
-it("a validator's error is told in words", async () => {
+it("a validator's error has a readable message", async () => {
   const text = saidOf(await say("strict"));
   expect(text).toMatch(/^The input does not fit this agent: city: .+; days\.0: /);
   expect(text).not.toContain("{");
 });
 
-it("a graph knows the generation of the call", async () => {
+it("a graph receives the generation of the call", async () => {
   const now = await say("mirror");
   const old = await result(caller, "message/send", { message: message03("mirror") });
   expect([now, old].map((task) => task.artifacts[0].parts[0].data.generation)).toEqual(["1.0", "0.3"]);
@@ -75,7 +75,7 @@ describe("a card", () => {
     expect(card).toMatchObject({ skills, provider: about.provider });
   });
 
-  it("declares extensions: those that a call asks for are named in the answer, a required one must be", async () => {
+  it("declares extensions: requested ones are named in the answer, a required one must be requested", async () => {
     custom.a2a = { actor: { extensions: [{ uri: "https://x.example/v1" }, { uri: "https://x.example/v2" }] } };
     const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: message1("hi") } };
     const asking = { "a2a-extensions": "https://x.example/v2, https://other.example" };

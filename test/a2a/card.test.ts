@@ -28,7 +28,7 @@ async function newAssistant(body: Json): Promise<string> {
 }
 
 describe("an agent card", () => {
-  it("is found without a credential, at both addresses, by the version asked for", async () => {
+  it("is found without a credential, at both addresses, by the requested version", async () => {
     for (const path of [byQuery("echo"), "/a2a/echo/.well-known/agent-card.json", "/a2a/echo/.well-known/agent.json"]) {
       const { card } = await read(path, now);
       v.parse(Card1, card);
@@ -42,7 +42,7 @@ describe("an agent card", () => {
     }
   });
 
-  it("tells what the assistant is, from its own words and its graph", async () => {
+  it("describes the assistant, from its own metadata and its graph", async () => {
     const skills = [{ id: "s", name: "Sum", description: "Adds.", tags: ["math"], examples: ["1+1"] }];
     const a2a = { skills, input_modes: ["text/plain"], output_modes: ["text/plain", "image/png"] };
     const id = await newAssistant({ name: "Adder", description: "It adds.", metadata: { a2a } });
@@ -83,7 +83,7 @@ describe("an agent card", () => {
     expect((await send(byQuery(id), { headers: { "if-none-match": etag } })).status).toBe(200);
   });
 
-  it("has addresses that lead back here, whatever a proxy or an attacker says", async () => {
+  it("has addresses of this server, with any header of a proxy or an attacker", async () => {
     const get = async (bindings: Partial<Env>, url: string, headers: Record<string, string>) => {
       const request = new Request(url + byQuery("echo"), { headers: { ...now, ...headers } });
       const response = await app.fetch(request, { ...env, ...bindings }, createExecutionContext());
@@ -100,7 +100,7 @@ describe("an agent card", () => {
     );
   });
 
-  it("of nobody is not found; without a name it is a 400, and none are listed", async () => {
+  it("of an unknown assistant is not found; without a name it is a 400, and none are listed", async () => {
     expect((await send(byQuery(crypto.randomUUID()))).status).toBe(404);
     const { response, card } = await read("/.well-known/agent-card.json");
     expect(response.status).toBe(400);

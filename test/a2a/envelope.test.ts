@@ -14,7 +14,7 @@ const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const send = (message: unknown, more: Json = {}) => call({ method: "SendMessage", params: { message, ...more } });
 const parts = (...given: unknown[]) => send(message1("", { parts: given }));
 
-/** What is sent, the code it is refused with, and the id that comes back. */
+/** What is sent, the code it is refused with, and the id in the answer. */
 const TABLE: [name: string, body: unknown, code: number, id: unknown][] = [
   ["no JSON", "{", -32700, null],
   ["nothing", "", -32700, null],
@@ -121,7 +121,7 @@ describe("an envelope", () => {
     expect((await response.json<Reply>()).error?.message).toContain("assistant");
   });
 
-  it("takes the versions it knows, whatever the method's generation", async () => {
+  it("takes the known versions, for methods of both generations", async () => {
     const code = async (version: string, method = "SendMessage") => {
       const message = method === "SendMessage" ? message1("hi") : message03("hi");
       return (await rpc(caller, method, { message }, { headers: { "a2a-version": version } })).error?.code;

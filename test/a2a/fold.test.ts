@@ -23,7 +23,7 @@ function begun() {
   return { fold, take, say, start, words };
 }
 
-it("a message that several attempts begin is one artifact, also when an attempt dies before it says anything", () => {
+it("a message that several attempts begin is one artifact, also when an attempt stops before its first text", () => {
   const { fold, take, say, start, words } = begun();
   start(1);
   say({ event: "message-start", role: "ai", id: "first" });
@@ -41,7 +41,7 @@ it("a message that several attempts begin is one artifact, also when an attempt 
   expect(artifacts).toEqual([["first", [{ text: "1 2 3 4" }]]]);
 });
 
-it("only the last message is an artifact; what was said before is told in the status and kept in the history", () => {
+it("only the last message is an artifact; earlier ones are in the status and the history", () => {
   const { fold, take, say, start, words } = begun();
   start(1);
   const said = (id: string, ...texts: string[]) => [

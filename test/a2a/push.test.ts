@@ -44,7 +44,7 @@ const rest = () => send("ask");
 const readBack = (given: Json) => JSON.parse(JSON.stringify(given).replace(/,"credentials":"[^"]*"/, ""));
 const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).status.state.replace("TASK_STATE_", ""));
 
-/** The states told so far, once the thread has nothing left to tell. */
+/** The states sent so far, once the thread's outbox is empty. */
 async function told(taskId: string): Promise<string[]> {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
   const sql = "SELECT * FROM outbox WHERE kind <> 'trace'";
@@ -54,7 +54,7 @@ async function told(taskId: string): Promise<string[]> {
 }
 
 describe("a push notification", () => {
-  it("tells of the beginning, each pause and the end, in order, as the task stands", async () => {
+  it("reports the beginning, each pause and the end, in order, with the task's state", async () => {
     const asked = await send("ask", { id: "mine" });
     expect((await told(asked.id)).at(-1)).toBe("INPUT_REQUIRED");
     await send("red", undefined, { taskId: asked.id });
@@ -64,14 +64,14 @@ describe("a push notification", () => {
     expect(pushed.at(-1)?.body.task).toEqual(await result(caller, "GetTask", { id: asked.id }));
   });
 
-  it("tells of work that takes its time when it begins", async () => {
+  it("reports the beginning of long work immediately", async () => {
     const { id } = await send("forever", {}, {}, { returnImmediately: true });
     await expect.poll(() => statesOf(pushed)).toEqual(["WORKING"]);
     await result(caller, "CancelTask", { id });
     expect(await told(id)).toEqual(["WORKING", "CANCELED"]);
   });
 
-  it("is in the words of the generation that asked for it, with what was configured", async () => {
+  it("is in the format of the generation that requested it, with what was configured", async () => {
     const push = { url: HOOK, token: "t0k", authentication: { schemes: ["Basic"], credentials: "dTpw" } };
     const configuration = { pushNotificationConfig: push };
     const old = await result(caller, "message/send", { message: message03("hello"), configuration });

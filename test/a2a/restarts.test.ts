@@ -21,7 +21,7 @@ beforeAll(async () => {
 const textOf = (parts: Json[]) => parts.map(({ text }) => text ?? "").join("");
 const read = (id: string) => result(caller, "GetTask", { id }, { agent });
 
-/** What a reader of a stream knows of the artifacts, by their ids. */
+/** The artifacts that a reader of a stream has received, by their ids. */
 function artifactsIn(stream: Any[]): Record<string, string> {
   const known: Record<string, string> = {};
   for (const { task, artifactUpdate } of stream) {
@@ -33,7 +33,7 @@ function artifactsIn(stream: Any[]): Record<string, string> {
   return known;
 }
 
-/** The stream has brought the task as it stands now, and its one end. */
+/** The stream has sent the task's current state, and one end. */
 async function expectWhole(stream: Any[]) {
   const task = await read(stream[0].task.id);
   expect(task.status.state).toBe("TASK_STATE_COMPLETED");
@@ -54,14 +54,14 @@ it("a message is answered with its finished task, in both generations", async ()
   }
 });
 
-it("a stream of a message goes on to the task's end", async () => {
+it("a stream of a message continues to the task's end", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const streaming = events(caller, "SendStreamingMessage", { message: message1(`count to ${COUNT}`) }, { agent });
     await expectWhole(await abortsDuring(random, streaming));
   }
 });
 
-it("a stream that is taken up again goes on to the task's end", async () => {
+it("a resubscribed stream continues to the task's end", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const configuration = { returnImmediately: true };
     const message = message1(`count to ${COUNT}`);

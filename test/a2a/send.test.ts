@@ -35,7 +35,7 @@ describe("a message", () => {
     expect(await result(caller, "GetTask", { id: now.id })).toEqual(now);
   });
 
-  it("goes on in its context, whatever its name", async () => {
+  it("continues in its context, with any name", async () => {
     for (const contextId of [
       crypto.randomUUID(),
       crypto.randomUUID().toUpperCase(),
@@ -142,7 +142,7 @@ describe("a graph without messages", () => {
   const weigh = (parts: Json[]) =>
     rpc(caller, "SendMessage", { message: message1("", { parts }) }, { agent: "scales" });
 
-  it("takes data, and is asked for nothing else", async () => {
+  it("takes data, and requires nothing else", async () => {
     const { task } = (await weigh([{ data: { kilos: 2 } }])).result;
     expect(task.artifacts[0].parts).toEqual([{ data: { kilos: 2, grams: 2_000 } }]);
     for (const part of [{ text: "two kilos" }, { raw: "aGVsbG8=" }, { url: "https://files.example/two" }]) {
@@ -235,7 +235,7 @@ describe("a stream", () => {
     expect(text(task.artifacts[0].parts)).toBe(whole);
   });
 
-  it("tells of progress", async () => {
+  it("reports progress", async () => {
     const all = await events(caller, "SendStreamingMessage", { message: message1("progress") });
     expect(all.map(shape)).toEqual(["task", "WORKING", "WORKING", "=Done..", "COMPLETED"]);
     expect(all[2].statusUpdate.status.message.parts).toEqual([{ text: "Halfway." }]);
@@ -339,7 +339,7 @@ it("the last event of a stream in 0.3 carries the answer, as the task of message
 });
 
 describe("a send that does not wait", () => {
-  it("answers at once, and the task goes on", async () => {
+  it("answers immediately, and the task continues", async () => {
     const { task } = await result(caller, "SendMessage", {
       message: message1("slow"),
       configuration: { returnImmediately: true },
@@ -356,7 +356,7 @@ describe("a send that does not wait", () => {
 });
 
 describe("history", () => {
-  it("is as long as asked for", async () => {
+  it("is as long as requested", async () => {
     const asked = await say("ask");
     const done = await say("red", { taskId: asked.id });
     expect(done.history.map((one: Json) => [one.role, text(one.parts)])).toEqual([

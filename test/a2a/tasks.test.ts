@@ -21,7 +21,7 @@ const code = async (method: string, params: Json, options: RpcOptions = {}) =>
 const words = (task: Json) => task.artifacts?.map(({ parts }: Json) => parts[0].text);
 
 describe("a task that asks", () => {
-  it("waits for an answer, and goes on with it as the same task", async () => {
+  it("waits for an answer, and continues with it as the same task", async () => {
     const asked = await say("ask");
     expect(asked.status).toMatchObject({
       state: "TASK_STATE_INPUT_REQUIRED",
@@ -74,7 +74,7 @@ describe("a task that asks", () => {
     expect(second.at(-1).statusUpdate).toMatchObject({ taskId, status: { state: "TASK_STATE_COMPLETED" } });
   });
 
-  it("is cancelled when the conversation goes on without an answer", async () => {
+  it("is cancelled when the conversation continues without an answer", async () => {
     const asked = await say("ask");
     const other = await say("hello", { contextId: asked.contextId });
     expect(other.id).not.toBe(asked.id);
@@ -116,7 +116,7 @@ describe("a message to a task", () => {
     );
   });
 
-  it("that works is heard after what it is doing", async () => {
+  it("that works handles the message after its current run", async () => {
     const slow = await start("slow");
     const all = await events(caller, "SendStreamingMessage", { message: message1("hello", { taskId: slow.id }) });
     expect(all[0].task.id).toBe(slow.id);
@@ -185,7 +185,7 @@ describe("the list", () => {
   });
 });
 
-describe("a task of somebody else", () => {
+describe("a task of another caller", () => {
   const methods = (id: string): [string, Json][] => [
     ["GetTask", { id }],
     ["CancelTask", { id }],
@@ -212,7 +212,7 @@ describe("a task of somebody else", () => {
       expect((await rpc(caller, method, params, { agent: "echo" })).error).toEqual(unknown.error);
     }
     expect((await get(id)).status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    // The stranger's context of the same name is another one.
+    // The other caller's context of the same name is another one.
     await result(stranger, "SendMessage", { message: message1("hello", { contextId }) });
     expect((await get(id)).history).toHaveLength(1);
     expect((await result(stranger, "ListTasks", {})).tasks.map(({ id }: Json) => id)).not.toContain(id);

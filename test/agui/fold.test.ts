@@ -243,7 +243,7 @@ describe("messages", () => {
     { id: "4", role: "system", content: "be kind", name: "boss" },
   ];
 
-  it("come back from a state as they were sent", () => {
+  it("are read from a state as they were sent", () => {
     expect(shownMessages(MESSAGES.map((one) => graphMessage(one)))).toEqual(MESSAGES);
   });
 

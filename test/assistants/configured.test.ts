@@ -12,7 +12,7 @@ afterEach(() => {
 
 const echo = async (caller: Caller) => (await caller.fetch("/assistants/echo")).json();
 
-it("LANGGRAPH_CONFIG sets what a default assistant starts with, until somebody changes it", async () => {
+it("LANGGRAPH_CONFIG sets what a default assistant starts with, until a user changes it", async () => {
   settings.LANGGRAPH_CONFIG = JSON.stringify({ echo: { configurable: { a: 1 }, context: { b: 2 } } });
   const caller = await newCaller();
   expect(await echo(caller)).toMatchObject({ version: 1, config: { configurable: { a: 1 } }, context: { b: 2 } });
@@ -27,7 +27,7 @@ it("LANGGRAPH_CONFIG sets what a default assistant starts with, until somebody c
   expect(await (await caller.fetch("/assistants/agent")).json()).toMatchObject({ config: {}, context: {} });
 });
 
-it("a graph's description and metadata in langgraph.json are its default assistant's, until somebody changes it", async () => {
+it("a graph's description and metadata in langgraph.json are its default assistant's, until a user changes it", async () => {
   configured.graphs = { echo: { description: "Repeats.", metadata: { examples: ["Hello"], created_by: "me" } } };
   const caller = await newCaller();
   const text = { description: "Repeats.", metadata: { examples: ["Hello"], created_by: "system" } };

@@ -49,7 +49,7 @@ describe("searching assistants", () => {
     expect(await names({ metadata })).toEqual(expected);
   });
 
-  it("by name, whatever the case, and by graph", async () => {
+  it("by name, in upper or lower case, and by graph", async () => {
     expect(await names({ name: "alpha" })).toEqual(["Alpha", "ALPHABET"]);
     expect(await names({ name: "%" })).toEqual([]);
     expect(await names({ graph_id: "no-such-graph" })).toEqual([]);

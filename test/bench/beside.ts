@@ -1,6 +1,6 @@
 /**
  * This checkout beside others and the floor, all at work at the same time: what else the machine does slows down all of them
- * alike, so a smaller difference shows than in `pair`. Only processor time counts here.
+ * equally, so a smaller difference shows than in `pair`. Only processor time counts here.
  */
 import { withMain } from "../support/server.ts";
 import { load, percentile, table } from "./figures.ts";
@@ -32,7 +32,7 @@ export const bench: Bench = {
 };
 
 async function measure(all: Server[], graph: Graph, { runs, rounds }: Options): Promise<void> {
-  // The floor runs `echo` only, whatever is asked of it.
+  // The floor runs `echo` for every request.
   const servers = all.filter(({ name }) => graph === "echo" || name !== "floor");
   await Promise.all(
     servers.map(async ({ client }) => {

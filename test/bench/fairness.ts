@@ -19,7 +19,7 @@ export const bench: Bench = {
     const made = async () => (JSON.parse(await send("/api/v1/api-keys", weir.key, {})) as { key: string }).key;
     const [busy, own] = [await made(), await made()];
 
-    /** The time of one key's calls while so many requests of a key are sent at a time. */
+    /** The time of one key's calls while this many requests of a key are sent at a time. */
     const measured = async (burst: number, key: string) => {
       const over = new AbortController();
       const loops = Array.from({ length: burst }, async () => {

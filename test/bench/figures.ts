@@ -14,7 +14,7 @@ export const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 /** The median and the 90th percentile, as two cells of a table. */
 export const typical = (times: number[]): [string, string] => [ms(percentile(times, 50)), ms(percentile(times, 90))];
 
-/** How long each of so many calls takes, one after the other; milliseconds. */
+/** How long each of this many calls takes, one after the other; milliseconds. */
 export async function timesOf(calls: number, call: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < calls; index += 1) {
@@ -25,7 +25,7 @@ export async function timesOf(calls: number, call: () => Promise<unknown>): Prom
   return times;
 }
 
-/** The load of this machine in the last minute: who reads a figure wants to know what else ran. */
+/** The load of this machine in the last minute: it shows how much other work ran during a measurement. */
 export const load = () => (loadavg()[0] ?? 0).toFixed(1);
 
 /** Prints rows under headings, as a Markdown table. */

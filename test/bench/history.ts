@@ -6,7 +6,7 @@ const FEW = 10;
 const MANY = 1_000;
 const CALLS = 20;
 
-/** A thread with at least so many checkpoints: runs of `echo`, each of which adds to its messages. */
+/** A thread with at least this many checkpoints: runs of `echo`, each of which adds to its messages. */
 async function threadOf({ client }: Target, checkpoints: number): Promise<{ id: string; runs: number; has: number }> {
   const { thread_id: id } = await client.threads.create();
   let runs = 0;

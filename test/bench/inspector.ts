@@ -1,4 +1,4 @@
-/** The memory of a server's isolate, as V8 tells it. */
+/** The memory of a server's isolate, as V8 reports it. */
 
 interface HeapUsage {
   usedSize: number;
@@ -33,7 +33,7 @@ export class Isolate {
     return new Isolate(socket);
   }
 
-  /** The most that heap, buffers and both together held, garbage included, at any look while the work went on; bytes. */
+  /** The most that heap, buffers and both together held, garbage included, at any sample during the work; bytes. */
   async watch<T>(work: Promise<T>): Promise<[T, { heap: number; buffers: number; both: number }]> {
     const most = { heap: 0, buffers: 0, both: 0 };
     const watching = { over: false };

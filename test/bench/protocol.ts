@@ -20,7 +20,7 @@ export const bench: Bench = {
     const post = async (path: string, body: object) =>
       fetch(weir.url + path, { method: "POST", headers, body: JSON.stringify(body) });
 
-    /** Starts a run of so many tokens; gives its thread. */
+    /** Starts a run of this many tokens; returns its thread. */
     const start = async (tokens: number, thread: string = crypto.randomUUID()) => {
       const params = { assistant_id: "agent", input: { messages: [{ type: "human", content: `count to ${tokens}` }] } };
       await (await post(`/threads/${thread}/commands`, { id: 1, method: "run.start", params })).text();

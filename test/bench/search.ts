@@ -23,7 +23,7 @@ const searches = (count: number): [string, Search][] => [
   ["the newest 100, without their states", { limit: 100, select: SELECT }],
   ["of one user (1 in 1,000)", { metadata: { owner: "user-77" } }],
   ["of one graph (1 in 3)", { metadata: { graph_id: "agent" } }],
-  ["metadata that none has", { metadata: { owner: "nobody" } }],
+  ["metadata that none has", { metadata: { owner: "absent" } }],
   ["that wait for an answer (1 in 20)", { status: "interrupted" }],
   ["that are busy (none)", { status: "busy" }],
   ["updated last", { sortBy: "updated_at", limit: 20 }],

@@ -5,7 +5,10 @@ import type { Bench, Target } from "./target.ts";
 const SHOWN = [10, 100, 1000];
 /** A turn is shown as the median of this many around it: one turn alone is noise. */
 const AROUND = 9;
-/** A run's trace is told a moment after its end, and only then its row leaves the outbox: a write too. Milliseconds. */
+/**
+ * A run's trace is sent shortly after its end. Its row is then removed from the outbox, which is also a write.
+ * Milliseconds.
+ */
 const TOLD = 300;
 
 const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });

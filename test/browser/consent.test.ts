@@ -90,7 +90,7 @@ it("a person signs in, unticks a scope, allows, and arrives at the application",
   await page.context().close();
 });
 
-it("a person denies, and the application hears of it", async () => {
+it("a person denies, and the application receives the error", async () => {
   const { page, complaints } = await open();
   await page.getByLabel("API key of the workspace").fill(server.key);
   await page.getByRole("button", { name: "Sign in" }).click();

@@ -48,7 +48,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  it("goes on after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
+  it("continues after a reload in the middle of an answer, with nothing lost and nothing twice", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 250");
@@ -290,7 +290,7 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
-  /** A thread of so many runs of the echo, each of which says `text` and its number. */
+  /** A thread of this many runs of the echo, each of which says `text` and its number. */
   async function threadOf(runs: number, text = "message"): Promise<string> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
     const call = async (path: string, body: unknown) => {

@@ -14,10 +14,10 @@ import {
   visit,
 } from "./page.ts";
 
-describe.runIf(browserHere)("the page while the server dies", () => {
+describe.runIf(browserHere)("the page while the server is killed", () => {
   const stage = onStage(() => startKillable({ OFFLINE_MODEL_DELAY_MS: "20" }));
 
-  it("says so, and goes on when it is back, with the whole answer once", async () => {
+  it("says so, and continues when it is back, with the whole answer once", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
     await say(page, "count to 200");

@@ -20,7 +20,7 @@ import {
 describe.runIf(browserHere)("decisions and subagents in the browser", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "5" }, withTestGraphs()));
 
-  it("approves what waits, also after a reload, and it does not come back", async () => {
+  it("approves what waits, also after a reload, and does not show it again", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "approval");
     await say(page, "Write to ada@example.com that the build is green");

@@ -103,6 +103,25 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
+  it("keeps the focus on the content when the view arrives after the skip link was used", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    let arrive = () => {};
+    const asked = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route("**/assets/Threads-*.js", async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.goto(`${stage.server.url}/console/threads`);
+    await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    await page.getByRole("link", { name: "To the content" }).focus();
+    await page.keyboard.press("Enter");
+    arrive();
+    await page.getByLabel("Time range").waitFor();
+    await focused(page, page.locator("#content"));
+    expect(new URL(page.url()).hash).toBe("#content");
+    await close();
+  });
+
   it("leads from the skip link to the content", async () => {
     const { page, close } = await visit(stage, { path: "/console/threads" });
     await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();

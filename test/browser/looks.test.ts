@@ -121,7 +121,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await close();
   });
 
-  it("asks for a key, refuses a wrong one, and lets a right one in", async () => {
+  it("requires a key, refuses a wrong one, and accepts a right one", async () => {
     const { page, close } = await visit({ ...stage, server: { ...stage.server, key: "wrong" } });
     await page.getByRole("alert").getByText("The API key is not known").waitFor();
     expect(await findings(page)).toEqual([]);
@@ -132,7 +132,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
     await close();
   });
 
-  it("tells a thread that is not there from one that is empty, and keeps unknown paths of the API a problem", async () => {
+  it("distinguishes a missing thread from an empty one, and keeps unknown paths of the API a problem", async () => {
     const { page, close } = await visit(stage, { path: `/chat/${crypto.randomUUID()}` });
     await page.getByText("No thread with this id in this workspace.").waitFor();
     await close();

@@ -44,7 +44,7 @@ export interface Visit {
   close: () => Promise<void>;
 }
 
-/** Opens the page signed in with the key of the server's workspace, as somebody who never was here before. */
+/** Opens the page signed in with the key of the server's workspace, as a new user. */
 export async function visit(
   { browser, server: access }: Stage<Access>,
   { path = "/chat", signedIn = true, ...options }: BrowserContextOptions & { path?: string; signedIn?: boolean } = {},

@@ -53,13 +53,13 @@ it("registers once, signs in, and what it signs out of is over", async () => {
   expect(await stored(page, "session", "weir.session")).toBeNull();
   expect(await call()).toBe(401);
 
-  // Signing in again asks for the key again, with the client that it has.
+  // Signing in again requires the key again, with the stored client.
   await signIn(page);
   expect(await stored(page, "local", "weir.client")).toBe(client);
   await context.close();
 });
 
-it("registers anew when the server has forgotten it", async () => {
+it("registers again when the server has deleted its client", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(server.url);
@@ -72,7 +72,7 @@ it("registers anew when the server has forgotten it", async () => {
   await context.close();
 });
 
-it("comes back to the address where it began, with its query", async () => {
+it("returns to the address where it began, with its query", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const address = `${server.url}/traces?failed=1`;

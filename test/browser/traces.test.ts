@@ -38,7 +38,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
   const send = (project: string, name: string, text = "fine", failed = false) =>
     sendTrace(stage.server, { project, name, text, failed });
 
-  it("tells how to send traces where there are none", async () => {
+  it("shows how to send traces when there are none", async () => {
     const { page, close } = await visit(stage);
     await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
@@ -165,7 +165,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await rows.filter({ hasText: "went_well" }).waitFor({ state: "detached" });
     expect(await rows.count()).toBe(1);
     await page.getByRole("button", { name: "Remove “no such key”" }).click();
-    await search.fill('eq(name, "nobody")');
+    await search.fill('eq(name, "absent")');
     await search.press("Enter");
     await page.getByText("No traces match this filter.").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
@@ -219,7 +219,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
   });
 
   it("shows the columns that are chosen, and no two in one place", async () => {
-    await send("columns", "a_rather_long_name_of_a_graph_that_somebody_gave_it", "Error: no", true);
+    await send("columns", "a_rather_long_name_of_a_graph_that_its_user_gave_it", "Error: no", true);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("columns");
     await listed(page).waitFor();
@@ -255,7 +255,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await close();
   });
 
-  it("goes on to older traces", async () => {
+  it("continues to older traces", async () => {
     for (let i = 0; i < 51; i++) await send("many", `trace_${i}`);
     const { page, close } = await visit(stage, { path: "/traces" });
     await page.getByLabel("Project").selectOption("many");
@@ -278,7 +278,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
   });
 
   it.each(["light", "dark"] as const)("fits a phone, and has no serious finding of axe, %s", async (colorScheme) => {
-    const id = await send("phone", "a_rather_long_name_of_a_graph_that_somebody_gave_it", "Error: no", true);
+    const id = await send("phone", "a_rather_long_name_of_a_graph_that_its_user_gave_it", "Error: no", true);
     const { page, close } = await visit(stage, { ...PHONE, colorScheme, path: `/traces/${id}` });
     await page.getByRole("region", { name: "Error" }).first().waitFor();
     await page.getByText("Ada", { exact: true }).waitFor();

@@ -35,9 +35,9 @@ it(`${OPERATIONS} operations under faults`, { timeout: 180_000 + OPERATIONS * 1_
     }
   });
   const all = Promise.all(working);
-  let over = false;
+  const striker = { over: false };
   const striking = (async () => {
-    while (!over) {
+    while (!striker.over) {
       await pause(random.between(200, 1_200));
       const [name, strike] = Object.entries(faults)[random.between(0, Object.keys(faults).length)] ?? [];
       if (!name || !strike) continue;
@@ -45,7 +45,7 @@ it(`${OPERATIONS} operations under faults`, { timeout: 180_000 + OPERATIONS * 1_
       struck[name] = (struck[name] ?? 0) + 1;
     }
   })();
-  await all.finally(() => (over = true));
+  await all.finally(() => (striker.over = true));
   await striking;
   for (const client of clients) await expectAtRest(client);
   stopReceiver();

@@ -45,7 +45,7 @@ export const effects: Record<string, (client: Client) => Promise<void>> = {
     }
   },
 
-  /** An export whose messages are doubled, dropped and reordered, whose process dies, and whose store fails. */
+  /** An export whose messages are doubled, dropped and reordered, whose process stops, and whose store fails. */
   async export(client) {
     const { random } = client;
     let die: () => void = () => undefined;

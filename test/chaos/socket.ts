@@ -2,7 +2,10 @@
 import type { Caller } from "../support/caller.ts";
 import { ALL, type Event } from "../streaming/client.ts";
 
-/** All events of the thread until one of which `until` holds. After a disconnect it asks for what follows the last one. */
+/**
+ * All events of the thread until one of which `until` holds. After a disconnect it requests the events after the last
+ * one.
+ */
 export async function readSocket(caller: Caller, thread: string, until: (event: Event) => boolean): Promise<Event[]> {
   const events: Event[] = [];
   for (;;) {

@@ -38,7 +38,7 @@ export function receiver(next: () => number): () => void {
     const luck = next();
     if (luck < 0.15) throw new TypeError("Network connection lost.");
     if (luck < 0.3) return new Response(null, { status: 503 });
-    received.add((JSON.parse(String(body)) as { run_id: string }).run_id);
+    received.add((JSON.parse(body as string) as { run_id: string }).run_id);
     return new Response();
   });
   return () => vi.unstubAllGlobals();
@@ -58,7 +58,7 @@ export async function expectAtRest(client: Client): Promise<void> {
   const [project] = await get<{ id: string }[]>(client, "/api/v1/sessions?name=default");
   const roots = async () => {
     const body = { session: [project?.id], is_root: true };
-    return ((await (await client.fetch("/runs/stats", { body })).json()) as Stats).run_count;
+    return (await (await client.fetch("/runs/stats", { body })).json<Stats>()).run_count;
   };
   await expect.poll(roots, within).toBe(client.traced.size);
 }

@@ -9,7 +9,7 @@ const AGENT = `
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { createDeepAgent } from "deepagents";
 
-/** Speaks a character at a time. */
+/** Streams one character at a time. */
 class Slow extends FakeListChatModel {
   bindTools() { return this; }
 }
@@ -69,7 +69,7 @@ const clientOf = (user: string) =>
     callerOptions: { maxRetries: 0 },
   });
 
-it("knows its users, on the routes of both", async () => {
+it("authenticates its users, on the routes of both", async () => {
   const { thread_id } = await clientOf("ann").threads.create();
   await expect(clientOf("eve").threads.create()).rejects.toThrow("Sign in first.");
   await expect(clientOf("bob").threads.get(thread_id)).rejects.toMatchObject({ status: 404 });
@@ -78,7 +78,7 @@ it("knows its users, on the routes of both", async () => {
   expect(await (await hello({ authorization: "Bearer ann" })).text()).toBe("of the project");
 });
 
-it("streams to the stock client while a syntax error is made and mended", async () => {
+it("streams to the stock client while a syntax error is made and fixed", async () => {
   const client = clientOf("ann");
   // The schemas that the types declare arrive as a new build, which restarts the server.
   const log = () => readFileSync(`${folder}/.weir/wrangler.log`, "utf8");

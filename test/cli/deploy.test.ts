@@ -117,7 +117,7 @@ describe("a deploy that fails in the middle", () => {
     expect(said).toContain("weir_key_of_agent");
   });
 
-  test("for want of a valid token says so", async () => {
+  test("without a valid token says so", async () => {
     vi.stubEnv("CLOUDFLARE_API_TOKEN", "not-this-one");
     await expect(deploy(project("agent"))).rejects.toThrow(/refused GET .* status 401. Authentication error/);
   });

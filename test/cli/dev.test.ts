@@ -83,7 +83,7 @@ async function answer(graph: string): Promise<string> {
 
 const buildError = async () => (await fetch(`${dev.url}/ok`)).headers.get("x-weir-build-error");
 
-it("answers with the error of a first build that failed, and serves once it is mended", async () => {
+it("answers with the error of a first build that failed, and serves once it is fixed", async () => {
   await dev.says(/src\/first\.ts:1:13/);
   const refused = await fetch(`${dev.url}/ok`);
   expect(refused.status).toBe(503);
@@ -123,7 +123,7 @@ it("answers with the schemas that the types declare, once they are read", async 
   await expect.poll(messages, { timeout: 60_000 }).toMatchObject({ type: "array" });
 });
 
-it("goes on serving the last good build while a client streams, and shows the error", async () => {
+it("continues to serve the last good build while a client streams, and shows the error", async () => {
   const seen: number[] = [];
   const stream = client.runs.stream(null, "slow", { input: { messages: [] }, streamMode: "custom" });
   let shown: string | null = null;

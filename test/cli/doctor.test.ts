@@ -54,7 +54,7 @@ test.each<[string, Record<string, string | undefined>, RegExp, ...string[]]>([
     /names the export "graph" of \.\/agent\.ts, which exports default, graf\./,
   ],
   [
-    "a binding of Weir's that is declared anew",
+    "a binding of Weir's that is declared again",
     {
       "wrangler.jsonc":
         '{"name": "agent", "durable_objects": {"bindings": [{"name": "THREAD", "class_name": "Mine"}]}}',
@@ -92,7 +92,7 @@ test.each([
   expect(await missingExports(await findProject(root))).toEqual([]);
 });
 
-test("a missing login is named, and is no failure by itself", async () => {
+test("a missing login is named, and is no failure", async () => {
   write({ "langgraph.json": "{" });
   expect((await doctor()).said).toMatch(/No Cloudflare account: Not logged in to Cloudflare. Run `npx wrangler login`/);
 });

@@ -93,9 +93,9 @@ describe("langgraph.json", () => {
       colour: "blue",
     });
     expect(project.warnings).toEqual([
-      'langgraph.json: "colour" is not a key that Weir knows. It has no effect.',
+      'langgraph.json: "colour" is not a known key. It has no effect.',
       'langgraph.json: "http.disable_meta" has no effect on Weir. On the Agent Server it takes /ok and /info away.',
-      'langgraph.json: "http.flies" is not a key that Weir knows. It has no effect.',
+      'langgraph.json: "http.flies" is not a known key. It has no effect.',
     ]);
   });
 
@@ -104,7 +104,7 @@ describe("langgraph.json", () => {
     [{ graphs: { a: 1 } }, 'expected "<file>:<export>"'],
     [{ http: { disable_mcp: "yes" } }, '"http.disable_mcp"'],
     [{ a2a: { agent: { skills: [{ id: "s" }] } } }, '"a2a.agent.skills.0.name"'],
-    [{ a2a: { agent: { skill: [] } } }, '"a2a.agent.skill" is not a key'],
+    [{ a2a: { agent: { skill: [] } } }, '"a2a.agent.skill" is not a known key'],
     [{ ui: { "a/b": "./ui.tsx" } }, "expected a graph's name"],
     [{ http: { mount_prefix: "x" } }, '"http.mount_prefix": expected a path'],
     [{ store: { ttl: { default_ttl: -1 } } }, '"store.ttl.default_ttl"'],
@@ -117,7 +117,7 @@ describe("langgraph.json", () => {
     await expect(generate(project)).rejects.toThrow('"graphs.agent" names ./src/agnet.ts, which does not exist.');
   });
 
-  it("that is not there is asked for", async () => {
+  it("that is missing is requested", async () => {
     await expect(findProject("/")).rejects.toThrow("There is no langgraph.json");
   });
 });

@@ -44,7 +44,7 @@ it("serves again while nothing has changed, with the files to watch", async () =
   });
 });
 
-it("does not serve when a folder of its sources is gone, or when its note is cut off", async () => {
+it("does not serve when a folder of its sources is missing, or when its note is incomplete", async () => {
   rmSync(join(made.root, "src"), { recursive: true });
   expect(kept(project)).toBeUndefined();
   made.write(".weir/bundle.json", '{"inputs": [');

@@ -7,7 +7,7 @@ import { crossOrigin } from "../../src/http/headers.ts";
 
 describe("langgraph.json", () => {
   it("with a key that Weir does not know is refused by its name", () => {
-    expect(() => readConfig({ htpp: {} })).toThrow('"htpp" is not a key that Weir knows');
+    expect(() => readConfig({ htpp: {} })).toThrow('"htpp" is not a known key');
     expect(() => readConfig({ http: { disable_a2: true, disable_runs: true } })).toThrow('"http.disable_a2" is not');
     expect(() => readConfig({ http: { cors: { origins: [] } } })).toThrow('"http.cors.origins" is not');
     expect(() => readConfig({ http: { disable_a2a: "yes" } })).toThrow('"http.disable_a2a"');

@@ -21,7 +21,7 @@ interface Call {
 /** An A2A server that is not Weir: it answers one method, and attaches the caller's thread_id to its own traces. */
 function answer(call: Call): object {
   const contextId = call.params.message.contextId ?? crypto.randomUUID();
-  const text = `Outside heard: ${call.params.message.parts[0]?.text}`;
+  const text = `Outside received: ${call.params.message.parts[0]?.text}`;
   const attributes = { "service.metadata.thread_id": call.metadata?.thread_id ?? "", "input.value": text };
   provider.getTracer("outside").startSpan("outside agent", { attributes }).end();
   const artifacts = [{ artifactId: "a", parts: [{ kind: "text", text }] }];

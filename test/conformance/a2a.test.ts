@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Where the card hides that the server speaks 1.0, the client speaks 0.3 to it. */
+/** If the card does not list version 1.0, the client uses 0.3. */
 const fetchOldCard: typeof fetch = async (input, init) => {
   const { url } = new Request(input);
   if (!url.endsWith("agent-card.json")) return fetchAs(server)(input, init);
@@ -43,7 +43,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
   const ask = async (client: Client, text: string, more: Partial<Message> = {}) =>
     (await client.sendMessage(saying(text, more))) as Task;
 
-  it("finds the agent, sends, goes on in the context, and gets", async () => {
+  it("finds the agent, sends, continues in the context, and gets", async () => {
     const client = await connect();
     const first = await ask(client, "one");
     expect(first.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
@@ -86,7 +86,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
     expect(state).toBe(TaskState.TASK_STATE_COMPLETED);
   });
 
-  it("is asked, answers, cancels, and reads errors", async () => {
+  it("receives a question, answers, cancels, and reads errors", async () => {
     const client = await connect();
     const asked = await ask(client, "ask");
     expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
@@ -101,7 +101,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
     );
   });
 
-  it("is told at its own address, again after a failure, and never where a redirect leads", async () => {
+  it("is notified at its own address, again after a failure, and never at a redirect's target", async () => {
     const client = await connect();
     const path = `/${crypto.randomUUID()}`;
     const push = {
@@ -125,7 +125,7 @@ describe.each(modes)("@a2a-js/sdk 1.3.0, legacyCompat $legacy, speaking $wire", 
     }
   });
 
-  it("sets, reads, lists and deletes who is told", async () => {
+  it("sets, reads, lists and deletes receivers", async () => {
     const client = await connect();
     const { id: taskId } = await ask(client, "ask");
     const url = `${receiver.url}/${crypto.randomUUID()}`;
@@ -157,7 +157,7 @@ describe("@a2a-js/sdk 0.3.14", () => {
     },
   });
 
-  it("finds the agent, sends, streams, is asked and answers", async () => {
+  it("finds the agent, sends, streams, receives a question and answers", async () => {
     const client = await connect();
     const sent = await client.sendMessage(message("ask"));
     if (!("result" in sent) || sent.result.kind !== "task") throw new Error(JSON.stringify(sent));
@@ -198,7 +198,7 @@ describe("@a2a-js/sdk 0.3.14", () => {
     expect([text, state]).toEqual([COUNTED, "completed"]);
   });
 
-  it("sets, reads, lists and deletes who is told, and is told", async () => {
+  it("sets, reads, lists and deletes receivers, and is notified", async () => {
     const client = await connect();
     const sent = await client.sendMessage(message("ask"));
     if (!("result" in sent) || sent.result.kind !== "task") throw new Error(JSON.stringify(sent));

@@ -43,7 +43,7 @@ const texts = (agent: HttpAgent) =>
   agent.messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
 
 describe("the client", () => {
-  it("streams an answer, and goes on with the conversation", async () => {
+  it("streams an answer, and continues the conversation", async () => {
     const { agent, ask, types, events } = newAgent("echo");
     await ask("hello");
     expect(contents(agent)).toEqual([
@@ -79,7 +79,7 @@ describe("the client", () => {
     expect(new Set(agent.messages.map(({ id }) => id)).size).toBe(4);
   });
 
-  it("answers an interrupt, and the run goes on", async () => {
+  it("answers an interrupt, and the run continues", async () => {
     const { agent, ask, events } = newAgent("approval");
     await ask("Send an email to Ann");
     expect(events.at(-1)).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "interrupt" } });
@@ -100,7 +100,7 @@ describe("the client", () => {
     await ask("Send an email to Ann");
     const strange = newAgent("approval", agent.threadId);
     await expect(
-      strange.agent.runAgent({ resume: [{ interruptId: "nobody", status: "resolved", payload: {} }] }),
+      strange.agent.runAgent({ resume: [{ interruptId: "absent", status: "resolved", payload: {} }] }),
     ).rejects.toThrow(/409/);
     await expect(newAgent("no-such-graph").agent.runAgent()).rejects.toThrow(/404/);
   });

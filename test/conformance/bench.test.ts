@@ -19,7 +19,7 @@ describe("commits in write-ahead logs", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("are counted for each database, also after the log has begun anew", () => {
+  it("are counted for each database, also after the log has restarted", () => {
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
     const before = readLogs(folder);
     for (let n = 0; n < 3; n += 1) database.exec(`INSERT INTO t VALUES (${n})`);

@@ -239,7 +239,7 @@ describe.each(SDKS)("langsmith %s", (version, SdkClient, run, runComparative) =>
     expect(await client.hasDataset({ datasetName: copy })).toBe(false);
   });
 
-  it("is told which of its calls are not served", async () => {
+  it("receives an error for calls that are not served", async () => {
     const calls: Promise<unknown>[] = [
       client.createAnnotationQueue({ name: "q" }),
       collect(client.listPrompts()),

@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { queryOf } from "../../src/web/console/exports/duckdb.ts";
 import { Bucket, cephGateway, localR2, type S3Server } from "../support/object-stores.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const DAY = 86_400_000;
 const FROM = Date.parse("2026-01-01T00:00:00Z");
-/** A multiple of 9, so that no chain lies in another day than its model call. */
+/** A multiple of 9, so that each chain is in the same day as its model call. */
 const COUNT = 270;
 
 interface SentRun {
@@ -215,6 +216,14 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       expect(JSON.parse(String(row.inputs))).toEqual(sent.alpha?.[index]?.inputs);
       expect(JSON.parse(String(row.extra))).toMatchObject(sent.alpha?.[index]?.extra as object);
     });
+
+    // The page offers these queries.
+    const whole = join(folder, "whole");
+    const figures = await query(queryOf({ id, interval_hours: null, export_fields: null }, whole));
+    expect(figures.reduce((sum, { runs }) => sum + Number(runs), 0)).toBe(COUNT);
+    const latest = await query(queryOf({ id, interval_hours: 24, export_fields: null }, whole));
+    expect(new Set(latest.map((run) => run.id)).size).toBe(COUNT);
+    expect(latest).toHaveLength(COUNT);
 
     const [types] = await query(
       `SELECT typeof(start_time) t, typeof(tags) g, typeof(total_tokens) n, typeof(total_cost) c, typeof(is_root) b FROM ${files} LIMIT 1`,

@@ -1,6 +1,7 @@
 /**
- * Fifty stock streaming clients that start at once, round after round: none may wait for ever. `ROUNDS` sets the rounds; the
- * slowest client of each kind is printed. A client that does not end in `PATIENCE_MS` is named with the events it had.
+ * Fifty stock streaming clients that start at once, round after round: none may wait without end. `ROUNDS` sets the
+ * rounds; the slowest client of each kind is printed. A client that does not end in `PATIENCE_MS` is named with the
+ * events it had.
  */
 import { Client as Client11 } from "langgraph-sdk-1-11";
 import { Client as Client15 } from "langgraph-sdk-1-15";
@@ -21,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Runs a client to its end and returns the agent's answer. `heard` is called for each event. */
+/** Runs a client to its end and returns the agent's answer. Calls `heard` for each event. */
 type Script = (heard: () => void) => Promise<string | undefined>;
 interface State {
   messages: { content: string }[];

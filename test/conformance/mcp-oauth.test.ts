@@ -1,4 +1,7 @@
-/** The MCP SDK's own client and transport: it meets a 401, finds the way by itself, and comes back with a token. */
+/**
+ * The MCP SDK's own client and transport: it receives a 401, discovers the authorization server, and returns with a
+ * token.
+ */
 import { type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -97,7 +100,7 @@ it("needs no registration when its id is the address of its metadata document", 
   await client.close();
 });
 
-it("refreshes by itself when its token has ended", async () => {
+it("refreshes automatically when its token has ended", async () => {
   const keeper = new Keeper();
   const first = transport(keeper);
   await expect(new Client({ name: "test", version: "1" }).connect(first)).rejects.toThrow(UnauthorizedError);

@@ -116,7 +116,7 @@ describe("the stock exporters", () => {
     }
   });
 
-  it("are told what is wrong", async () => {
+  it("are answered with the reason", async () => {
     const send = (body: BodyInit, type: string) =>
       fetch(`${server.url}/otel/v1/traces`, {
         method: "POST",

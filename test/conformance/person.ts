@@ -1,4 +1,4 @@
-/** A person with a browser, for tests with real OAuth clients: signs in with a key and allows what is asked. */
+/** A person with a browser, for tests with real OAuth clients: signs in with a key and allows the requested scopes. */
 
 /** Follows `address` to the consent page, allows, and returns where the browser is sent. */
 export async function allow(address: URL, key: string): Promise<URL> {

@@ -1,6 +1,6 @@
 /**
  * The Python SDK, unmodified: `python/sdk.py`. It runs where `python3` (or PYTHON) can import `langgraph_sdk`; PYTHONPATH
- * may name where its sources, `langchain_protocol`, httpx and orjson lie.
+ * may name the folder of its sources, `langchain_protocol`, httpx and orjson.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { join } from "node:path";

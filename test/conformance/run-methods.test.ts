@@ -162,7 +162,7 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
     expect(await client.threads.get(id)).toMatchObject({ status: "error" });
     expect(await client.runs.list(id, { status: "error" })).toHaveLength(1);
     await expect(run(crypto.randomUUID(), "echo", { input: SUM })).rejects.toThrow("HTTP 404");
-    await expect(run(id, "nobody", { input: SUM })).rejects.toThrow("HTTP 404");
+    await expect(run(id, "absent", { input: SUM })).rejects.toThrow("HTTP 404");
     await expect(run(id, "echo", { input: SUM, streamMode: "nonsense" })).rejects.toThrow("HTTP 422");
   });
 

@@ -99,7 +99,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(values.messages.at(-1)?.content).toBe("You said: hi");
   });
 
-  it("joins a run that goes on and one that is over, from the start or from an event", async () => {
+  it("joins an open run and one that has ended, from the start or from an event", async () => {
     const thread = await newThread();
     const input = say("count to 40");
     const options = { input, streamMode: ["messages-tuple" as const, "updates" as const], streamResumable: true };
@@ -113,7 +113,7 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "success" });
   });
 
-  it("pauses approval at its interrupt, and goes on with a command", async () => {
+  it("pauses approval at its interrupt, and continues with a command", async () => {
     const thread = await newThread();
     const paused = await client.runs.wait(thread, "approval", { input: say("Write to ada@example.com that it works") });
     expect(paused).toMatchObject({
@@ -148,12 +148,12 @@ describe.each(VERSIONS)("@langchain/langgraph-sdk %s", (version) => {
     expect(top).toEqual(["agent", "tools", "tools", "agent"]);
   });
 
-  it("carries an assistant's context to the graph, and tells a graph's error", async () => {
-    const context = { system_prompt: "Speak as a pirate." };
+  it("passes an assistant's context to the graph, and reports a graph's error", async () => {
+    const context = { system_prompt: "Answer as a pirate." };
     const assistant = await client.assistants.create({ graphId: "agent", name: version, context });
     const run = { input: say("hello") };
     const values = (await client.runs.wait(await newThread(), assistant.assistant_id, run)) as { messages: Message[] };
-    expect(values.messages.at(-1)?.content).toContain("Speak as a pirate.");
+    expect(values.messages.at(-1)?.content).toContain("Answer as a pirate.");
     const bad = { input: say("hello"), context: { temperature: 9 }, streamMode: "values" as const } as never;
     const events = await collect(client.runs.stream(await newThread(), "agent", bad));
     expect(events.at(-1)).toMatchObject({

@@ -63,7 +63,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     tab.close();
   });
 
-  it("goes on after a remount in the middle of a run", async () => {
+  it("continues after a remount in the middle of a run", async () => {
     const thread = crypto.randomUUID();
     const first = open(kind, thread);
     await first.until((stream) => !stream.isThreadLoading);
@@ -126,7 +126,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     const thread = await begun("agent", "hello");
     const [one, two] = [open(kind, thread), open(kind, thread)];
     for (const tab of [one, two]) await tab.until((stream) => !stream.isThreadLoading && stream.messages.length === 2);
-    // SDK 1.11 may take a replayed end of an older run for that of the submitted one, so the messages tell.
+    // SDK 1.11 may take a replayed end of an older run for that of the submitted one, so the messages are checked.
     await one.stream.submit(human("What is 17 * 23?"));
     await two.stream.submit(human("What is 2 * 3?"));
     for (const tab of [one, two]) {
@@ -137,7 +137,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
   });
 });
 
-it("useStream hears why a run failed", async () => {
+it("useStream receives the reason of a failed run", async () => {
   const tab = open("built-in", crypto.randomUUID(), "boom");
   await tab.until((stream) => !stream.isThreadLoading);
   await tab.stream.submit(human("go")).catch(() => undefined);

@@ -45,7 +45,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 type Thread = ReturnType<Client15["threads"]["stream"]>;
 type Data = { event: string; error?: string };
 
-/** Waits for one root end after the other, as the thread's listeners hear of them. */
+/** Waits for one root end after the other, as the thread's listeners receive them. */
 function ends(thread: Thread, onEnd: (data: Data) => void = () => undefined): () => Promise<string> {
   const heard: string[] = [];
   let wake: () => void = () => undefined;
@@ -116,7 +116,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
-  it("reports nested and parallel interrupts, and goes on with the answers, one by one or together", async () => {
+  it("reports nested and parallel interrupts, and continues with the answers, one by one or together", async () => {
     const thread = open("questions");
     const ended = ends(thread);
     await thread.run.start({ input: human("go") });
@@ -140,7 +140,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
-  it("hears why a run failed", async () => {
+  it("receives the reason of a failed run", async () => {
     const thread = open("boom");
     const failures: unknown[] = [];
     const ended = ends(thread, (data) => failures.push(data.error));
@@ -150,7 +150,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
-  it("hears of a run that was cancelled", async () => {
+  it("receives the end of a cancelled run", async () => {
     const thread = open("agent");
     const { run_id } = (await thread.run.start({ input: human("Tell me a lot about everything you can do") })) as {
       run_id: string;
@@ -188,7 +188,7 @@ describe.each(CLIENTS)("SDK %s over %s", (version, transport: Transport) => {
     await thread.close();
   });
 
-  it("gets custom events as the graph made them, whatever they hold", async () => {
+  it("gets custom events as the graph made them, with any content", async () => {
     const events: unknown[] = [];
     const { runs, threads } = clientOf(version);
     const { thread_id } = await threads.create();

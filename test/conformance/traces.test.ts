@@ -111,7 +111,7 @@ describe("traces from the client", () => {
     ["multipart and gzip", {}, "/api/v1"],
     ["multipart without gzip, at the root", { LANGSMITH_DISABLE_RUN_COMPRESSION: "true" }, ""],
     ["one call for each run", { autoBatchTracing: false }, "/api/v1"],
-  ])("come back as sent: %s", async (name, options, base) => {
+  ])("are returned as sent: %s", async (name, options, base) => {
     const disabled = "LANGSMITH_DISABLE_RUN_COMPRESSION" in options;
     vi.stubEnv("LANGSMITH_DISABLE_RUN_COMPRESSION", disabled ? "true" : undefined);
     const clientOptions = disabled ? {} : options;
@@ -149,7 +149,7 @@ describe("what the client reads", () => {
     projectId = (await trace.client.readProject({ projectName: "reading" })).id;
   });
 
-  it("is what its filters ask for", async () => {
+  it("matches its filters", async () => {
     const names = async (more: object) => {
       const runs = await all(trace.client.listRuns({ projectName: "reading", order: "asc", ...more }));
       return runs.map(({ name }) => name);
@@ -160,7 +160,7 @@ describe("what the client reads", () => {
     expect(await names({ filter: 'and(eq(run_type, "llm"), gt(total_tokens, 10))' })).toEqual(["model"]);
     expect(await names({ filter: 'eq(run_type, "llm")', traceFilter: 'has(tags, "outer")' })).toEqual(["model"]);
     expect(await names({ filter: "eq(is_root, true)", treeFilter: "neq(error, null)" })).toEqual(["chain"]);
-    expect(await names({ treeFilter: 'eq(name, "nobody")' })).toEqual([]);
+    expect(await names({ treeFilter: 'eq(name, "absent")' })).toEqual([]);
     expect(await names({ id: [trace.rootId] })).toEqual(["chain"]);
     expect(await names({ parentRunId: trace.rootId })).toEqual(["model", "bad-tool"]);
     await expect(names({ filter: 'eq(colour, "red")' })).rejects.toThrow(/unknown field .* at position 3/);

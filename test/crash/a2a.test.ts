@@ -1,4 +1,7 @@
-/** A2A tasks while the server is killed: streams that are taken up again, questions that wait, receivers that are told. */
+/**
+ * A2A tasks while the server is killed: streams that are taken up again, questions that wait, receivers that are
+ * notified.
+ */
 import { type Task, TaskState } from "@a2a-js/sdk";
 import type { Client } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -21,7 +24,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A task as a reader of its streams knows it. */
+/** A task as received by a reader of its streams. */
 class Reader {
   id = "";
   state = TaskState.TASK_STATE_UNSPECIFIED;
@@ -57,7 +60,7 @@ class Reader {
         this.artifacts.set(artifactId, (append ? (this.artifacts.get(artifactId) ?? "") : "") + textOf(parts));
       }
     } catch {
-      // The server was killed, or the task ended while nobody read.
+      // The server was killed, or the task ended without a reader.
       await this.look();
     }
   }

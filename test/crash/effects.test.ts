@@ -63,7 +63,7 @@ afterAll(async () => {
 
 const headers = () => ({ ...server.headers, "content-type": "application/json" });
 
-/** The run's path; undefined when the server died before it answered. */
+/** The run's path; undefined when the server was killed before it answered. */
 async function start(order: string): Promise<string | undefined> {
   const body = JSON.stringify({ assistant_id: "payments", if_not_exists: "create", input: { receiver, order } });
   const thread = `/threads/${crypto.randomUUID()}`;

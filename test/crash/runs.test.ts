@@ -8,7 +8,7 @@ const KILLS = Number(process.env.KILLS ?? 3);
 const RUNS_PER_KILL = 6;
 const random = seeded("kills");
 
-/** What is asked, and the nodes that must have finished, once each, when the run is over. */
+/** The question, and the nodes that must have finished once each at the end of the run. */
 const KINDS = [
   { assistant: "agent", says: "count to 300", nodes: ["agent"] },
   { assistant: "agent", says: "What is 17 * 24, and what is the time?", nodes: ["agent", "tools", "tools", "agent"] },
@@ -36,7 +36,10 @@ afterAll(() => server.stop());
 const headers = () => ({ ...server.headers, "content-type": "application/json" });
 const get = async <T>(path: string) => (await fetch(server.url + path, { headers: headers() })).json<T>();
 
-/** Starts a run and reads it until it ends or the server dies. Undefined when the server died before accepting it. */
+/**
+ * Starts a run and reads it until it ends or the server is killed. Undefined when the server was killed before
+ * accepting it.
+ */
 async function startAndRead(): Promise<Started> {
   const kind = KINDS[random.between(0, KINDS.length)] ?? KINDS[0]!;
   const thread = `/threads/${crypto.randomUUID()}`;
@@ -86,7 +89,7 @@ async function expectWhole(started: Started): Promise<void> {
 }
 
 it(
-  `${KILLS} kills: every accepted run ends, is told whole and once, and repeats no finished node`,
+  `${KILLS} kills: every accepted run ends, is streamed completely and once, and repeats no finished node`,
   { timeout: 60_000 + KILLS * 60_000 },
   async () => {
     let accepted = 0;

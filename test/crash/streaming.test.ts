@@ -79,7 +79,7 @@ it("every event comes once and in order, with one beginning and one end, through
   }
 });
 
-it("the stock client goes on by itself, over both transports", async () => {
+it("the stock client continues automatically, over both transports", async () => {
   const client = new Client({ apiUrl: server.url, apiKey: server.key });
   const threads = (["sse", "websocket"] as const).map((transport) => {
     const webSocketFactory = (url: string) => new WebSocket(url, { headers: server.headers } as unknown as string[]);

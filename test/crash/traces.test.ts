@@ -1,4 +1,4 @@
-/** What was answered with 202 is there after a SIGKILL, once, whatever came in the moment of the kill. */
+/** Data that was answered with 202 exists once after a SIGKILL, with any request in progress at the kill. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";

@@ -10,7 +10,7 @@ import { seeded } from "../support/random.ts";
 const db = database(env.DB);
 const MINUTE = 60_000;
 
-/** A queue that keeps its messages until they are handed out, and threads that remember what was started. */
+/** A queue that keeps its messages until they are handed out, and threads that record the started runs. */
 function world() {
   const queue: Firing[] = [];
   const started = new Map<string, string>();
@@ -53,7 +53,7 @@ const firings = async (cron: CronRow) => {
   return all.results as { due: number; state: string }[];
 };
 
-/** D1 that remembers the statements it was asked. */
+/** D1 that records its statements. */
 function counted() {
   const statements: string[] = [];
   const DB = new Proxy(env.DB, {
@@ -71,7 +71,7 @@ function counted() {
 }
 
 describe("a minute with many due crons", () => {
-  it("asks D1 a few times, whatever their number, and reads none of their payloads", async () => {
+  it("queries D1 a few times for any number of crons, and reads none of their payloads", async () => {
     const start = Date.parse("2026-04-01T00:00Z");
     const rows = await Promise.all(Array.from({ length: 120 }, () => newCron(start)));
     const { queue, ...run } = world();
@@ -90,7 +90,7 @@ describe("a minute with many due crons", () => {
 });
 
 describe("a due time", () => {
-  it("starts one run, whatever happens to ticks and messages", async () => {
+  it("starts one run, with late, lost or repeated ticks and messages", async () => {
     const random = seeded("crons");
     const chance = (one: number) => random.between(0, one) === 0;
     const start = Date.parse("2026-05-01T00:00Z");
@@ -177,7 +177,7 @@ describe("a firing's own thread", () => {
     expect(started.size).toBe(1);
   });
 
-  it("stays where that is asked for", async () => {
+  it("stays when requested", async () => {
     const start = Date.parse("2026-05-06T00:00Z");
     const cron = await newCron(start, { threadId: null, onRunCompleted: "keep" }, "0 0 * * *");
     const run = world();

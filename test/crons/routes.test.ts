@@ -110,7 +110,7 @@ describe("a cron", () => {
     await caller.fetch(`/runs/crons/${cron.cron_id}`, { method: "DELETE" });
   });
 
-  it("without a thread gives each firing one, and deletes it unless told to keep it", async () => {
+  it("without a thread gives each firing one, and deletes it unless the cron keeps it", async () => {
     const kept = await call("/runs/crons", {
       assistant_id: "echo",
       schedule: "* * * * *",
@@ -194,7 +194,7 @@ describe("crons", () => {
     [{ assistant_id: "echo", schedule: "* * * * *", timezone: "Mars/Olympus" }, 422, "IANA"],
     [{ assistant_id: "echo", schedule: "* * * * *", end_time: "soon" }, 422, "ISO 8601"],
     [{ assistant_id: "echo", schedule: "* * * * *", webhook: "https://127.0.0.1/x" }, 422, "webhook"],
-    [{ assistant_id: "nobody", schedule: "* * * * *" }, 404, "Assistant"],
+    [{ assistant_id: "absent", schedule: "* * * * *" }, 404, "Assistant"],
     [{ schedule: "* * * * *" }, 422, "assistant_id"],
   ])("refuse %j", async (body, status, detail) => {
     for (const path of ["/runs/crons", `/threads/${await newThread()}/runs/crons`]) {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { objectNamed } from "../../src/db/objects.ts";
 
-/** A namespace that notes what it is asked: workerd knows neither jurisdictions nor regions. */
+/** A namespace that records its calls: workerd supports neither jurisdictions nor regions. */
 function asked(settings: Parameters<typeof objectNamed>[0]): unknown[] {
   const calls: unknown[] = [];
   const namespace = {

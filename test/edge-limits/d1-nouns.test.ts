@@ -1,4 +1,4 @@
-/** What lies in a row is refused past its limit in bytes, before anything is written. */
+/** A value of a row is refused past its limit in bytes, before anything is written. */
 import { beforeAll, expect, test } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 

@@ -37,7 +37,7 @@ test("a row binds 2,000,000 bytes in all", () =>
     expect(expectCrossing("row")).toHaveLength(4);
   }));
 
-test("rows of one INSERT are measured each by itself, and a SELECT's values each by itself", () =>
+test("rows of one INSERT are measured separately, and so are a SELECT's values", () =>
   inStorage((storage) => {
     const sql = table(storage);
     const half = text(1_000_001);

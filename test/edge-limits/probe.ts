@@ -1,4 +1,4 @@
-/** A Durable Object that does what a test tells it to. */
+/** A Durable Object that runs the commands of a test. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Probe } from "./worker.ts";

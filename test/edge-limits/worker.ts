@@ -1,4 +1,4 @@
-/** The Worker of the tests in workerd, with one more Durable Object class: one that does what a test tells it to. */
+/** The Worker of the tests in workerd, with one more Durable Object class: one that runs the commands of a test. */
 import { DurableObject } from "cloudflare:workers";
 import { current } from "../support/edge-limits/invocation.ts";
 import { guardObject } from "../support/edge-limits/objects.ts";

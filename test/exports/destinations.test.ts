@@ -80,7 +80,7 @@ describe("a destination", () => {
     expect((await caller.fetch(PATH, { body: S3 })).status).toBe(200);
   });
 
-  it("sends what the bucket asks for", async () => {
+  it("sends what the bucket requires", async () => {
     const config = {
       ...S3.config,
       s3_additional_kwargs: { ServerSideEncryption: "aws:kms", SSEKMSKeyId: "key-1", ExpectedBucketOwner: "123" },
@@ -95,7 +95,7 @@ describe("a destination", () => {
     expect(removal?.headers.get("x-amz-expected-bucket-owner")).toBe("123");
   });
 
-  it("is refused with the store's reason, which is all that is told", async () => {
+  it("is refused with the store's reason, and no other detail", async () => {
     fault = { kind: "status", status: 403, code: "InvalidAccessKeyId" };
     const response = await caller.fetch(PATH, { body: S3 });
     expect(response.status).toBe(400);
@@ -125,6 +125,23 @@ describe("a destination", () => {
     expect(await storedCredentials(String(id))).not.toBe(before);
   });
 
+  it("is checked again with the credentials that are stored", async () => {
+    const { id } = await create();
+    const check = () => caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });
+    s3.requests.length = 0;
+    const good = await check();
+    expect([good.status, await good.json()]).toEqual([200, { ok: true, checked_at: expect.any(String) }]);
+    expect(s3.requests.map(({ method }) => method)).toEqual(["PUT", "DELETE"]);
+    fault = { kind: "status", status: 403, code: "AccessDenied" };
+    const bad = await check();
+    expect(bad.status).toBe(400);
+    const text = await bad.text();
+    expect(text).toContain("AccessDenied");
+    expect(text).not.toContain(SECRET);
+    const other = await newCaller();
+    expect((await other.fetch(`${PATH}/${String(id)}/check`, { method: "POST" })).status).toBe(404);
+  });
+
   it("is not deleted while an export uses it", async () => {
     const { id } = await create();
     const project = await caller.fetch("/api/v1/sessions", { body: { name: "p" } });
@@ -140,7 +157,7 @@ describe("a destination", () => {
     expect((await caller.fetch(`${PATH}/${String(id)}`)).status).toBe(404);
   });
 
-  it("is nobody else's", async () => {
+  it("belongs to its workspace only", async () => {
     const { id } = await create();
     const other = await newCaller();
     const unknown = crypto.randomUUID();
@@ -150,9 +167,9 @@ describe("a destination", () => {
       ["DELETE", undefined],
     ] as const) {
       const theirs = await other.fetch(`${PATH}/${String(id)}`, { method, body });
-      const nobodys = await other.fetch(`${PATH}/${unknown}`, { method, body });
+      const missing = await other.fetch(`${PATH}/${unknown}`, { method, body });
       expect(theirs.status).toBe(404);
-      expect(await theirs.text()).toBe(await nobodys.text());
+      expect(await theirs.text()).toBe(await missing.text());
     }
     expect(await (await other.fetch(PATH)).json()).toEqual([]);
   });
@@ -195,7 +212,7 @@ describe("credentials at rest", () => {
 });
 
 describe("a workspace whose plan has no exports", () => {
-  it("may neither make destinations nor exports, and is told so", async () => {
+  it("may neither make destinations nor exports, and gets a 403", async () => {
     await database(env.DB)
       .update(workspaces)
       .set({ settings: { exports: false } })

@@ -1,6 +1,6 @@
 /**
- * Exactly once under fire: the process dies at each named point, messages are doubled, dropped and reordered, the store
- * fails in every way it can. Whatever happens, the rows of the files are the rows of the source.
+ * Exactly once under faults: the process stops at each named point, messages are doubled, dropped and reordered, the
+ * store fails in every way it can. In every case, the rows of the files are the rows of the source.
  *
  * The quick set runs with the other tests; EXPORT_MATRIX=20 runs every combination with that many seeds.
  */
@@ -65,7 +65,7 @@ const BASE_SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 interface Fire {
   seed: number;
-  /** The process dies here, each time with this probability, up to `kills` times. */
+  /** The process stops here, each time with this probability, up to `kills` times. */
   point?: Point;
   kills: number;
   faults: Fault[];
@@ -153,7 +153,7 @@ function disturb(wakes: Wake[], how: Fire["messages"], random: () => number): Wa
   }
 }
 
-/** An owner that was thought dead goes on while its successor is at work: nothing it does may count. */
+/** An owner with an expired lease continues while its successor works: its writes must have no effect. */
 async function fences({ seed, point }: { seed: number; point: Point }): Promise<void> {
   const { workspaceId } = await newCaller();
   const world = newWorld({ limits: { sliceRows: 50, pageRows: 20, lease: 60_000, partBytes: 4_096 } });
@@ -287,12 +287,12 @@ const COMBINATIONS = POINTS.flatMap((point) =>
 );
 
 describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
-  it.for(POINTS)("when the process dies: %s", async (point) => {
+  it.for(POINTS)("when the process stops: %s", async (point) => {
     await expect(survives({ seed: BASE_SEED, point, kills: 3, faults: [], messages: "as sent" })).resolves.toBe(true);
   });
 
   it.for(["claimed", "part uploaded", "before complete", "after complete", "before commit"] as const)(
-    "when an owner thought dead goes on: %s",
+    "when an owner with an expired lease continues: %s",
     async (point) => {
       await expect(fences({ seed: BASE_SEED, point })).resolves.toBeUndefined();
     },
@@ -306,7 +306,7 @@ describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
     await expect(survives({ seed: BASE_SEED, kills: 0, faults, messages: "as sent" })).resolves.toBe(true);
   });
 
-  it.for(POINTS)("of late runs and patches, when the process dies: %s", async (point) => {
+  it.for(POINTS)("of late runs and patches, when the process stops: %s", async (point) => {
     const fire = { kills: 3, faults: FAULTS.everything ?? [], messages: "doubled" as const };
     await expect(survivesLate({ seed: BASE_SEED, point, ...fire })).resolves.toBe(true);
   });

@@ -69,7 +69,7 @@ describe("an export job", () => {
     });
   });
 
-  it("runs to its end by itself, into the bound bucket", async () => {
+  it("runs to its end without a client, into the bound bucket", async () => {
     const id = await made(caller, PATH, job({ format_version: "v2_beta" }));
     const read = async () => (await caller.fetch(`${PATH}/${id}`)).json<Json>();
     await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe("COMPLETED");
@@ -135,7 +135,7 @@ describe("an export job", () => {
     expect((await caller.fetch(PATH, { body: schedule({ interval_hours: 3 }), headers })).status).toBe(422);
   });
 
-  it("is nobody else's", async () => {
+  it("belongs to its workspace only", async () => {
     const other = await newCaller();
     const id = await made(caller, PATH, schedule());
     const unknown = crypto.randomUUID();

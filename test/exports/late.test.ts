@@ -28,7 +28,7 @@ async function stage(input: { interval_hours?: number; end_time?: number; filter
   return { caller, world, job, session_id, object };
 }
 
-/** Sends runs and lets their partition tell D1, as its alarm does after two seconds. */
+/** Sends runs and makes their partition update D1, as its alarm does after two seconds. */
 async function send(caller: Caller, runs: Sent[], objects: DurableObjectStub[], kind: "post" | "patch" = "post") {
   expect(
     (

@@ -1,4 +1,4 @@
-/** A lease outlasts whatever its owner waits for, so that no run ever has two owners that are alive. */
+/** A lease outlasts all waits of its owner, so that no run ever has two active owners. */
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -67,7 +67,10 @@ it("is longer than its age at a renewal and the longest call of a store together
   expect(LIMITS.lease).toBeGreaterThan(LIMITS.renewAfter + LONGEST_CALL_MS);
 });
 
-/** Makes every attempt of every call take as long as it may, and looks whether another owner could take a run meanwhile. */
+/**
+ * Makes every attempt of every call take as long as it may, and checks whether another owner could claim a run in the
+ * meantime.
+ */
 function slowStore(world: World, exportId: string, fails: (call: number) => boolean) {
   const seen = { calls: 0, taken: 0, looked: 0 };
   let attempt = 0;

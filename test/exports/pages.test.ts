@@ -128,11 +128,11 @@ describe("pages of a partition", () => {
     expect(pages.map(({ rows }) => rows)).toEqual([5, 5, 5, 5]);
   });
 
-  it("give nothing of a partition that nobody wrote to, and an end where nothing is left", async () => {
+  it("give nothing of a partition without writes, and an end where nothing is left", async () => {
     const caller = await filled();
-    const nobody = tracePartition(env, caller.workspaceId, { projectId: crypto.randomUUID(), day: DAY, shard: 0 });
+    const unwritten = tracePartition(env, caller.workspaceId, { projectId: crypto.randomUUID(), day: DAY, shard: 0 });
     const request = { after: null, startTime: start, endTime: end, limit: 10, maxBytes: 1e6, fields: EXPORT_FIELDS };
-    expect(await nobody.readPage(request)).toBeUndefined();
+    expect(await unwritten.readPage(request)).toBeUndefined();
     expect(await pagesOf(caller, { startTime: NOON + 1e9 })).toMatchObject([{ rows: 0, next: null, done: true }]);
   });
 });

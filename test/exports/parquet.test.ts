@@ -68,7 +68,7 @@ describe.for(Object.keys(CODECS) as Compression[])("a file compressed with %s", 
 });
 
 describe("the schema", () => {
-  it("is the same whatever the data", async () => {
+  it("is the same for all data", async () => {
     const one = parquetMetadata(await fileOf(MANY, EXPORT_FIELDS, "zstandard"));
     const none = parquetMetadata(await fileOf([], EXPORT_FIELDS, "none"));
     expect(one.schema).toEqual(none.schema);

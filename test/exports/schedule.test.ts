@@ -121,7 +121,7 @@ describe("the windows of a schedule", () => {
     expect((await spawnedBy(world, schedule.id)).length).toBe(219);
   });
 
-  it("stop when the schedule is cancelled; what it spawned goes on", async () => {
+  it("stop when the schedule is cancelled; exports that it started continue", async () => {
     const world = idleWorld(START + 25 * HOUR);
     const schedule = await scheduled(world, 24);
     await sweep(world.deps);

@@ -12,7 +12,7 @@ it("compresses pages of any size and entropy into frames that a reader joins", (
 });
 
 it("still needs its slices: the runtime refuses results past 40 KB", () => {
-  // When this fails the bug is mended: let `zstd` be zstdCompressSync, and delete this test.
+  // When this fails, the bug is fixed: let `zstd` be zstdCompressSync, and delete this test.
   expect(() => zstdCompressSync(noise(100_000))).toThrow(/unexpected end of file/i);
 });
 

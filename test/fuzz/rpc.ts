@@ -20,7 +20,7 @@ const MCP = [
   "completion/complete",
 ];
 
-/** What the methods of the tables take, with ids that the actor knows. */
+/** The arguments of the tables' methods, with ids that the actor has. */
 export const thingsOf = (dice: Dice, known: Known): Things =>
   new Proxy({} as Things, { get: (_, name) => known.id(dice, String(name)) });
 

@@ -23,7 +23,7 @@ export interface Schema {
   $ref?: string;
 }
 
-/** A value of the schema. `name` is the member's: ids and texts of some names are taken from what the server knows. */
+/** A value of the schema. `name` is the member's: ids and texts of some names are taken from existing data. */
 export function valueOf(dice: Dice, schema: Schema, known: Known, name = "", depth = 0): unknown {
   if (dice.chance(dice.faulty)) return hostileValue(dice);
   const text = TEXTS[name];

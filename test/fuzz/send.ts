@@ -95,7 +95,7 @@ function overSocket(url: string, { path, headers }: FuzzRequest, frames: string[
       idle = setTimeout(end, IDLE_MS);
     });
     socket.addEventListener("close", () => end());
-    // A refused upgrade; which status it had, WebSocket does not tell.
+    // A refused upgrade. WebSocket does not report its status.
     socket.addEventListener("error", () => end());
   });
 }

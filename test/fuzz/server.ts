@@ -16,7 +16,7 @@ function configuration(): string {
   const file = withMain("test/fuzz/worker.ts", "fuzz");
   const text = readFileSync(file, "utf8").replaceAll(/simple = \{ limit = [\d_]+/g, "simple = { limit = 100_000_000");
   const unlimited = file.replace("wrangler.fuzz", "wrangler.fuzz-unlimited");
-  // A server that runs on it starts anew when it is written.
+  // A server that runs on it restarts when the file is written.
   if (!existsSync(unlimited) || readFileSync(unlimited, "utf8") !== text) writeFileSync(unlimited, text);
   return unlimited;
 }

@@ -5,7 +5,7 @@ import { type Answer, HANG_MS } from "./send.ts";
 const INTERNAL =
   /The server failed to handle this request|"unknown_error"|D1_ERROR|SQLITE_|\n {4}at \w|internal error; reference/;
 
-/** Agent cards are for everybody who knows the assistant's id: they show its name. */
+/** Agent cards are public for a known assistant id: they show its name. */
 const PUBLIC = /\/\.well-known\/agent(?:-card)?\.json/;
 
 /** undefined when the answer is as it must be. 503 is allowed with `Retry-After`. */
@@ -21,6 +21,6 @@ export function faultOf(
   if (secret && !PUBLIC.test(path)) return `the answer contains ${secrets[secret]}`;
   const internal = INTERNAL.exec(text);
   return internal
-    ? `the answer tells of a fault of the server: ${text.slice(Math.max(0, internal.index - 100), internal.index + 200)}`
+    ? `the answer reports a fault of the server: ${text.slice(Math.max(0, internal.index - 100), internal.index + 200)}`
     : undefined;
 }

@@ -14,7 +14,7 @@ export interface Actor {
 
 export interface World {
   actors: Actor[];
-  /** Words that no answer to any actor may contain, and what they stand for. */
+  /** Words that no answer to any actor may contain, and what they identify. */
   secrets: Record<string, string>;
 }
 
@@ -97,7 +97,7 @@ export async function makeWorld(url: string, adminKey: string, seed: number, use
   const actors: Actor[] = [
     ...Array.from({ length: 10 }, () => call("key", { "x-api-key": own.key })),
     call("reader", { "x-api-key": String(reader.key) }),
-    call("nobody", {}),
+    call("anonymous", {}),
     call("wrong key", { "x-api-key": "weir_wrong" }),
     call("other tenant", { "x-api-key": own.key, "x-tenant-id": victim.workspaceId }),
   ];

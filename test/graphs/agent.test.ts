@@ -8,7 +8,7 @@ import { human, lastText, onThread, openGraph } from "./support.ts";
 const propertiesOf = (schema: unknown) => (schema as { properties: Record<string, unknown> }).properties;
 
 describe("agent", () => {
-  it("streams its words, calls both tools side by side, and tells the results", async () => {
+  it("streams its words, calls both tools in parallel, and reports the results", async () => {
     const agent = await openGraph("agent");
     const input = human("What is 17 * 24, and what time is it in Tokyo?");
     const chunks: [BaseMessage, Record<string, unknown>][] = [];
@@ -47,11 +47,11 @@ describe("agent", () => {
     ]);
   });
 
-  it("follows its context, and tells its schema", async () => {
+  it("follows its context, and returns its schema", async () => {
     const agent = await openGraph("agent");
-    const context = { system_prompt: "Speak as a pirate." };
+    const context = { system_prompt: "Answer as a pirate." };
     const state = await agent.invoke(human("hello"), { ...onThread("a"), context });
-    expect(lastText(state)).toContain('My instructions are: "Speak as a pirate."');
+    expect(lastText(state)).toContain('My instructions are: "Answer as a pirate."');
     await expect(agent.invoke(human("hello"), { ...onThread("b"), context: { temperature: 9 } })).rejects.toThrow(
       /temperature/,
     );
@@ -101,7 +101,7 @@ describe("the offline model", () => {
     expect(asks("count to 99999999").text.split(" ")).toHaveLength(10_000);
   });
 
-  it("tells a tool's failure", () => {
+  it("reports a tool's failure", () => {
     const call = new AIMessage({
       content: "",
       tool_calls: [{ id: "1", name: "calculator", args: { expression: "1/" } }],

@@ -24,14 +24,14 @@ const State = new StateSchema({ messages: MessagesValue });
 /** A graph, not compiled, whose node `name` asks, and then answers. */
 const builder = (name: string) =>
   new StateGraph(State)
-    .addNode(name, () => ({ messages: [new AIMessage(`${name} heard ${String(interrupt("Well?"))}`)] }))
+    .addNode(name, () => ({ messages: [new AIMessage(`${name} received ${String(interrupt("Well?"))}`)] }))
     .addEdge(START, name)
     .addEdge(name, END);
 const asking = (name: string) => builder(name).compile() as Graph;
 
 /** The functional API. */
 const functional = entrypoint({ name: "functional", checkpointer: new MemorySaver() }, async (input: object) => ({
-  messages: [new AIMessage(`functional heard ${String(interrupt("Well?"))} with ${Object.keys(input).join()}`)],
+  messages: [new AIMessage(`functional received ${String(interrupt("Well?"))} with ${Object.keys(input).join()}`)],
 }));
 
 /** As `createAgent` makes it: an object with a few methods of its graph. */
@@ -101,7 +101,7 @@ describe("an agent", () => {
     const values = { messages: [{ type: "human", content: "more" }] };
     expect((await update(thread, { values, as_node: "__start__" })).values.messages).toHaveLength(2);
     const ended = await waited(thread, { assistant_id: "wrapped", command: { resume: "yes" } });
-    expect(JSON.stringify(ended)).toContain("wrapped heard");
+    expect(JSON.stringify(ended)).toContain("wrapped received");
   });
 
   it("is described as its graph", async () => {
@@ -123,7 +123,7 @@ describe("a factory", () => {
     expect([after.next, after.values.messages.at(-1)?.content]).toEqual([[], "instead"]);
   });
 
-  it("is told why it is called, beside the environment", async () => {
+  it("receives the reason of the call, in addition to the environment", async () => {
     calls.length = 0;
     const context = { tone: "calm" };
     const thread = await paused("chosen", { config: { configurable: { node: "told" } }, context });
@@ -145,7 +145,7 @@ describe("an export of a project", () => {
     async (name) => {
       const thread = await paused(name);
       const ended = await waited(thread, { assistant_id: name, command: { resume: "yes" } });
-      expect(JSON.stringify(ended)).toContain(`${name} heard yes`);
+      expect(JSON.stringify(ended)).toContain(`${name} received yes`);
     },
   );
 

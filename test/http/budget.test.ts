@@ -45,7 +45,7 @@ describe("a budget of memory", () => {
     expect(await refused).toMatchObject({ status: 503, more: { headers: { "retry-after": "2" } } });
   });
 
-  it("forgets a claim whose request was ended by the platform", async () => {
+  it("drops a claim whose request was ended by the platform", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const budget = new Budget(100);
     await budget.claim().hold(100);

@@ -48,7 +48,7 @@ describe("an error is", () => {
     },
   );
 
-  it("an object's refusal, whatever it quotes", () => {
+  it("an object's refusal with any quoted text", () => {
     const error = remoteProblem(422, "The state cannot be updated so: Network connection lost.");
     expect(outageOf(error)).toBeUndefined();
     expect(toProblem(error).status).toBe(422);

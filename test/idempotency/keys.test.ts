@@ -15,7 +15,7 @@ const create = (key: string, body: object, from = caller) =>
 const count = async () => (await caller.fetch("/assistants/count", { body: { name: "made once" } })).json();
 
 describe("Idempotency-Key", () => {
-  it("gives a repeated request the first one's answer", async () => {
+  it("gives a repeated request the first answer", async () => {
     const first = await (await create("k1", { name: "made once" })).json();
     const again = await create("k1", { name: "made once" });
     expect(again.status).toBe(200);
@@ -77,7 +77,7 @@ describe("Idempotency-Key", () => {
     expect((await again.json<{ items: object[] }>()).items).toHaveLength(3);
   });
 
-  it("is forgotten after 24 hours", async () => {
+  it("expires after 24 hours", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     await create("old", { name: "made once" });
     vi.advanceTimersByTime(24 * 3_600_000 - 1000);

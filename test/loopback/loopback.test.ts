@@ -73,7 +73,7 @@ describe("a Client without a URL", () => {
 
   it("acts in a graph for the workspace of the key that started the run", async () => {
     const { answer } = await (await key.fetch("/runs/wait", { body: run("calling") })).json<Called>();
-    expect(answer.answer).toEqual({ who: "nobody" });
+    expect(answer.answer).toEqual({ who: "anonymous" });
     expect((await key.fetch(`/threads/${answer.thread.thread_id}`)).status).toBe(200);
     const other = await newCaller();
     expect((await other.fetch(`/threads/${answer.thread.thread_id}`)).status).toBe(404);
@@ -91,7 +91,7 @@ describe("a Client without a URL", () => {
     expect(answer).toEqual([403, 403, 200]);
   });
 
-  it("does not go on for ever when graphs start each other", async () => {
+  it("does not continue without end when graphs start each other", async () => {
     const ended = await (await key.fetch("/runs/wait", { body: run("calling", { target: "calling" }) })).text();
     expect(ended).toContain(`nested more than ${MOST_NESTED} deep`);
     expect(ended.match(/"target":"calling"/g)?.length ?? 0).toBeLessThanOrEqual(MOST_NESTED + 1);

@@ -45,13 +45,13 @@ describe("with the MCP SDK's client", () => {
 
   it("an unknown tool is refused, a failed run is an error to read", async () => {
     const client = await connect();
-    await expect(client.callTool({ name: "nobody" })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.callTool({ name: "absent" })).rejects.toMatchObject({ code: -32602 });
     const failed = await client.callTool({ name: "echo", arguments: { messages: [{ role: 5 }] } });
     expect(failed).toMatchObject({ isError: true, content: [{ type: "text" }] });
     await client.close();
   });
 
-  it("the list goes on with a cursor", async () => {
+  it("the list continues with a cursor", async () => {
     for (let n = 0; n < 100; n++) await caller.fetch("/assistants", { body: { graph_id: "echo", name: `n${n}` } });
     const client = await connect();
     const first = await client.listTools();

@@ -28,7 +28,7 @@ describe("the SDK's client", () => {
     ["auto", NEWEST],
     [{ pin: NEWEST }, NEWEST],
     ["legacy", "2025-11-25"],
-  ])("in mode %j speaks %s", async (mode, version) => {
+  ])("in mode %j uses %s", async (mode, version) => {
     const client = await connect(mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getServerVersion()).toMatchObject({ name: "Weir" });
@@ -40,7 +40,7 @@ describe("the SDK's client", () => {
     expect((JSON.parse(block?.text ?? "") as { messages: object[] }).messages.at(-1)).toMatchObject({
       content: "You said: hi",
     });
-    await expect(client.callTool({ name: "nobody", arguments: {} })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.callTool({ name: "absent", arguments: {} })).rejects.toMatchObject({ code: -32602 });
     await client.close();
   });
 });

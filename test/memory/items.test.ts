@@ -124,7 +124,7 @@ describe("searching items", () => {
     expect(keys(await search([], { filter }))).toEqual(expected);
   });
 
-  it("ranks by words, whatever their form", async () => {
+  it("ranks by words in all their forms", async () => {
     const found = await search([], { query: "who runs?" });
     expect(keys(found)).toEqual(["one", "three"]);
     expect(found[0]?.score).toBeGreaterThan(0);

@@ -18,7 +18,7 @@ interface Asked {
   inputs: Record<string, unknown>;
 }
 
-/** A binding that answers with these values in turn, and notes what it was asked. */
+/** A binding that answers with these values in turn, and records its calls. */
 function binding(...answers: unknown[]): { ai: AiBinding; asked: Asked[] } {
   const asked: Asked[] = [];
   const ai: AiBinding = {

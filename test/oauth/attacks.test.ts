@@ -63,7 +63,7 @@ describe("a code", () => {
       expect(await errorOf(await redeem(client, code, { [name]: undefined }))).toEqual(missing);
     }
     expect(await errorOf(await redeem(client, code, { code: [code, code] }))).toEqual(missing);
-    expect(await errorOf(await redeem("nobody", code))).toEqual([401, "invalid_client"]);
+    expect(await errorOf(await redeem("absent", code))).toEqual([401, "invalid_client"]);
     expect(await errorOf(await redeem(client, code, { grant_type: "password" }))).toEqual([
       400,
       "unsupported_grant_type",
@@ -177,7 +177,7 @@ describe("the redirect address", () => {
     for (const changes of [
       { redirect_uri: [CALLBACK, CALLBACK] },
       { client_id: [client, client] },
-      { client_id: "nobody" },
+      { client_id: "absent" },
       { client_id: undefined },
     ]) {
       const answer = await new Browser().open(request(client, changes));
@@ -185,7 +185,7 @@ describe("the redirect address", () => {
     }
   });
 
-  it("on the web is not reached by a faulty request alone, so this server redirects nobody unasked", async () => {
+  it("on the web is not reached by a faulty request alone, so this server is no open redirect", async () => {
     const redirect_uri = "https://phishing.example/cb";
     const client = await newClient({ redirect_uris: [redirect_uri] });
     const answer = await new Browser().open(request(client, { redirect_uri, scope: "nothing" }));
@@ -206,7 +206,7 @@ describe("the redirect address", () => {
     ["invalid_request", "two states", { state: ["a", "b"] }],
     ["invalid_request", "a huge state", { state: "x".repeat(5000) }],
   ];
-  it.each(faults)("hears of %s: %s", async (error, _, changes) => {
+  it.each(faults)("receives %s: %s", async (error, _, changes) => {
     const answer = await new Browser().open(request(await newClient(), changes));
     const back = new URL(answer.headers.get("location") ?? "");
     expect(back.searchParams.get("error")).toBe(error);
@@ -246,7 +246,7 @@ describe("refresh tokens", () => {
 });
 
 describe("revocation", () => {
-  it("by another client does nothing, and tells it nothing", async () => {
+  it("by another client does nothing, and reveals nothing", async () => {
     const { client, access_token, refresh_token } = await newTokens(await newCaller());
     const thief = await newClient();
     for (const token of [access_token, refresh_token, "unknown"]) {

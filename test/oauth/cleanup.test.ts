@@ -19,7 +19,7 @@ async function rows(): Promise<Record<string, number>> {
   return Object.fromEntries(await Promise.all(counts)) as Record<string, number>;
 }
 
-it("removes clients that nobody allowed after a week, and what has expired, and nothing else", async () => {
+it("removes clients without a grant after a week, and what has expired, and nothing else", async () => {
   const caller = await newCaller();
   const used = await newTokens(caller);
   const unused = await newClient();
@@ -32,7 +32,7 @@ it("removes clients that nobody allowed after a week, and what has expired, and 
   expect(await known(unused)).toBe(true);
   await housekeeping(env, now + 8 * DAY);
   expect([await known(unused), await known(used.client)]).toEqual([false, true]);
-  // The refresh token of the first grant is all that still lives; the second grant was never redeemed.
+  // Only the refresh token of the first grant is still valid; the second grant was never redeemed.
   expect(await rows()).toEqual({
     oauth_clients: 1,
     oauth_sign_ins: 0,

@@ -79,7 +79,7 @@ describe("a client with a metadata document", () => {
     const consent = (await (await browser.open(request(id))).text()).replaceAll(/\s+/g, " ");
     expect(consent).toContain("<dd>client.example</dd>");
     expect(consent).toContain("any program on this device can ask in its place");
-    expect(consent).not.toContain("Anybody can register");
+    expect(consent).not.toContain("Anyone can register");
   });
 
   it("is stored only when a person allows it, and then as it was last shown", async () => {
@@ -268,7 +268,7 @@ describe("a document that is refused", () => {
   });
 });
 
-it("an address from which many documents are asked for is limited", async () => {
+it("an address that requests many documents is limited", async () => {
   const browser = new Browser();
   const statuses: number[] = [];
   while (statuses.length < 130 && statuses.at(-1) !== 429) {

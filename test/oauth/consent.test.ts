@@ -41,7 +41,7 @@ describe("consent", () => {
     const [browser, other] = [new Browser(), new Browser()];
     const asked = request(await newClient());
     const form = await browser.consentForm(asked, caller.key);
-    // Without the cookie, and with somebody else's.
+    // Without the cookie, and with another person's.
     expect(await (await other.submit(form)).text()).toContain("Sign in");
     await other.signIn(asked, (await newCaller()).key);
     expect((await other.submit(form)).status).toBe(400);

@@ -57,7 +57,7 @@ describe("the way to a token", () => {
     expect(await again.text()).toContain("API key of the workspace");
   });
 
-  it("gives no more than was asked, than the key has, and than was ticked", async () => {
+  it("gives no more than was requested, than the key has, and than was ticked", async () => {
     const caller = await newCaller();
     const made = await caller.fetch("/api/v1/api-keys", { body: { name: "few", scopes: ["read", "exports"] } });
     const few = { ...caller, key: (await made.json<{ key: string }>()).key };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { post } from "./person.ts";
 
 it.each(["/oauth/token", "/oauth/revoke"])("%s is limited per address", async (path) => {
-  const call = (address: string) => post(path, { token: "guess", client_id: "nobody" }, address);
+  const call = (address: string) => post(path, { token: "guess", client_id: "absent" }, address);
   const answers: Response[] = [];
   // Twice the limit: a new minute may begin in between.
   while (answers.length < 125 && answers.at(-1)?.status !== 429) answers.push(await call("192.0.2.7"));

@@ -5,7 +5,7 @@ import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
 import { newClient, request } from "./person.ts";
 
-it("tells clients where to register, sign in and get tokens", async () => {
+it("lists where to register, sign in and get tokens", async () => {
   const response = await send("/.well-known/oauth-authorization-server");
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
@@ -31,7 +31,7 @@ it.each([
   expect(await response.json()).toMatchObject({ resource, authorization_servers: ["https://weir.test"] });
 });
 
-it("knows no other resource", async () => {
+it("has no other resource", async () => {
   expect((await send("/.well-known/oauth-protected-resource/elsewhere")).status).toBe(404);
 });
 
@@ -44,7 +44,7 @@ describe("behind a proxy", () => {
       createExecutionContext(),
     );
 
-  it("names the public address everywhere, and knows its own form by it", async () => {
+  it("names the public address everywhere, also in its own form", async () => {
     const metadata = await (await behind("/.well-known/oauth-authorization-server")).json<{ issuer: string }>();
     expect(metadata).toMatchObject({ issuer: PUBLIC, token_endpoint: `${PUBLIC}/oauth/token` });
     const resource = await behind("/.well-known/oauth-protected-resource/mcp");

@@ -11,7 +11,7 @@ const part = (value: object) =>
   btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
 let workspaceId: string;
-/** The claims that the provider's next ID token has, beside those that the protocol asks for. */
+/** The claims that the provider's next ID token has, in addition to those that the protocol requires. */
 let claims: Record<string, unknown>;
 let nonce: string | null;
 let redeemed: URLSearchParams | undefined;
@@ -107,21 +107,21 @@ it("leads to the consent page with the scopes of the member", async () => {
   expect(await response.json<Tokens>()).toMatchObject({ scope: "read", workspace_id: workspaceId });
 });
 
-it("knows members by the domain of their address", async () => {
+it("accepts members by the domain of their address", async () => {
   claims = { email: "bob@crew.example", email_verified: true };
   expect((await travel(new Visitor(), await ask())).headers.get("location")).toContain("/oauth/authorize?");
 });
 
 const refusals: [string, Record<string, unknown>][] = [
-  ["a stranger", { email: "eve@evil.com", email_verified: true }],
-  ["an address of a domain that only ends alike", { email: "eve@evilcrew.example", email_verified: true }],
+  ["a person who is no member", { email: "eve@evil.com", email_verified: true }],
+  ["an address of a domain with a similar end", { email: "eve@evilcrew.example", email_verified: true }],
   ["a domain in the name", { email: "ann@example.com@evil.com", email_verified: true }],
   ["a name of the prototype", { email: "__proto__", email_verified: true }],
   ["an address that is not verified", { email: "ann@example.com", email_verified: false }],
   ["no address", {}],
   ["another nonce", { email: "ann@example.com", email_verified: true, nonce: "other" }],
   ["another issuer", { email: "ann@example.com", email_verified: true, iss: "https://evil.com" }],
-  ["a token for somebody else", { email: "ann@example.com", email_verified: true, aud: "other" }],
+  ["a token for another person", { email: "ann@example.com", email_verified: true, aud: "other" }],
   ["a token that has expired", { email: "ann@example.com", email_verified: true, exp: 1 }],
 ];
 it.each(refusals)("refuses %s", async (_, given) => {
@@ -132,7 +132,7 @@ it.each(refusals)("refuses %s", async (_, given) => {
   expect([...visitor.cookies.keys()]).toEqual([]);
 });
 
-it("refuses an answer that this browser did not ask for, and one used before", async () => {
+it("refuses an answer that this browser did not request, and one used before", async () => {
   const visitor = new Visitor();
   const asked = await ask();
   expect((await travel(visitor, asked, (back) => back.set("state", "other"))).status).toBe(400);

@@ -20,7 +20,7 @@ Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe
 const { deltaChannelHistoryTests, specTest } = await import("@langchain/langgraph-checkpoint-validation");
 
 /**
- * A checkpointer of many threads, as the suite wants one: each call goes to the saver of its thread, which lives in the
+ * A checkpointer of many threads, as the suite requires: each call goes to the saver of its thread, which runs in the
  * thread's Durable Object. A list of all threads joins theirs.
  */
 class SaverOfThreads extends BaseCheckpointSaver {
@@ -36,7 +36,9 @@ class SaverOfThreads extends BaseCheckpointSaver {
   #at<T>(threadId: string, act: (saver: Saver) => Promise<T>): Promise<T> {
     const stub = env.THREAD.getByName(`${this.#workspace}:${threadId}`);
     return runInDurableObject(stub, (_instance, state) => {
-      const saver = this.#savers.get(threadId) ?? new Saver(new ThreadParts(state, env).checkpoints, threadId);
+      const saver =
+        this.#savers.get(threadId) ??
+        new Saver(new ThreadParts(state, env, async () => undefined).checkpoints, threadId);
       this.#savers.set(threadId, saver);
       return act(saver);
     });

@@ -26,7 +26,7 @@ function expectKeys(): Map<string, string> {
   return keys;
 }
 
-/** A run whose process ends in the first execution of `task`; another attempt goes on. */
+/** A run whose process ends in the first execution of `task`; another attempt continues. */
 async function runWithout(assistant_id: string, task: string, more: object = {}): Promise<string> {
   const thread = await newThread(caller);
   const reached = hold(task);

@@ -108,7 +108,7 @@ describe("confirm", () => {
     await expect(forbidden.confirm("a.txt", 9)).resolves.toBeUndefined();
   });
 
-  it("throws for one that is missing or has another size, and asks for another attempt", async () => {
+  it("throws for one that is missing or has another size, so that it is retried", async () => {
     const store = await stored();
     for (const refusal of [store.confirm("b.txt", 5), store.confirm("a.txt", 6)]) {
       expect(await refusalOf(refusal)).toMatchObject({ code: "NotStored", permanent: false });
@@ -200,7 +200,7 @@ describe("a sink", () => {
     expect(s3.objects.get("f.parquet")).toHaveLength(10);
   });
 
-  it("asks for a new upload when the answer to the completion was lost", async () => {
+  it("starts a new upload when the answer to the completion was lost", async () => {
     let failures = 1;
     const s3 = new FakeS3((request) =>
       request.method === "POST" && request.url.includes("uploadId") && failures-- > 0 ? { kind: "lost" } : undefined,

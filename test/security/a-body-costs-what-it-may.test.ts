@@ -173,7 +173,7 @@ describe("metadata, config and context", () => {
   });
 });
 
-it("values are counted as a parser finds them, whatever is in the strings", () => {
+it("values are counted as a parser finds them, with any content of the strings", () => {
   const count = (value: unknown) => countValues(Buffer.from(JSON.stringify(value)), JSON_VALUES);
   expect(count({ a: 1, b: [2, 3] })).toBe(5);
   expect(count(["[,{", '\\"', "\\", ',"'])).toBe(5);

@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 
 const principal = () => ({ workspaceId: crypto.randomUUID(), credentialId: "key" }) as Principal;
 
-/** Asks for so many turns, and says which have begun. */
+/** Requests this many turns, and returns which have begun. */
 async function burst(of: Principal, count: number, path = "/threads") {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, async () => begun.push(await takeTurn(request(path), of)));
@@ -21,7 +21,7 @@ async function burst(of: Principal, count: number, path = "/threads") {
   return { begun, all };
 }
 
-it("a credential has so many requests at work; others begin at once", async () => {
+it("a credential has a limited number of active requests; others begin immediately", async () => {
   const [busy, other] = [principal(), principal()];
   const { begun, all } = await burst(busy, SHARE + 3);
   expect(begun).toHaveLength(SHARE);

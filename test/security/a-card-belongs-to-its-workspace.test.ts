@@ -43,7 +43,7 @@ describe("the card of an assistant", () => {
   it.each([
     ["deleted", () => owner.fetch(`/assistants/${id}`, { method: "DELETE" })],
     ["deleted with all others", () => deleteAllAssistants(database(env.DB), owner.workspaceId)],
-  ])("is nobody's once the assistant is %s, until its workspace makes it again", async (_how, remove) => {
+  ])("is not served once the assistant is %s, until its workspace makes it again", async (_how, remove) => {
     await create(owner, "mine");
     await remove();
     expect((await owner.fetch(`/assistants/${id}`)).status).toBe(404);

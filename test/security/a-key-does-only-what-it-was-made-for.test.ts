@@ -150,7 +150,7 @@ describe("a key with networks", () => {
     expect(await from("192.0.3.9")).toBe(true);
   });
 
-  it("makes keys for these networks only, and signs nobody in from elsewhere", async () => {
+  it("makes keys for these networks only, and allows no sign-in from elsewhere", async () => {
     const { key } = await make({ allowed_ips: ["192.0.2.0/24"] });
     const headers = { "x-api-key": key, "cf-connecting-ip": "192.0.2.1" };
     const child = await send(KEYS, { body: {}, headers });

@@ -39,7 +39,7 @@ const ENDS: Record<string, () => Promise<unknown>> = {
     const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
     await send(`/api/v1/api-keys/${own?.id}`, { method: "DELETE", headers });
   },
-  "is forgotten": async () => {
+  "is removed": async () => {
     await env.DB.prepare("DELETE FROM oauth_grants WHERE id = ?")
       .bind(await grantId())
       .run();
@@ -56,7 +56,7 @@ describe.each(Object.entries(ENDS))("when the grant %s", (_how, end) => {
   });
 });
 
-it("a key that a token made signs nobody in", async () => {
+it("a key that a token made cannot sign in", async () => {
   const response = await new Browser().submit({ ...request(await newClient()), step: "key", api_key: key });
   expect(response.status).not.toBe(303);
   expect(await response.text()).toContain("An application made this API key.");

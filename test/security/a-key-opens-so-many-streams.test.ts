@@ -31,7 +31,7 @@ it("streams of a credential are counted while they are open", async () => {
   expect((await send("/a2a/echo", { body: {}, headers: a2a })).status).toBe(429);
   expect((await caller.fetch("/agui/echo", { body: {} })).status).toBe(429);
 
-  // What is no stream goes on, for this credential and for all others.
+  // Other requests continue, for this credential and for all others.
   expect((await caller.fetch(`/threads/${thread}`)).status).toBe(200);
   await close(await stream(other, others));
   const second = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ key: string }>();
@@ -48,7 +48,7 @@ it("streams of a credential are counted while they are open", async () => {
   await close(after);
 });
 
-it("streams that end by themselves do not count any more", async () => {
+it("streams that end no longer count", async () => {
   const caller = await newCaller();
   const thread = await threadOf(caller);
   const body = { assistant_id: "echo", input: { messages: [] } };
@@ -63,7 +63,7 @@ it("streams that end by themselves do not count any more", async () => {
   }
 });
 
-it("streams that the platform ended do not count any more", () => {
+it("streams that the platform ended no longer count", () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   const principal = { workspaceId: crypto.randomUUID(), credentialId: "key" } as Principal;
   const request = new Request("https://weir.example/threads/t/stream");
@@ -78,7 +78,7 @@ it("streams that the platform ended do not count any more", () => {
   expect(reserve).toThrow("open streams");
 });
 
-it("streams that are asked for at the same time are counted, and so are waits for a result", async () => {
+it("streams that are requested at the same time are counted, and so are waits for a result", async () => {
   const caller = await newCaller();
   const thread = await threadOf(caller);
   const body = { assistant_id: "agent", input: { messages: [] } };

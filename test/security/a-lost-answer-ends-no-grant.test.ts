@@ -52,7 +52,7 @@ describe("a refresh token", () => {
     await expectRefused(stolen);
   });
 
-  it("used many times at once gives siblings, and the family goes on with one of them", async () => {
+  it("used many times at once gives siblings, and the family continues with one of them", async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => refreshed(first)));
     const next = await refreshed(all[3] as Tokens);
     await refreshed(next);

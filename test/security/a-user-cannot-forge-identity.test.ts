@@ -35,11 +35,11 @@ beforeAll(async () => {
 });
 
 describe.each(Object.entries(RUN_SURFACES))("%s", (_name, start) => {
-  it("runs as the caller, whatever its config says", async () => {
+  it("runs as the caller, with any config of the request", async () => {
     expect(whoOf(await start(bob, { assistant_id: plain, input: {}, ...forged }))).toEqual(BOB);
   });
 
-  it("runs as the caller, whatever the assistant's config says", async () => {
+  it("runs as the caller, with any config of the assistant", async () => {
     expect(whoOf(await start(bob, { assistant_id: assistant, input: {} }))).toEqual(BOB);
   });
 });
@@ -66,7 +66,7 @@ describe("a cron", () => {
   const left = async (id: unknown) =>
     (await env.DB.prepare("SELECT state FROM cron_firings WHERE cron_id = ?").bind(id).all()).results;
 
-  it("does not run for a user who is not allowed any more", async () => {
+  it("does not run for a user who is no longer allowed", async () => {
     const made = await userCalled("eve").json("/runs/crons", cron);
     banned.add("eve");
     await clock(Date.parse(String(made.next_run_date)));

@@ -1,4 +1,4 @@
-/** Deleting many threads at once deletes those that each one's `threads:delete` allows. */
+/** Deleting many threads at once deletes those that the `threads:delete` handler allows for each thread. */
 import { describe, expect, it } from "vitest";
 import { defaultAssistantId } from "../../src/assistants/defaults.ts";
 import { newCaller } from "../support/caller.ts";

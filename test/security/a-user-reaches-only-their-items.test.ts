@@ -1,4 +1,4 @@
-/** The Store shows a user what the handlers' filters and namespaces let through, whatever the user's name. */
+/** The Store shows a user only what the handlers' filters and namespaces allow, for any user name. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
 import { deployUsers, type Json, ownAuth, type User, userCalled } from "./users.ts";

@@ -30,7 +30,7 @@ async function ran(start: () => Promise<Json | undefined>): Promise<unknown> {
 }
 
 describe.each(Object.entries(RUN_SURFACES))("%s", (_name, start) => {
-  it("runs one's own assistant, and not another's", async () => {
+  it("runs their own assistant, and not another user's", async () => {
     const asked = { assistant_id: adas, input: {} };
     expect(await ran(() => start(ada, asked))).toBeDefined();
     expect(await ran(() => start(bob, asked))).toBeUndefined();

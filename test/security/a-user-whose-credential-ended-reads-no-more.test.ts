@@ -17,7 +17,7 @@ type Fetch = (path: string, options?: { body?: unknown; headers?: Record<string,
 const input = { messages: [{ role: "user", content: "forever" }] };
 const run = { assistant_id: "actor", input };
 
-/** Everything that answers with a stream which does not end by itself. */
+/** All routes that answer with a stream without an end. */
 const STREAMS: Record<string, (ask: Fetch, thread: string) => Promise<Response>> = {
   "GET /threads/{id}/stream": (ask, thread) => ask(`/threads/${thread}/stream`),
   "POST /threads/{id}/stream": (ask, thread) => ask(`/threads/${thread}/stream`, { body: { channels: ["values"] } }),
@@ -114,7 +114,7 @@ describe("with a deleted key", () => {
     const before = [asking, reading].map(({ frames }) => frames.length);
     await end();
     command(asking);
-    // Another key's run, whose events the socket does not see any more.
+    // Another key's run, whose events the socket no longer receives.
     await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: { messages: [] } } });
     const codes = await Promise.all([asking, reading].map(async ({ closed }) => (await closed).code));
     expect(codes).toEqual([4401, 4401]);
@@ -141,7 +141,7 @@ describe.each(["revoked", "expired"] as const)("with a token that is %s", (how) 
   });
 });
 
-it("a user whom the deployment does not know any more reads no more", async () => {
+it("a user whom the deployment has removed reads no more", async () => {
   const known = new Set(["gil"]);
   deployUsers();
   const { custom } = await import("../../src/users/registry.ts");

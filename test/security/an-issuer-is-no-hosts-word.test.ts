@@ -46,7 +46,7 @@ describe("with PUBLIC_URL", () => {
     expect(await issuer(url, settings)).toBe(expected);
   });
 
-  it("X-Forwarded-Host is not believed, and X-Forwarded-Proto only for a listed address", async () => {
+  it("X-Forwarded-Host is ignored, and X-Forwarded-Proto only for a listed address", async () => {
     expect(await issuer("https://agents.example", settings, { "x-forwarded-host": "evil.example" })).toBe(
       "https://agents.example",
     );

@@ -74,9 +74,14 @@ beforeAll(async () => {
   uis.echo = { "entrypoint.js": "" };
   [owner, other] = [await newCaller(), await newCaller()];
   await newTokens(owner);
-  const [grant] = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as [Json];
+  const { client } = await newTokens(owner);
+  const grants = (await askOf(owner)("GET", "/api/v1/grants")) as unknown as Json[];
+  const grant = grants.find(({ client_id }) => client_id !== client);
   for (const name of ["api", "root"])
-    things[name] = await makeThings(askOf(owner), `${MARKER}-${name}`, String(grant.id));
+    things[name] = await makeThings(askOf(owner), `${MARKER}-${name}`, {
+      grant_id: String(grant?.id),
+      client_id: client,
+    });
 });
 
 async function answerTo(route: string, key: string): Promise<{ status: number; text: string }> {

@@ -19,7 +19,7 @@ const SOCKETS = ["/threads", "/api/threads"];
 let owner: Caller;
 let other: Caller;
 let things: Things;
-/** Headers that identify nobody who may call. */
+/** Headers without a valid credential. */
 const refused: Record<string, { headers: Record<string, string>; status: number }> = {};
 
 beforeAll(async () => {
@@ -82,11 +82,11 @@ describe("the table of methods", () => {
   });
 });
 
-/** Methods that answer the same to everybody in a workspace, and lists, which are empty. */
+/** Methods that answer the same to all callers in a workspace, and lists, which are empty. */
 const FREE = new Set(["MCP initialize", "MCP ping", "MCP tools/list"]);
 
 describe.each(NAMES)("%s", (name) => {
-  it("is refused to whoever may not call", async () => {
+  it("is refused without a valid credential", async () => {
     const call = methodCalls(things)[name] as RouteCall;
     const got: Record<string, number> = {};
     for (const [who, { headers }] of Object.entries(refused)) got[who] = (await answer(call, headers)).status;
@@ -106,7 +106,7 @@ describe.each(SOCKETS)("a WebSocket under %s", (under) => {
   const open = (path: string, headers: Record<string, string>) =>
     send(`${under}/${things.thread_id}${path}`, { headers: { upgrade: "websocket", ...headers } });
 
-  it.each(["/stream", "/stream/events"])("%s is refused to whoever may not call", async (path) => {
+  it.each(["/stream", "/stream/events"])("%s is refused without a valid credential", async (path) => {
     const got: Record<string, number> = {};
     for (const [who, { headers }] of Object.entries(refused)) got[who] = (await open(path, headers)).status;
     expect(got).toEqual(Object.fromEntries(Object.entries(refused).map(([who, { status }]) => [who, status])));

@@ -12,7 +12,7 @@ it("each promise has a test that exists", () => {
   expect(LINKED.filter((path) => !FILES.includes(path ?? ""))).toEqual([]);
 });
 
-it("each test of this folder stands for a promise", () => {
+it("each test of this folder proves a promise", () => {
   const own = FILES.filter((path) => path.startsWith("security/") && !path.includes("promises"));
   expect(own.filter((path) => !LINKED.includes(path))).toEqual([]);
 });

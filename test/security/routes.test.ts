@@ -47,7 +47,7 @@ beforeAll(async () => {
   await post("/oauth/revoke", { client_id: client, token: revoked });
   const ended = await (await caller.fetch("/api/v1/api-keys", { body: {} })).json<{ id: string; key: string }>();
   deleted = ended.key;
-  // Used once, so that it is remembered.
+  // Used once, so that it is cached.
   await send("/api/v1/workspaces", { headers: { "x-api-key": deleted } });
   await caller.fetch(`/api/v1/api-keys/${ended.id}`, { method: "DELETE" });
   const keyOf = async (body: object) =>
@@ -69,12 +69,12 @@ type Verdicts = Record<string, number | typeof FREE>;
 
 /** What each kind of caller gets; "let in" is any answer but a refusal for who they are, or a fault of the server. */
 function expectations(access: Access | "public"): Verdicts {
-  if (access === "public") return { nobody: FREE, "wrong key": FREE, "expired token": FREE, key: FREE };
+  if (access === "public") return { anonymous: FREE, "wrong key": FREE, "expired token": FREE, key: FREE };
   if (access === "deployment") {
-    return { nobody: 401, "wrong key": 403, "deleted key": 403, "expired token": 401, key: 403, admin: FREE };
+    return { anonymous: 401, "wrong key": 403, "deleted key": 403, "expired token": 401, key: 403, admin: FREE };
   }
   return {
-    nobody: 401,
+    anonymous: 401,
     "wrong key": 401,
     "deleted key": 401,
     "expired key": 401,
@@ -92,7 +92,7 @@ function expectations(access: Access | "public"): Verdicts {
 function headersOf(who: string, access: Access | "public"): Record<string, string> {
   const tenant = { "x-tenant-id": caller.workspaceId };
   switch (who) {
-    case "nobody":
+    case "anonymous":
       return {};
     case "wrong key":
       return { "x-api-key": "weir_wrong", ...tenant };
@@ -142,7 +142,7 @@ describe("routes", () => {
       verdicts[who] = status === 401 || status === 403 || status >= 500 ? status : FREE;
       const guide =
         response.headers.get("www-authenticate")?.includes("/.well-known/oauth-protected-resource") ?? false;
-      // A client that can mend it is told where to begin.
+      // A client that can sign in gets the address of the metadata.
       guided[who] = guide;
     }
     expect(verdicts).toEqual(expected);

@@ -126,7 +126,7 @@ describe("a path", () => {
   });
 });
 
-it("every answer tells browsers not to guess, frame or embed it", async () => {
+it("every answer has headers against sniffing, framing and embedding", async () => {
   for (const path of ["/ok", "/nothing", "/assistants/search", "/.well-known/oauth-authorization-server"]) {
     const { headers } = await send(path);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -137,7 +137,7 @@ it("every answer tells browsers not to guess, frame or embed it", async () => {
 });
 
 describe("a credential", () => {
-  it("that calls too often is told when to come back", async () => {
+  it("that calls too often gets a Retry-After", async () => {
     const caller = await newCaller();
     const seen: string[] = [];
     const limit = { success: false };

@@ -29,8 +29,10 @@ export interface Things {
   comparative_experiment_id: string;
   feedback_id: string;
   key_id: string;
-  /** A grant that somebody allowed; the caller makes it. */
+  /** A grant that a person allowed; the caller makes it. */
   grant_id: string;
+  /** A client that somebody allowed; the caller makes it. */
+  client_id: string;
   webhook_secret_id: string;
   destination_id: string;
   export_id: string;
@@ -41,7 +43,11 @@ export interface Things {
 const NOON = "2026-01-02T12:00:00.000000";
 
 /** Makes one of each. `marker` is a word that no other workspace uses. */
-export async function makeThings(ask: Ask, marker: string, grant_id = "none"): Promise<Things> {
+export async function makeThings(
+  ask: Ask,
+  marker: string,
+  { grant_id = "none", client_id = "none" } = {},
+): Promise<Things> {
   const metadata = { marker };
   const post = async (path: string, body: unknown, id: string) => String((await ask("POST", path, body))[id]);
   const assistant_id = await post(
@@ -139,6 +145,7 @@ export async function makeThings(ask: Ask, marker: string, grant_id = "none"): P
     feedback_id,
     key_id,
     grant_id,
+    client_id,
     webhook_secret_id,
     destination_id,
     export_id,

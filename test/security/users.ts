@@ -1,4 +1,4 @@
-/** Users of a deployment's own `Auth` for the tests of this folder, and a graph that tells who runs it. */
+/** Users of a deployment's own `Auth` for the tests of this folder, and a graph that returns who runs it. */
 import "../../src/runtime/als.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -23,7 +23,7 @@ describe("the application's threads", () => {
     expect(await get(caller, path)).toEqual(state);
     const again = await caller.fetch(path, { body: {} });
     expect(await again.json()).toEqual(state);
-    const wrong = await caller.fetch(path, { body: { values: { messages: [] }, as_node: "nobody" } });
+    const wrong = await caller.fetch(path, { body: { values: { messages: [] }, as_node: "absent" } });
     expect(wrong.status).toBe(422);
   });
 
@@ -48,7 +48,7 @@ describe("the application's threads", () => {
       expect((await caller.fetch(`/api/threads/${name}/state`)).status).toBe(422);
   });
 
-  it("that A2A knows by a contextId are the same", async () => {
+  it("that A2A addresses by a contextId are the same", async () => {
     const caller = await newCaller();
     const message = { messageId: "m", role: "ROLE_USER", contextId: "my-thread", parts: [{ text: "hello" }] };
     const sent = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
@@ -131,7 +131,7 @@ describe("the application's threads", () => {
       const gone = await caller.fetch(`/api/threads/${thread}`, { method: "DELETE" });
       expect([attempt, gone.status]).toEqual([attempt, 204]);
     }
-    // Readers of a log that is gone are let go.
+    // Streams of a deleted log end.
     await stream.text();
     expect((await caller.fetch(`/api/threads/${thread}/state`)).status).toBe(404);
     expect((await caller.fetch(`/api/threads/${thread}/history`, { body: {} })).status).toBe(404);

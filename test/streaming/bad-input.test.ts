@@ -1,4 +1,4 @@
-/** What a client gets wrong, and what it is told. Never a 5xx. */
+/** Invalid input of clients, and its errors. Never a 5xx. */
 import { describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
 import { command, human, read } from "./client.ts";
@@ -41,7 +41,7 @@ describe("params", () => {
     ["an unknown command", "run.stop", {}, "unknown_command"],
     ["a command of every object", "constructor", {}, "unknown_command"],
     ["no assistant", "run.start", { input: null }, "invalid_argument"],
-    ["an unknown assistant", "run.start", { assistant_id: "nobody", input: null }, "invalid_argument"],
+    ["an unknown assistant", "run.start", { assistant_id: "absent", input: null }, "invalid_argument"],
     ["another's assistant", "run.start", { assistant_id: UUID, input: null }, "invalid_argument"],
     ["a config that is no object", "run.start", { assistant_id: "echo", config: [] }, "invalid_argument"],
     ["an unknown strategy", "run.start", { assistant_id: "echo", multitask_strategy: "win" }, "invalid_argument"],
@@ -71,7 +71,7 @@ describe("params", () => {
       "invalid_argument",
     ],
     ["an answer where nothing waits", "input.respond", { interrupt_id: "a", response: 1 }, "no_such_interrupt"],
-    ["a message from nobody", "input.inject", { message: { role: "ai", content: "x" } }, "invalid_argument"],
+    ["a message of an invalid role", "input.inject", { message: { role: "ai", content: "x" } }, "invalid_argument"],
     ["a message to a subagent", "input.inject", { ...email, namespace: ["tools:x"] }, "not_supported"],
     ["keys that are no list", "state.get", { keys: "messages" }, "invalid_argument"],
     ["a namespace where nothing ran", "state.get", { namespace: ["nowhere:1"] }, "no_such_namespace"],

@@ -49,7 +49,7 @@ describe("a stream transformer", () => {
     expect(ofRoot(events)).toEqual(["running", "interrupted"]);
   });
 
-  it("hears of the failure of the graph", async () => {
+  it("receives the failure of the graph", async () => {
     const { events } = await run(await newCaller(), "fail");
     expect(named(events, "activity")).toEqual([{ name: "activity", payload: { failed: "It failed." } }]);
     expect(ofRoot(events)).toEqual(["running", "failed"]);
@@ -62,7 +62,7 @@ describe("a stream transformer", () => {
   it("that throws fails the run with its error", async () => {
     const { events } = await run(await newCaller(), "throw");
     expect(ofRoot(events)).toEqual(["running", "failed"]);
-    expect(events.at(-1)?.params.data.error).toContain("The transformer cannot go on.");
+    expect(events.at(-1)?.params.data.error).toContain("The transformer cannot continue.");
   });
 
   it("adds nothing to the classic streams", async () => {

@@ -34,7 +34,7 @@ function texts(events: Event[]): Record<string, string> {
 }
 
 describe("run.start", () => {
-  it("makes the thread, starts the default agent and tells where its events begin", async () => {
+  it("makes the thread, starts the default agent and returns where its events begin", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     const answer = await command(caller, thread, "run.start", start("What is 17 * 23?"));
@@ -117,7 +117,7 @@ describe("run.start", () => {
 describe("an interrupt", () => {
   const mail = start("Send an email to ada@example.com saying hello", "approval");
 
-  it("is requested, answered once, and told as answered", async () => {
+  it("is requested, answered once, and reported as answered", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", mail);
@@ -148,7 +148,7 @@ describe("an interrupt", () => {
     expect(late.error).toBe("no_such_interrupt");
   });
 
-  it("answered strictly, by an id that does not wait, runs nothing and goes on waiting", async () => {
+  it("answered strictly, by an id that does not wait, runs nothing and continues to wait", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", mail);
@@ -177,7 +177,7 @@ describe("an interrupt", () => {
     expect(nothing.at(-1)?.params.data).toMatchObject({ reason: "unknown_interrupt", pending_ids: [] });
   });
 
-  it("that was answered is not open any more while others of its step wait", async () => {
+  it("that was answered is no longer open while others of its step wait", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("go", "questions"));
@@ -219,7 +219,7 @@ describe("an interrupt", () => {
 });
 
 describe("a stream", () => {
-  it("replays and goes on, from any id that was seen", async () => {
+  it("replays and continues, from any id that was seen", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("hello"));
@@ -231,7 +231,7 @@ describe("a stream", () => {
       expect(await read(caller, thread, { channels: ALL, since_event_id: event_id })).toEqual(rest);
       expect(await read(caller, thread, undefined, { headers: { "last-event-id": event_id } })).toEqual(rest);
     }
-    // A cursor that this log has never given out: everything, rather than nothing for ever.
+    // A cursor that this log has never issued starts at the beginning; otherwise the reader would wait without end.
     expect(await read(caller, thread, { channels: ALL, since: 1_000_000 })).toEqual(all);
   });
 
@@ -265,7 +265,7 @@ describe("a stream", () => {
     expect(ofRoot(events)).toEqual(["running", "completed", "running", "completed"]);
   });
 
-  it("goes on after its object was lost, with one beginning and one end", async () => {
+  it("continues after its object was lost, with one beginning and one end", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     await command(caller, thread, "run.start", start("What is 17 * 23?"));

@@ -70,7 +70,7 @@ it("a named custom event has its members beside its name, and as its payload", a
   expect(custom).toEqual([1, 2].map((step) => ({ name: "flat", step, payload: { name: "flat", step } })));
 });
 
-describe("the end of a run that stands still", () => {
+describe("the end of a paused run", () => {
   it("is a failure after a cancellation", async () => {
     const thread = await ran("actor", "forever");
     const [run] = await (await caller.fetch(`/threads/${thread}/runs`)).json<{ run_id: string }[]>();

@@ -109,7 +109,7 @@ describe("a WebSocket", () => {
     expect(ofRoot(socket.events)).toEqual(["running", "completed", "running", "completed"]);
   });
 
-  it("goes on after its object slept, with nothing lost or repeated", async () => {
+  it("continues after its object hibernated, with nothing lost or repeated", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     const socket = await open(caller, thread);
@@ -123,7 +123,7 @@ describe("a WebSocket", () => {
     expect(socket.events).toEqual(await read(caller, thread, undefined, { times: 3 }));
   });
 
-  it("sees a thread of the same id begin anew after it was deleted", async () => {
+  it("sees a thread of the same id begin again after it was deleted", async () => {
     const caller = await newCaller();
     const thread = crypto.randomUUID();
     const socket = await open(caller, thread);
@@ -164,7 +164,7 @@ describe("a WebSocket", () => {
     await socket.close(4001);
   });
 
-  it("is refused to who may only read, and to strangers; GET without an upgrade is told so", async () => {
+  it("is refused with read scope only and without a credential; GET without an upgrade is a 426", async () => {
     const caller = await newCaller();
     const path = `/threads/${crypto.randomUUID()}/stream/events`;
     const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read"] } });

@@ -1,4 +1,4 @@
-/** Restarts of every Durable Object while a client waits: what is under way dies, what is stored stays. */
+/** Restarts of every Durable Object while a client waits: work in progress is lost, stored data stays. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import type { Random } from "./random.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The Worker with two more routes, for benches that want more data than they have time to send.
+ * The Worker with two more routes, for benches that need more data than they have time to send.
  * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`;
  * without `rows` it seals some of its blocks, and says whether there are more.
  * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).
@@ -20,7 +20,7 @@ const TIMES = new Set(["start_time", "end_time"]);
 const REPLACED = new Set(["id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order"]);
 
 export class TracePartition extends Product {
-  /** Copy k starts k times the originals' span later, so that equal texts lie far from each other. */
+  /** Copy k starts k times the originals' span later, so that equal texts are far from each other. */
   async multiply(rows: number): Promise<void> {
     const { sql } = this.ctx.storage;
     const { count, span, last } = sql

@@ -1,6 +1,6 @@
 /**
  * An S3 server in a process of its own that keeps objects as files, for benches: a customer's bucket is never in our
- * process. `node disk-s3.ts <folder> <port>`; it takes any credentials and knows what an export asks for.
+ * process. `node disk-s3.ts <folder> <port>`; it accepts any credentials and implements the requests of an export.
  */
 import { createWriteStream } from "node:fs";
 import { appendFile, mkdir, readFile, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** A local HTTP server that speaks the OpenAI streaming format: one tool call, then an answer with its result. */
+/** A local HTTP server with the OpenAI streaming format: one tool call, then an answer with its result. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
 interface Asked {

@@ -17,7 +17,7 @@ export class FakeS3 {
   readonly requests: { method: string; key: string; query: string; headers: Headers }[] = [];
   private nextUpload = 1;
 
-  /** `fault` is asked before each request. */
+  /** `fault` is called before each request. */
   constructor(private readonly fault: (request: Request) => Fault | undefined = () => undefined) {}
 
   fetch = async (request: Request): Promise<Response> => {

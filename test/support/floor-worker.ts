@@ -53,7 +53,7 @@ export default {
       const path = `/threads/${thread}/runs/${run_id}`;
       return new Response(frames, { headers: { "content-type": "text/event-stream", "content-location": path } });
     }
-    // What the bench asks for to begin, and what the client reads at the end of a stream.
+    // What the bench requests at its start, and what the client reads at the end of a stream.
     return Response.json({ id: "floor", key: "floor", run_id: run, status: "success" });
   },
 } satisfies ExportedHandler<Env>;

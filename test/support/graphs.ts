@@ -26,7 +26,7 @@ const pause = (ms: number, signal?: AbortSignal) =>
 
 const say = (content: string) => ({ messages: [new AIMessage(content)] });
 
-/** What the agent under test does, by the first word it is told. */
+/** What the agent under test does, by the first word of its input. */
 const ACTS: Record<string, (config: LangGraphRunnableConfig, state: State) => Promise<object> | object> = {
   /** The A2A message as the graph sees it. */
   mirror: (config) => {
@@ -75,7 +75,7 @@ const ACTS: Record<string, (config: LangGraphRunnableConfig, state: State) => Pr
     config.writer?.({ a2a: { message: { parts: [{ text: "Just this." }] } } });
     return {};
   },
-  /** Writes an event that no caller could be told. */
+  /** Writes an event that is invalid for A2A callers. */
   misspelt: (config) => {
     config.writer?.({ a2a: { artifact: { name: "Report", part: [{ text: "lost" }] } } });
     return {};

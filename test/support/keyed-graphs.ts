@@ -192,7 +192,7 @@ export const HANDLED = ["fan", "bad 0", "bad 0/handler", "bad 1", "bad 1/handler
 const question = new StateGraph(State)
   .addNode("ask", async (_state, config) => {
     await note("ask", config);
-    interrupt("Go on?");
+    interrupt("Continue?");
     return {};
   })
   .addEdge(START, "ask")
@@ -207,7 +207,7 @@ const asking = new StateGraph(State)
   .addEdge("act", END)
   .compile({ name: "asking" });
 
-/** The offline model calls these two side by side when it is asked for both. */
+/** The offline model calls these two in parallel when the request names both. */
 export const TOOLS = ["calculator", "current_time"];
 
 const notedTool = (name: string) =>

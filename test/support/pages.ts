@@ -1,4 +1,4 @@
-/** Pages as a partition gives them, made of runs that a test has at hand. */
+/** Pages as a partition gives them, made of a test's own runs. */
 import { EXPORT_FIELDS, type ExportField, kindOf } from "../../src/exports/columns.ts";
 import { isConstant, isPayload, type RunPage, TextsBuilder } from "../../src/traces/page.ts";
 import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";

@@ -105,7 +105,7 @@ export function withCounts(): string {
   return withMain("test/support/counting-worker.ts", "counting");
 }
 
-/** The configuration of this Worker with another main module. `name` tells its file from others. */
+/** The configuration of this Worker with another main module. `name` distinguishes its file from others. */
 export function withMain(main: string, name: string): string {
   const config = readFileSync(localConfig(), "utf8").replace('main = "src/index.ts"', `main = "${main}"`);
   return written(config, name);
@@ -113,7 +113,7 @@ export function withMain(main: string, name: string): string {
 
 function written(config: string, name: string): string {
   const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
-  // A server that runs on it starts anew when it is written.
+  // A server that runs on it restarts when the file is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
   return file;
 }

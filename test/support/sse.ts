@@ -41,7 +41,7 @@ export class Cursor {
   lastId: string | undefined;
   readonly events: SseEvent[] = [];
 
-  /** Takes in what a response brings, until it ends or `maxBytes` came. A connection that dies is an end too. */
+  /** Reads a response until it ends or `maxBytes` arrived. A lost connection is also an end. */
   async read(response: Response, maxBytes?: number): Promise<"ended" | "dropped"> {
     let received = 0;
     const counted = new Response(

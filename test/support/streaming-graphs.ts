@@ -85,7 +85,7 @@ const counted = () => {
         own.push({});
       }
       if (method === "messages" && event === "message-start") activity.push({ message: true });
-      if (method === "custom" && payload?.said === "throw") throw new Error("The transformer cannot go on.");
+      if (method === "custom" && payload?.said === "throw") throw new Error("The transformer cannot continue.");
       return true;
     },
     finalize: () => resolve(calls),

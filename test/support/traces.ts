@@ -10,7 +10,7 @@ import type { Caller } from "./caller.ts";
 export const NOON = Date.UTC(2026, 10, 20, 15, 49, 54, 252) * 1000;
 export const DAY = "2026-11-20";
 
-/** A UUIDv7 of this time; `tail` tells ids of one time apart. */
+/** A UUIDv7 of this time; `tail` distinguishes ids of the same time. */
 export function uuid7(micros: number, tail = crypto.randomUUID().slice(-12)): string {
   const hex = Math.floor(micros / 1000)
     .toString(16)
@@ -114,7 +114,7 @@ export async function storedRuns(caller: Caller, name = "tests", day = DAY): Pro
   return (await partition.query({ ...request, payloads: [...PAYLOAD_FIELDS] })).runs;
 }
 
-/** The runs with the payloads that lie in R2. */
+/** The runs with their payloads in R2. */
 export async function resolvePayloads(runs: QueriedRun[]): Promise<QueriedRun[]> {
   return Promise.all(
     runs.map(async ({ large, ...run }) => {

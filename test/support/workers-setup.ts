@@ -9,10 +9,10 @@ if (navigator.userAgent !== "Cloudflare-Workers") throw new Error("These tests m
 
 await applyD1Migrations(env.DB, (env as Env & { TEST_MIGRATIONS: D1Migration[] }).TEST_MIGRATIONS);
 
-// Written by hand, so making the migrations anew loses it: `git checkout main -- migrations/0001_store_text.sql`.
+// Written by hand, so generating the migrations again loses it: `git checkout main -- migrations/0001_store_text.sql`.
 const index = await env.DB.prepare("SELECT 1 FROM sqlite_master WHERE name = 'store_text'").first();
 if (!index) throw new Error("migrations/0001_store_text.sql is missing: take it from main.");
 
-// Also when the code under test caught the error. What goes on after a test's end counts for the next one.
+// Also when the code under test caught the error. Errors after a test's end count for the next test.
 afterEach(failOnCrossings);
 afterAll(failOnCrossings);

@@ -1,4 +1,6 @@
-/** workerd's zstdDecompressSync stops after the first frame; other readers go on to the last (RFC 8878, section 3.1). */
+/**
+ * workerd's zstdDecompressSync stops after the first frame; other readers continue to the last (RFC 8878, section 3.1).
+ */
 import { zstdDecompressSync } from "node:zlib";
 
 export function unzstd(bytes: Uint8Array): Uint8Array {

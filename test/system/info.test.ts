@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { send } from "../support/caller.ts";
 
-describe("what anybody may ask", () => {
+describe("public information", () => {
   it("is whether the server and its database answer", async () => {
     for (const path of ["/ok", "/ok?check_db=1", "/ok?check_db=0"]) {
       expect(await (await send(path)).json()).toEqual({ ok: true });

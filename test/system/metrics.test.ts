@@ -81,7 +81,7 @@ it("how the workspace's runs went today: by status, how long they took and waite
   expect((await measured(await newCaller())).some(({ name }) => name.startsWith("weir_run"))).toBe(false);
 });
 
-it("traces that somebody sends cannot spoil the figures, whatever they say", async () => {
+it("traces that clients send cannot change the figures", async () => {
   const caller = await newCaller();
   await (await caller.fetch("/runs/wait", { body: { assistant_id: "echo", input: { messages: [] } } })).text();
   const claims = [
@@ -109,7 +109,7 @@ it("traces that somebody sends cannot spoil the figures, whatever they say", asy
     ]);
 });
 
-it("truncate empties what is named, on one's own machine only", async () => {
+it("truncate empties what is named, on localhost only", async () => {
   const caller = await newCaller();
   await caller.fetch("/threads", { body: {} });
   await caller.fetch("/assistants", { body: { graph_id: "echo" } });

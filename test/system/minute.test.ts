@@ -82,7 +82,7 @@ describe("every minute", () => {
     expect(await left()).toEqual({ cron: 1, key: 0, export: "RUNNING" });
   });
 
-  it("several failures are all told, after everything has ended", async () => {
+  it("several failures are all reported, after everything has ended", async () => {
     const ended: string[] = [];
     const failed = allOf({
       first: async () => down(),
@@ -98,7 +98,7 @@ describe("every minute", () => {
 });
 
 describe("housekeeping", () => {
-  it("deletes a bounded number of rows each minute, and goes on with the next", async () => {
+  it("deletes a bounded number of rows each minute, and continues with the next", async () => {
     const before = Date.now() - 3 * DAY;
     // Ten thousand rows and a few, of 1,000 a statement.
     await env.DB.prepare(

@@ -66,7 +66,7 @@ describe("a caller who may not", () => {
   });
 
   const named = ROUTES.filter(([, path, body]) => /ASSISTANT|CRON/.test(path + JSON.stringify(body ?? "")));
-  it.each(named)("cannot tell another workspace's id from an unknown one: %s %s", async (...route) => {
+  it.each(named)("cannot distinguish another workspace's id from an unknown one: %s %s", async (...route) => {
     const foreign = await answered(caller, route, { assistant, cron });
     const unknown = await answered(caller, route, { assistant: crypto.randomUUID(), cron: crypto.randomUUID() });
     expect(foreign).toEqual(unknown);
@@ -166,12 +166,12 @@ describe("bad input", () => {
     ["POST", "/assistants", { graph_id: "echo", metadata: [] }, "Invalid body.metadata: expected a JSON object"],
     ["POST", "/assistants", { graph_id: 5 }, "Invalid body.graph_id: expected string"],
     ["GET", "/assistants/echo/subgraphs?recurse=perhaps", undefined, "Invalid query.recurse: expected true or false"],
-  ])("is told in words: %s %s %j", async (method, path, body, detail) => {
+  ])("has a readable message: %s %s %j", async (method, path, body, detail) => {
     const refused = await caller.fetch(path, { method, body });
     expect(await refused.json()).toMatchObject({ status: 422, detail });
   });
 
-  it("is told by the rule that it breaks", async () => {
+  it("names the rule that it breaks", async () => {
     const told = async (path: string, body: unknown) =>
       (await (await caller.fetch(path, { body })).json<{ detail: string }>()).detail;
     expect(await told("/assistants", {})).toBe("Invalid body.graph_id: is required");

@@ -1,4 +1,4 @@
-/** Rows of D1 hold 2 MB: whatever becomes part of one has a limit in bytes, and refusing it changes nothing. */
+/** Rows of D1 hold 2 MB: each part of a row has a limit in bytes, and refusing it changes nothing. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { storeFor } from "../../src/memory/langgraph.ts";

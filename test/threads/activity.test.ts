@@ -39,7 +39,7 @@ it("names each thread that is made, changed and deleted, and none of another wor
   await reader.cancel();
 });
 
-it("names no thread as deleted that has changed since its deletion was asked for", async () => {
+it("names no thread as deleted that has changed since its deletion was requested", async () => {
   const caller = await newCaller();
   const reader = await follow(caller);
   const id = await newThread(caller);

@@ -1,4 +1,4 @@
-/** A run whose process dies is started again, but not for ever. */
+/** A run whose process stops is started again, a limited number of times. */
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { AIMessage } from "@langchain/core/messages";
@@ -45,7 +45,7 @@ it("ends with an error that names the node after three attempts", async () => {
   for (const times of [1, 2, 3]) await die(caller, thread, times);
   const result = await get(caller, `/threads/${thread}/runs/${run}/join`);
   expect(result).toMatchObject({
-    __error__: { error: "RunAttemptsExceeded", message: expect.stringMatching(/died 3 times.*"heavy"/) },
+    __error__: { error: "RunAttemptsExceeded", message: expect.stringMatching(/stopped 3 times.*"heavy"/) },
   });
   expect(await get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "error" });
   // What it had done is kept, and the thread takes the next run.

@@ -57,7 +57,7 @@ describe("deleting all threads", () => {
   });
 
   it(
-    "calls a few at a time, at most so many a request, and goes on with the next request",
+    "calls a few at a time, up to a limit per request, and continues with the next request",
     { timeout: 240_000 },
     async () => {
       const caller = await newCaller();
@@ -73,7 +73,7 @@ describe("deleting all threads", () => {
       expect(seen.calls).toBe(MOST_THREADS);
       expect(seen.most).toBe(6);
       expect(await count(caller)).toBe(51);
-      // What was asked for is not half done: the assistant is still there.
+      // The deletion is not half done: the assistant still exists.
       await get(caller, `/assistants/${assistant_id}`);
       expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
       expect(await count(caller)).toBe(0);
@@ -91,7 +91,7 @@ describe("deleting all threads", () => {
     for (const thread of threads) expect((await caller.fetch(`/threads/${thread}`)).status).toBe(404);
   });
 
-  it("keeps the index row of a thread that was made anew", async () => {
+  it("keeps the index row of a thread that was created again", async () => {
     const caller = await newCaller();
     await newThread(caller);
     const rows = await threadIds(env, caller.workspaceId, { limit: 1, offset: 0 });
@@ -121,7 +121,7 @@ describe("cancelling all runs", () => {
     for (const run of runs) expect(await get(caller, run)).toMatchObject({ status: "interrupted" });
   });
 
-  it("calls at most so many threads a request, and says when there are more", { timeout: 240_000 }, async () => {
+  it("calls a limited number of threads per request, and says when there are more", { timeout: 240_000 }, async () => {
     const caller = await newCaller();
     await newThread(caller);
     await addRows(caller, MOST_THREADS + 1, "busy");

@@ -12,8 +12,8 @@ type Json = Record<string, unknown>;
 
 async function compactNow(caller: Caller, threadId: string): Promise<void> {
   const stub = env.THREAD.get(env.THREAD.idFromName(`${caller.workspaceId}:${threadId}`));
-  await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env)));
-  // The object itself compacts what it knows; here it must read anew what another has compacted.
+  await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env, async () => undefined)));
+  // The object itself compacts its cached rows. Here it must read again what another instance has compacted.
   await abortAllDurableObjects();
 }
 
@@ -74,7 +74,7 @@ it("old token deltas are added up: fewer events, the same ids, the same messages
   const complete = (frames: typeof classicAfter) => frames.filter((frame) => frame.event === "messages/complete");
   expect(complete(classicAfter)).toEqual(complete(classicBefore));
 
-  // Any place that was seen is still one to go on from; and nothing is left to do.
+  // A reader can resume from every number that it saw, and no compaction is left to do.
   const { seq } = before.findLast(isDelta)!;
   const rest = await read(caller, thread, { channels: ALL, since: seq });
   expect(rest).toEqual(before.slice(before.findIndex((event) => event.seq > seq)));

@@ -64,7 +64,7 @@ it("one with a long state is answered without its values", async () => {
   });
 });
 
-it("a thread larger than a message is copied whole, and goes on by itself", { timeout: 60_000 }, async () => {
+it("a thread larger than a message is copied whole, and continues by itself", { timeout: 60_000 }, async () => {
   // The state becomes short again, so that it can be read whole; its past stays.
   const values = { messages: [{ type: "remove", id: "__remove_all__" }] };
   expect((await caller.fetch(`/threads/${source}/state`, { body: { values } })).status).toBe(200);
@@ -89,7 +89,7 @@ it("a thread larger than a message is copied whole, and goes on by itself", { ti
   expect(await found.json()).toHaveLength(1);
 });
 
-it("both objects may restart meanwhile", { timeout: 120_000 }, async () => {
+it("both objects may restart in the meantime", { timeout: 120_000 }, async () => {
   for (let round = 0; round < 2; round++) {
     const answer = await abortsDuring(random, copy(), 2, 1_000);
     expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ it("both objects may restart meanwhile", { timeout: 120_000 }, async () => {
   }
 });
 
-/** What the copy's object does before it asks for its third page. Counts how often it begins. */
+/** What the copy's object does before it requests its third page. Counts how often it begins. */
 function beforeThirdPage(work: (source: RemoteThread) => Promise<unknown>): { begun: number } {
   // oxlint-disable-next-line typescript/unbound-method -- called below with the object that it is called on
   const { copyPage } = RemoteThread.prototype;
@@ -144,7 +144,7 @@ it("one of a thread that changes all the time is refused, and leaves nothing", a
   expect(await threadStub(env, caller.workspaceId, target).copyFrom(source)).toMatchObject({ thread_id: target });
 });
 
-it("one whose source changes and restarts begins anew", async () => {
+it("one whose source changes and restarts begins again", async () => {
   const restart = () =>
     runInDurableObject(threadObject(env, caller.workspaceId, source), (_thread, state) => state.abort("restart")).catch(
       () => undefined,

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
 import { get, say } from "./client.ts";
 
-it("a thread that is deleted and made anew at once stays whole", async () => {
+it("a thread that is deleted and immediately created again stays whole", async () => {
   const caller = await newCaller();
   const id = crypto.randomUUID();
   const path = `/threads/${id}`;

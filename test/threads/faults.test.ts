@@ -42,7 +42,7 @@ it("a run whose commit fails is refused, and the thread is as before", async () 
   expect((await caller.fetch(`/threads/${thread}`, { method: "DELETE" })).status).toBe(204);
 });
 
-it.each([1, 2, 3, 4])("a run whose flush %i fails goes on from what is stored", async (after) => {
+it.each([1, 2, 3, 4])("a run whose flush %i fails continues from what is stored", async (after) => {
   const caller = await newCaller();
   const thread = await newThread(caller);
   await failTransactions(caller, thread, after);

@@ -143,7 +143,7 @@ it("stores nothing for a workspace without threads", async () => {
   expect(tables).toEqual([]);
 });
 
-it("finds what is rare in every order, past the threads that it looks at first", async () => {
+it("finds rare values in every order, past the threads that it reads first", async () => {
   const { workspaceId } = await newCaller();
   const shard = indexShard(env, workspaceId, 0);
   const rows = Array.from({ length: 230 }, (_, n) =>
@@ -174,7 +174,7 @@ it("finds what is rare in every order, past the threads that it looks at first",
         }
 });
 
-it("looks at all threads in an index that holds no states", async () => {
+it("searches all threads in an index without states", async () => {
   const { workspaceId } = await newCaller();
   const shard = indexShard(env, workspaceId, 0);
   await shard.put(row(1));
@@ -192,7 +192,7 @@ it("looks at all threads in an index that holds no states", async () => {
         JSON.stringify(storage.sql.exec(`EXPLAIN QUERY PLAN ${statement}`, ...params).toArray()),
       );
   });
-  // The first looks at the newest threads only.
+  // The first searches the newest threads only.
   expect(plans).toHaveLength(4);
   for (const plan of plans.slice(1)) expect(plan).toContain("SCAN threads USING COVERING INDEX threads_updated");
 });

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("stores traces while a webhook's receiver hangs, and tells it in order once it is back", async () => {
+it("stores traces while a webhook's receiver hangs, and notifies it in order once it is back", async () => {
   const told: string[] = [];
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -73,7 +73,7 @@ async function tracesOf(caller: Caller): Promise<number> {
   return (await (await caller.fetch("/api/v1/runs/query", { body })).json<{ runs: object[] }>()).runs.length;
 }
 
-/** How a thread's trace lies in its object, and how many rows of the outbox there are. */
+/** How a thread's trace is stored in its object, and the number of rows of the outbox. */
 async function traceOf(workspaceId: string, thread: string) {
   return runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) => {
     const { record } = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
@@ -112,7 +112,7 @@ it("stores the trace that a restart finds in the thread's row", async () => {
   const thread = await newThread(caller);
   const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
-  // As a process leaves it that dies before the trace is stored.
+  // The state after a process stops before the trace is stored.
   const add = vi.spyOn(Gather.prototype, "add").mockReturnValue(new Promise(() => undefined));
   await stream(caller, thread, { assistant_id: "echo", input: say("again") });
   expect(await traceOf(caller.workspaceId, thread)).toMatchObject({ kept: 2 });

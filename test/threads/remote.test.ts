@@ -17,7 +17,7 @@ function remote(answers: unknown[]): { thread: RemoteThread; taken: () => number
     let broken: Error | undefined;
     const call = async () => {
       const answer = broken ?? left.shift();
-      // A stub that has failed once fails for ever.
+      // A stub that has failed once fails in all later calls.
       if (!(answer instanceof Error)) return answer;
       broken = answer;
       throw answer;
@@ -113,7 +113,7 @@ describe("a call that an object's restart cut off", () => {
     expect(taken()).toBe(6);
   });
 
-  it("follow: begins anew where the run begins when no event has come yet", async () => {
+  it("follow: begins again at the run's start when no event has come yet", async () => {
     const cut = new ReadableStream({ pull: (controller) => controller.error(new Error("Network connection lost.")) });
     // The stream, then lastSeq, firstSeq and the stream again.
     const { thread } = remote([cut, 9, 4, bytes('{"seq":4,"data":1}\n')]);

@@ -19,7 +19,7 @@ interface Values {
 
 const said = ({ messages }: Values) => messages.map(({ content }) => content);
 
-/** The thread has made one run of what was asked, and it has succeeded. */
+/** The thread has made one run of the request, and it has succeeded. */
 async function expectOneRun(caller: Caller, thread: string) {
   const runs = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
   expect(runs).toMatchObject([{ status: "success" }]);
@@ -88,7 +88,7 @@ describe("waiting", () => {
 });
 
 describe("streams", () => {
-  it("of a run that is made go on, and bring what a later reader gets", async () => {
+  it("of a run that is made continue, and bring what a later reader gets", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const caller = await newCaller();
       const thread = await newThread(caller);
@@ -101,7 +101,7 @@ describe("streams", () => {
     }
   });
 
-  it("of a run that was made before go on", async () => {
+  it("of a run that was made before continue", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     // The run is not the thread's first one.
@@ -115,7 +115,7 @@ describe("streams", () => {
     expect(rest).toEqual(frames.slice(4));
   });
 
-  it("of a thread go on", async () => {
+  it("of a thread continue", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     const path = `/threads/${thread}/stream?stream_modes=run_modes&stream_modes=lifecycle`;
@@ -132,7 +132,7 @@ describe("streams", () => {
     expect(await abortsDuring(random, reading)).toEqual(await read({ "last-event-id": "0" }));
   });
 
-  it("of a history go on", async () => {
+  it("of a history continue", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     for (let i = 0; i < 6; i++)

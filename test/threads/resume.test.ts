@@ -57,14 +57,14 @@ describe("a stream that is cut", () => {
     expect(opened).toBeLessThan(25);
   });
 
-  it("goes on for as long as bytes come", async () => {
+  it("continues for as long as bytes come", async () => {
     useFakeTime();
     let left = 40;
     const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter(["b"], 5_000)));
     expect(await outcome(resumed(cutAfter(["a"], 5_000), place), 300_000)).toBe(`a${"b".repeat(39)}end`);
   });
 
-  it("goes on after a long silence in which it was open", async () => {
+  it("continues after a long silence in which it was open", async () => {
     useFakeTime();
     let left = 4;
     const place = placeWith(async () => ((left -= 1) === 0 ? new Blob(["end"]).stream() : cutAfter([], 40_000)));
@@ -122,7 +122,7 @@ it("an SSE answer whose frames fail is cut, and sends no more heartbeats", async
 });
 
 describe("a stream on which nothing happens", () => {
-  it("writes a byte every 15 seconds, so that the object notices when its reader has gone", async () => {
+  it("writes a byte every 15 seconds, so that the object notices when its reader has disconnected", async () => {
     const { workspaceId } = await newCaller();
     const thread = threadObject(env, workspaceId, crypto.randomUUID());
     const reader = (await thread.streamThread(["values"], 0)).getReader();

@@ -48,7 +48,7 @@ describe("a run", () => {
     for (const message of last) expect(sums.get(message.id)).toBe(message.content);
   });
 
-  it("pauses at an interrupt and goes on with a command", async () => {
+  it("pauses at an interrupt and continues with a command", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     await stream(caller, thread, {
@@ -100,7 +100,7 @@ describe("a run", () => {
     }
   });
 
-  it("goes on after its object was lost, and no finished node runs twice", async () => {
+  it("continues after its object was lost, and no finished node runs twice", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     const body = { assistant_id: "agent", input: say("What is 17 * 23?"), stream_mode: ["updates"] };

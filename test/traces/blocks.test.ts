@@ -18,7 +18,7 @@ const ABSENT = [
   'eq(name, "no such step")',
   'has(tags, "absent")',
   'eq(thread_id, "t-3")',
-  'and(eq(metadata_key, "user_id"), eq(metadata_value, "nobody"))',
+  'and(eq(metadata_key, "user_id"), eq(metadata_value, "absent"))',
   'and(eq(input_key, "question"), eq(input_value, "who said this?"))',
   'search("nowhere to be found")',
 ];
@@ -86,7 +86,7 @@ describe("sealed blocks", () => {
     // Runs that the grams do not know are not found: the proof that their blocks are left out.
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       storage.sql.exec(`UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 't-3' WHERE n < 1000`);
-      storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"nobody"}' WHERE n < 1000`);
+      storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"absent"}' WHERE n < 1000`);
       storage.sql.exec(
         `UPDATE payloads SET inputs = '"nowhere to be found"', input_pairs = '[["question","who said this?"]]' WHERE n < 1000`,
       );

@@ -364,7 +364,7 @@ describe("deletion", () => {
     expect((await sendExamples(caller, dataset, exampleParts(id, { inputs: {} }))).status).toBe(404);
   });
 
-  it("of examples for good removes them from all versions, and only objects of their own", async () => {
+  it("of examples, permanently, removes them from all versions, and only objects of their own", async () => {
     const dataset = await newDataset(caller);
     const [one, two] = [await upload(dataset, { outputs: LARGE }), await upload(dataset, { outputs: LARGE })];
     const file = { name: `${one.id}.attachment.a`, type: "text/plain", data: "A" };

@@ -138,7 +138,7 @@ describe("deleting a trace", () => {
     ).toMatchObject({ runs: 0 });
   });
 
-  it("lets nothing of it come back", async () => {
+  it("restores nothing of it", async () => {
     const { root, child } = trace("late", "t-1");
     await sendRuns([root, child]);
     const session_id = await projectId(caller, "late");
@@ -151,7 +151,7 @@ describe("deleting a trace", () => {
     expect(await stored("late")).toEqual([]);
   });
 
-  it("lets nothing of it come back by a new day, by a new shard or by its parent", async () => {
+  it("restores nothing of it by a new day, by a new shard or by its parent", async () => {
     const { root, child } = trace("again", "t-1", {});
     await sendRuns([root]);
     const session_id = await projectId(caller, "again");
@@ -293,7 +293,7 @@ describe("deleting a trace", () => {
 });
 
 describe("retention", () => {
-  /** As if the last write were so many days ago. */
+  /** As if the last write were this many days ago. */
   async function age(project: string, past: number): Promise<void> {
     await runInDurableObject(stub(project), (_, { storage }) => {
       storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", String(Date.now() - past * 86_400_000));

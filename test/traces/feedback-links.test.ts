@@ -1,4 +1,4 @@
-/** Presigned links for feedback: of a run that asked for them, made with a key, and what they do not let through. */
+/** Presigned links for feedback: of a run that requested them, made with a key, and what they do not let through. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
@@ -46,7 +46,7 @@ async function link(runId: string, more: object = {}, by = caller): Promise<Toke
 describe("a run with feedback_keys", () => {
   const body = { assistant_id: "echo", input: say("hi"), feedback_keys: ["liked", "disliked", "liked"] };
 
-  it("ends its stream with a link for each key, by which anybody gives feedback on its trace", async () => {
+  it("ends its stream with a link for each key, by which anyone can give feedback on its trace", async () => {
     const thread = await newThread(caller);
     const frames = await stream(caller, thread, body);
     expect(frames.map(({ event }) => event)).toEqual(["metadata", "values", "values", "feedback"]);
@@ -70,7 +70,7 @@ describe("a run with feedback_keys", () => {
     expect(new Set(listed.map(({ url }) => url))).toEqual(new Set(Object.values(links)));
   });
 
-  it("gives the same links to whoever joins it later, in any mode, and to the thread's stream", async () => {
+  it("gives the same links to readers that join it later, in any mode, and to the thread's stream", async () => {
     const thread = await newThread(caller);
     const frames = await stream(caller, thread, { ...body, stream_mode: ["updates"] });
     const joined = await caller.fetch(`/threads/${thread}/runs/${String(frames[0]?.data.run_id)}/stream`);
@@ -191,7 +191,7 @@ describe("a link", () => {
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, expect.stringMatching("text/html")]);
   });
 
-  it("is for its run, its key and its workspace, whatever the body claims", async () => {
+  it("is for its run, its key and its workspace, with any body", async () => {
     const [runId, otherRun] = [await traced(), await traced()];
     const { url } = await link(runId);
     const forged = {
@@ -214,7 +214,7 @@ describe("a link", () => {
     expect(stored?.feedback_source).not.toHaveProperty("user_id");
   });
 
-  it("of another workspace reaches nobody else's run, and is in nobody else's list", async () => {
+  it("of another workspace reaches no other workspace's run, and is in no other list", async () => {
     const other = await newCaller();
     const runId = await traced();
     const foreign = await link(runId, {}, other);
@@ -224,7 +224,7 @@ describe("a link", () => {
     expect((await send("/feedback/tokens", { body: {} })).status).toBe(401);
   });
 
-  it("lies nowhere in the clear, and is guessed by nobody", async () => {
+  it("is stored nowhere in plain text, and cannot be guessed", async () => {
     const { id } = await link(await traced());
     const rows = JSON.stringify((await env.DB.prepare("SELECT * FROM feedback_tokens").all()).results);
     expect(rows).not.toContain(id);
@@ -270,7 +270,7 @@ describe("a link", () => {
     ["a negative time", { run_id: RUN, feedback_key: "k", expires_in: { days: 1, hours: -1 } }],
     ["the past", { run_id: RUN, feedback_key: "k", expires_at: "2020-01-01T00:00:00Z" }],
     ["no date", { run_id: RUN, feedback_key: "k", expires_at: "soon" }],
-    ["for ever", { run_id: RUN, feedback_key: "k", expires_in: { days: 400 } }],
+    ["too long", { run_id: RUN, feedback_key: "k", expires_in: { days: 400 } }],
     ["two times", { run_id: RUN, feedback_key: "k", expires_in: { days: 1 }, expires_at: "2099-01-01T00:00:00Z" }],
     ["an odd config", { run_id: RUN, feedback_key: "k", feedback_config: { type: "vibes" } }],
     ["crossed bounds", { run_id: RUN, feedback_key: "k", feedback_config: { type: "continuous", min: 2, max: 1 } }],

@@ -39,7 +39,7 @@ describe("the filter language", () => {
       if (expected.length > 0 && expected.length < runs.length) proper++;
     }
     expect(EXPRESSIONS.length).toBeGreaterThanOrEqual(120);
-    // Most expressions tell runs apart, else the comparison would prove little.
+    // Most expressions separate runs, otherwise the comparison would prove little.
     expect(proper).toBeGreaterThan(110);
   });
 

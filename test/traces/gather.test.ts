@@ -25,7 +25,7 @@ describe("writes that come in one moment", () => {
     expect(applied).toEqual([101]);
   });
 
-  it("are told apart when one cannot be written", async () => {
+  it("are separated when one cannot be written", async () => {
     const applied: string[] = [];
     const gather = new Gather((writes) => {
       if (names(writes).includes("x")) throw new Error("no");

@@ -245,7 +245,7 @@ describe("bad input", () => {
     expect(await storedRuns(caller)).toMatchObject([{ id: good.id }]);
   });
 
-  it("ignores false lengths and mends invalid UTF-8", async () => {
+  it("ignores false lengths and repairs invalid UTF-8", async () => {
     const caller = await newCaller();
     const run = root({ name: "NAME" });
     const text = Buffer.from(multipart(runParts("post", run)))

@@ -58,7 +58,7 @@ describe("bodies of 40 MB at once", () => {
     }
   });
 
-  it("are stored while they arrive, whatever the order of their parts", async () => {
+  it("are stored while they arrive, in any order of their parts", async () => {
     const caller = await newCaller();
     const runs = Array.from({ length: 4 }, (_, i) => sentRun(NOON + i, { name: `run ${i}` }));
     const payload = (i: number) => JSON.stringify({ text: `${i}`.repeat(4_000_000) });

@@ -1,4 +1,4 @@
-/** Messages to and from a partition stay below the platform's 32 MiB, whatever the rows hold. */
+/** Messages to and from a partition stay below the platform's 32 MiB, for any rows. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { inGroups } from "../../src/traces/partition/write.ts";

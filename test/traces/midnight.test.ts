@@ -42,7 +42,7 @@ it("trace_filter sees a root of the day before", async () => {
   const query = { filter: 'eq(run_type, "llm")', trace_filter: 'eq(name, "night")' };
   expect(await found(query)).toEqual(["late", "noonChild"]);
   expect(await found({ ...query, start_time: "2026-11-21T00:00:00Z" })).toEqual(["late"]);
-  expect(await found({ trace_filter: 'eq(name, "nobody")' })).toEqual([]);
+  expect(await found({ trace_filter: 'eq(name, "absent")' })).toEqual([]);
 });
 
 it("tree_filter sees the runs of the day before and of the day after", async () => {

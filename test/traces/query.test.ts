@@ -129,7 +129,7 @@ describe("another workspace's ids", () => {
 });
 
 describe("a partition", () => {
-  it("tells D1 what it holds, and goes when its time is over", async () => {
+  it("reports its content to D1, and is deleted at the end of its retention", async () => {
     const mine = await newCaller();
     await sendMultipart(mine, runParts("post", sentRun(NOON)));
     await sendMultipart(mine, runParts("post", sentRun(NOON + 1)));
@@ -182,13 +182,13 @@ describe("feedback", () => {
     await sendMultipart(own, runParts("post", run));
     for (const user_id of ["ann", "bob", undefined]) {
       const feedback_source = { type: "app", user_id };
-      await own.fetch("/feedback", { body: { run_id: run.id, key: user_id ?? "nobody", feedback_source } });
+      await own.fetch("/feedback", { body: { run_id: run.id, key: user_id ?? "unknown", feedback_source } });
     }
     const keys = async (query: string) => {
       const listed = await (await own.fetch(`/feedback?${query}`)).json<{ key: string }[]>();
       return listed.map(({ key }) => key).sort();
     };
-    expect(await keys("source=app")).toEqual(["ann", "bob", "nobody"]);
+    expect(await keys("source=app")).toEqual(["ann", "bob", "unknown"]);
     expect(await keys("user=ann")).toEqual(["ann"]);
     expect(await keys("user=ann&user=bob&user=eve")).toEqual(["ann", "bob"]);
     expect(await keys("user=eve")).toEqual([]);

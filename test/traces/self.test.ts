@@ -98,7 +98,7 @@ describe("a run of a graph", () => {
     expect(groups).toMatchObject([{ group_key: thread, count: 3 }]);
   });
 
-  it("goes to the project that the run asks for", async () => {
+  it("goes to the project that the run names", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     const langsmith_tracer = { project_name: "mine", example_id: crypto.randomUUID() };

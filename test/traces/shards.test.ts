@@ -344,7 +344,7 @@ describe("growth under concurrent writes", () => {
     const where = new Map<string, number>();
     for (const one of held) {
       for (const { id, trace_id } of (await shard(one).query(ALL)).runs) {
-        expect(where.has(id), `${id} lies in two shards`).toBe(false);
+        expect(where.has(id), `${id} is in two shards`).toBe(false);
         where.set(id, one);
         expect(traces.find(([root]) => root?.id === trace_id)?.some((run) => run.id === id)).toBe(true);
       }

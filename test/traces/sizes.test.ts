@@ -69,7 +69,7 @@ async function expectWorks(caller: Caller): Promise<void> {
 const post = (more: Record<string, unknown>) => sentRun(NOON, { end_time: NOON / 1000 + 5, ...more });
 
 describe.each(Object.entries(TEXTS))("payloads of %s", (_name, textOf) => {
-  it.each([1, 1.9, 2.1, 8])("of %f MB come back as they were sent, in each field", async (size) => {
+  it.each([1, 1.9, 2.1, 8])("of %f MB are returned as they were sent, in each field", async (size) => {
     const caller = await newCaller();
     const text = textOf(size * MB);
     for (const [field, valueOf] of Object.entries(FIELDS)) {
@@ -82,7 +82,7 @@ describe.each(Object.entries(TEXTS))("payloads of %s", (_name, textOf) => {
     await expectWorks(caller);
   });
 
-  it.each([0.24, 1])("of %f MB in all fields at once, by post and patch, come back", async (size) => {
+  it.each([0.24, 1])("of %f MB in all fields at once, by post and patch, are returned", async (size) => {
     const caller = await newCaller();
     const text = textOf(size * MB);
     const [{ id, ...run }, patch] = [post({}), {}] as [Sent, object];

@@ -67,7 +67,7 @@ const read = { order: "asc" as const, after: null, limit: 10, maxBytes: 1_000_00
 const page = { after: null, startTime: 0, endTime: NOON * 2, limit: 10, maxBytes: 1_000_000, fields: ["id" as const] };
 
 describe("a partition that holds nothing", () => {
-  it("stores nothing, whatever is read of it", async () => {
+  it("stores nothing, with any read", async () => {
     const { stub, object, tables, identity } = newPartition();
     const id = crypto.randomUUID();
     expect(await stub.which([id])).toEqual([]);

@@ -24,7 +24,7 @@ interface Piece {
   parts: MultipartPart[];
 }
 
-/** A tree as it should be stored, and the pieces that tell of it. */
+/** A tree as it should be stored, and its pieces. */
 interface Tree {
   runs: Map<string, Partial<StoredRun>>;
   pieces: Piece[];

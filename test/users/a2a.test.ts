@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 describe("a user of the deployment's own Auth, over A2A", () => {
-  it("sends, answers, gets, lists and streams what is theirs, and the graph knows who they are", async () => {
+  it("sends, answers, gets, lists and streams what is theirs, and the graph receives who they are", async () => {
     const mine = await say("eve", "ask", { contextId: "conversation" });
     expect(await result("eve", "GetTask", { id: mine.id })).toEqual(mine);
     expect(await listed("eve")).toEqual([mine.id]);
@@ -94,7 +94,7 @@ describe("a user of the deployment's own Auth, over A2A", () => {
     expect(fresh.task.contextId).not.toBe(task.contextId);
   });
 
-  it("does not run another's assistant, and hears the same as of none", async () => {
+  it("does not run another's assistant, and gets the same error as for none", async () => {
     const made = await send("ada", "/assistants", { graph_id: "actor" });
     const { assistant_id } = await made.json<{ assistant_id: string }>();
     expect((await say("ada", "hello", {}, assistant_id)).status.state).toBe("TASK_STATE_COMPLETED");

@@ -10,7 +10,7 @@ import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 export const whoami = new StateGraph(new StateSchema({ who: z.string().optional() }))
   .addNode("tell", (_state, config) => {
     const { langgraph_auth_user: user } = config.configurable as { langgraph_auth_user?: { identity: string } };
-    return { who: user?.identity ?? "nobody" };
+    return { who: user?.identity ?? "anonymous" };
   })
   .addEdge(START, "tell")
   .compile();

@@ -187,7 +187,7 @@ describe("a user of the deployment's own Auth", () => {
     expect((await call("bob", "/runs/cancel", { status: "all" })).status).toBe(403);
   });
 
-  it("acts in the workspace that the deployment names, in whatever letters", async () => {
+  it("acts in the workspace that the deployment names, in upper or lower case", async () => {
     const id = crypto.randomUUID();
     const from = async (workspace: string, path: string, body: unknown) => {
       const headers = {
@@ -202,13 +202,13 @@ describe("a user of the deployment's own Auth", () => {
     expect(await (await from(id, "/threads/count", {})).json()).toBe(1);
   });
 
-  it("is told of a path that cannot be read", async () => {
+  it("gets an error for a path that cannot be read", async () => {
     for (const path of ["/threads/%E0%A4%A", "/threads/%zz/state", "/assistants/%"]) {
       expect([path, (await call("ada", path)).status]).toEqual([path, 400]);
     }
   });
 
-  it("is refused where a handler says so, or knows nobody", async () => {
+  it("is refused when a handler refuses, or returns no user", async () => {
     expect((await call("reader", "/threads", {})).status).toBe(403);
     expect(await (await call("reader", "/threads/search", {})).json()).toEqual([]);
     const unknown = await send("/threads/search", { body: {}, headers: { authorization: "Bearer x" } });
@@ -257,14 +257,14 @@ describe("a credential", () => {
   });
 
   it("that the handler refuses is answered with the handler's headers", async () => {
-    const refused = await askedWith({ authorization: "Bearer nobody" });
+    const refused = await askedWith({ authorization: "Bearer absent" });
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(refused.headers.get("content-type")).toBe("application/problem+json");
   });
 });
 
 describe("the user's own application", () => {
-  it("answers before the built-in routes, to whoever has a credential", async () => {
+  it("answers before the built-in routes, to every valid credential", async () => {
     const hello = await call("ada", "/hello/there", undefined, "GET", own);
     expect(await hello.json()).toEqual({ hello: "there" });
     expect(await json(await call("ada", "/runs/special", {}, "POST", own))).toEqual({ special: true });

@@ -16,7 +16,7 @@ it.each([
   ],
   [{ decisions: [{ type: "edit", edited_action: { name: "pay", args: {} } }] }, [["edited and approved pay", false]]],
   [{ decisions: [{ type: "approve" }] }, [["approved the action", false]]],
-  ["yes, go on", [["answered: yes, go on", false]]],
+  ["yes, continue", [["answered: yes, continue", false]]],
   [
     { ["0".repeat(32)]: "left", ["1".repeat(32)]: { decisions: [{ type: "ignore" }] } },
     [
@@ -26,6 +26,6 @@ it.each([
   ],
   [{ any: "thing" }, [["answered", false]]],
   [null, []],
-])("tells what a person decided: %j", (resume, expected) => {
+])("shows what a person decided: %j", (resume, expected) => {
   expect(lines(resume)).toEqual(expected);
 });

@@ -22,7 +22,7 @@ describe("the strip", () => {
     expect(stripLine(QUIET)).toEqual({ tone: "plain", text: "", actions: [] });
   });
 
-  it("does not speak of a loss shorter than 2.5 s", () => {
+  it("does not show a loss shorter than 2.5 s", () => {
     const lost = { ...QUIET, running: true, seconds: 3, connection: { lostAt: NOW - 2_000, nextTryAt: NOW + 500 } };
     expect(stripLine(lost).text).toBe("Running · 3 s");
     const longer = { ...lost, connection: { lostAt: NOW - 3_000, nextTryAt: NOW + 1_500, attempt: 2 } };

@@ -121,7 +121,7 @@ describe("pages of checkpoints", () => {
   });
 });
 
-describe("runs that went on from a question", () => {
+describe("runs that resumed from an interrupt", () => {
   it("are those that begin without an input, where the path was not at its end", () => {
     const asked = [
       step("q4", "q3", "a2", [], "r2"),

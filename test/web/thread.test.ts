@@ -22,7 +22,7 @@ const live = (text: string, loading: boolean): News => ({ type: "live", messages
 const runs = (open: boolean): News => ({ type: "runs", open });
 const submit = (base?: string): News => ({ type: "submit", base: base === undefined ? undefined : list(base) });
 const stop: News = { type: "stop", seconds: 3 };
-/** A state that was asked for now, or `ago` phases earlier. */
+/** A state that was requested now, or `ago` phases earlier. */
 const read =
   (text: string, { waits = "", failed = undefined as string | undefined, ago = 0, finished = false } = {}) =>
   (thread: Thread): News => ({
@@ -77,7 +77,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1", false), "h1 a1"],
     [read("h1 a1"), "h1 a1"],
   ],
-  "does not go back to a state that was asked for before the run ended": [
+  "does not go back to a state that was requested before the run ended": [
     [read("h1 a1"), "h1 a1"],
     [submit(), "> h1 a1"],
     [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
@@ -103,7 +103,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1 h3 a3", false), "h1 a1 h3 a3"],
     [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
   ],
-  "another tab edits a message while this one looks at the thread": [
+  "another tab edits a message while this one shows the thread": [
     [read("h1 a1 h2 a2"), "h1 a1 h2 a2"],
     [live("h1 a1 h2 a2", false), "h1 a1 h2 a2"],
     [live("h1 a1 h2 a2 h3", true), "h1 a1 h2 a2"],
@@ -113,7 +113,7 @@ const TABLE: Record<string, Step[]> = {
     [live("h1 a1 h2 a2 h3 a3", false), "h1 a1 h3 a3"],
     [read("h1 a1 h3 a3"), "h1 a1 h3 a3"],
   ],
-  "looks at another branch, and back": [
+  "opens another branch, and returns": [
     [read("h1 a3"), "h1 a3"],
     [{ type: "at", checkpoint: "c" }, "loading"],
     [{ type: "tip", checkpoint: "c", messages: list("h1 a1") }, "h1 a1"],
@@ -150,14 +150,14 @@ const TABLE: Record<string, Step[]> = {
       "h1 b1",
     ],
   ],
-  "drops the text of an attempt that a restart of the server ended, wherever the stream puts it": [
+  "drops the text of an attempt that a restart of the server ended, in each position of the stream": [
     [submit(), "> loading"],
     [live("h1 a1", true), "> h1 a1"],
     [live("h1 a1 b1", true), "> h1 a1 b1"],
     [live("h1 b1 a1", false), "h1 b1 a1"],
     [read("h1 b1", { finished: true }), "h1 b1"],
   ],
-  "asks a person, and the question goes with the answer": [
+  "asks a person, and the question is removed with the answer": [
     [submit(), "> loading"],
     [live("h1 a1", true), "> h1 a1"],
     [live("h1 a1", false), "h1 a1"],
@@ -183,7 +183,7 @@ const TABLE: Record<string, Step[]> = {
     [{ type: "refused" }, "h1 a1 h2"],
     [read("h1 a1"), "h1 a1 h2"],
   ],
-  "loses the connection for a while: the run goes on, and nothing comes twice": [
+  "loses the connection for a while: the run continues, and nothing comes twice": [
     [read("h1 a1"), "h1 a1"],
     [submit(), "> h1 a1"],
     [live("h1 a1 h2 a2", true), "> h1 a1 h2 a2"],
@@ -240,7 +240,7 @@ describe("a thread", () => {
     expect(views).toEqual(steps.map(([, view]) => view));
   });
 
-  it("tells why the last run failed until the next one begins", () => {
+  it("shows why the last run failed until the next one begins", () => {
     const first = begin();
     const failed = reduce(first, read("h1", { failed: "no" })(first));
     expect(failed.read?.failed).toBe("no");

@@ -50,7 +50,7 @@ describe("the tree of a trace", () => {
     expect(rowsOf(chain, new Set()).at(-1)?.level).toBe(20_000);
   });
 
-  it("has bars in hundredths of the whole; what runs goes on until it was read", () => {
+  it("has bars in percent of the whole; an open run lasts until it was read", () => {
     const time = timeOf(TRACE, BEGAN);
     expect(TRACE.map((one) => barOf(one, time))).toEqual([
       { left: 0, width: 100 },

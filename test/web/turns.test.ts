@@ -28,7 +28,7 @@ describe("turns", () => {
     ]);
   });
 
-  it("begin without a question where the agent speaks first", () => {
+  it("begin without a question when the agent sends the first message", () => {
     expect(turnsOf([ai("1", "hello")], new Map(), false)[0]).toMatchObject({ id: "1", parts: [{ text: "hello" }] });
   });
 
@@ -51,7 +51,7 @@ describe("turns", () => {
     expect(kinds(messages)).toEqual([["text", "tools", "failed", "subagents"]]);
   });
 
-  it("show what the stream knows of a call before its message is there", () => {
+  it("show the stream's data of a call before its message is there", () => {
     const live = new Map<string, LiveCall>([["a", { status: "error", output: null, error: "no answer" }]]);
     const [turn] = turnsOf([ai("1", "", ["a", "b"])], live, true);
     expect(turn?.parts).toMatchObject([

@@ -18,7 +18,7 @@ import { type Decision, decisionsFrom } from "./decisions.ts";
 import { askModel, openCalls, runCalls } from "./loop.ts";
 import { ENV, ModelContext, type ModelEnv } from "./model.ts";
 
-const prompt = "You draft emails. When asked for one, call send_email; a person decides whether it is sent.";
+const prompt = "You draft emails. When the user requests one, call send_email; a person decides whether it is sent.";
 
 const Email = z.object({ to: z.string(), subject: z.string(), body: z.string() });
 type Email = z.infer<typeof Email>;

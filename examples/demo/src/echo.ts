@@ -1,4 +1,4 @@
-/** One node that says back what it was told. The smallest graph that a client can talk to. */
+/** One node that returns its input as a message. The smallest graph that a client can chat with. */
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 

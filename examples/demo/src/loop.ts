@@ -1,4 +1,7 @@
-/** The loop of a tool-calling agent: the model speaks, its tool calls run side by side, the model sees the results. */
+/**
+ * The loop of a tool-calling agent: the model answers, its tool calls run in parallel, and the model receives the
+ * results.
+ */
 import { isAIMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
 import type { StructuredToolInterface } from "@langchain/core/tools";

@@ -15,12 +15,12 @@ export const ModelContext = z.object({
     .describe(
       `A model of the OpenAI-compatible endpoint (${DEFAULT_MODEL} if empty), or "offline" for the built-in one.`,
     ),
-  system_prompt: z.string().optional().describe("What the model is told before the conversation."),
+  system_prompt: z.string().optional().describe("The system prompt of the model."),
   temperature: z.number().min(0).max(2).optional().describe("0 is most predictable, 2 most varied."),
 });
 export type ModelSettings = z.infer<typeof ModelContext>;
 
-/** The run's settings: its `context`, or where a client only knows `config.configurable`, what that has of them. */
+/** The run's settings: its `context`, or the same keys of `config.configurable` for clients without `context`. */
 export function settingsOf({ context, configurable }: LangGraphRunnableConfig): ModelSettings {
   return ModelContext.parse({ ...configurable, ...context });
 }

@@ -1,4 +1,4 @@
-/** A supervisor that hands work to subagents through a `task` tool. Each works in a namespace of its own. */
+/** A supervisor that delegates to subagents through a `task` tool. Each subagent has its own namespace. */
 import { tool } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** A ReAct agent: the model answers or calls tools, and goes on with their results. */
+/** A ReAct agent: the model answers or calls tools, and continues with their results. */
 import { SystemMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";

@@ -28,6 +28,6 @@ test("the calculator refuses what is no expression", async () => {
   await assert.rejects(calculator.invoke({ expression: "two" }));
 });
 
-test("the clock knows time zones", async () => {
+test("the clock supports time zones", async () => {
   assert.match(await currentTime.invoke({ zone: "Asia/Tokyo" }), /\d{2}:\d{2}/);
 });

@@ -4,14 +4,18 @@ import { resolve } from "node:path";
 import { thrower } from "./missing.ts";
 
 /**
- * In Node a module that imports a name which is not there fails when it is loaded, and one that is never loaded does no
- * harm: `langchain` has an `import()` of each provider, of which a project uses one. A bundler fails at once.
+ * In Node a module that imports a name which is not there fails when it is loaded, and a module that is never loaded
+ * does not matter: `langchain` has an `import()` of each provider, of which a project uses one. A bundler fails at
+ * once.
  */
 export class Broken {
   /** By file, why it cannot be loaded. */
   readonly #files = new Map<string, string>();
 
-  /** Notes the files of packages that a build failed for. False when it failed for something else too, or for these again. */
+  /**
+   * Records the files of packages that a build failed for. False when it failed for something else too, or for these
+   * again.
+   */
   note({ errors }: BuildFailure, root: string): boolean {
     const before = this.#files.size;
     for (const { text, location } of errors) {

@@ -57,7 +57,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     define: DEFINES,
     keepNames: true,
     sourcemap: "external",
-    // Where the module lies once it is written: in `build`, beside what it imports.
+    // The module is written to `build`, beside its imports.
     footer: { js: "//# sourceMappingURL=../worker.js.map" },
     logLevel: "silent",
     plugins: [
@@ -70,7 +70,7 @@ export async function bundler(project: Project): Promise<Bundler> {
       missing((text, importer) => unusable.set(importer, text)),
     ],
   });
-  /** Once more for as long as files of packages turn out not to fit. */
+  /** Repeats the build while it finds more files of packages that do not fit. */
   const rebuilt = async (): Promise<Awaited<ReturnType<typeof made.rebuild>>> => {
     for (const noted of [inputs, modules, unusable]) noted.clear();
     try {
@@ -87,7 +87,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     async bundle() {
       const before = [...inputs];
       const result = await rebuilt().catch(async (error: unknown) => {
-        // What an earlier file imported is not looked at again, and may be what mends it.
+        // esbuild does not read the imports of a failed file, and the fix may be in one of them.
         for (const input of before) inputs.add(input);
         throw new Fault(await described(error as BuildFailure));
       });

@@ -1,6 +1,6 @@
 /**
  * Files that the project reads while it runs. The platform shows a Worker's modules as files under /bundle, which is also
- * its working folder. So a file that the code names is made a module, and each source knows its own path there.
+ * its working folder. So a file that the code names is made a module, and each source has its own path there.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createHash } from "node:crypto";
@@ -52,7 +52,7 @@ const OWN = join(PACKAGE, "src") + sep;
 const virtual = (root: string, path: string): string =>
   relative(root, path).replaceAll("\\", "/").replaceAll("../", "_/");
 
-/** Notes each file of the project that is read in `inputs`, and what goes beside the bundle in `modules`. */
+/** Adds each file of the project that is read to `inputs`, and the files beside the bundle to `modules`. */
 export function files({ root, weirDir }: Project, modules: Map<string, Uint8Array>, inputs: Set<string>): Plugin {
   return {
     name: "weir-files",
@@ -101,7 +101,7 @@ function readable(folder: string): string[] {
     .filter((file) => statSync(file).size <= LARGEST);
 }
 
-/** The source with its own address where it asks for it. */
+/** The source with `import.meta.url` and its equivalents replaced by the file's address. */
 function located(text: string, path: string): string {
   const folder = JSON.stringify(dirname(path));
   return text

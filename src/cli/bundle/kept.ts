@@ -24,8 +24,8 @@ interface Note extends Kept {
 const noteOf = ({ weirDir }: Project): string => join(weirDir, "bundle.json");
 
 /**
- * Notes what the bundle in `.weir/build` was made from. `began` is when its build began, in milliseconds: nothing is noted
- * when a file has changed since.
+ * Records the sources of the bundle in `.weir/build`. `began` is when its build began, in milliseconds: nothing is
+ * recorded when a file has changed since.
  */
 export function keep(project: Project, { sources, warnings }: Bundled, inputs: string[], began: number): void {
   if (sources.some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > began)) return;
@@ -39,7 +39,7 @@ export function kept(project: Project): Kept | undefined {
     const { inputs, warnings, sources, digest } = JSON.parse(readFileSync(noteOf(project), "utf8")) as Note;
     return digestOf(project, sources) === digest ? { inputs, warnings } : undefined;
   } catch {
-    // There is no note, it is cut off, or a folder that it names is gone.
+    // The note is missing or incomplete, or a folder that it names is missing.
     return undefined;
   }
 }

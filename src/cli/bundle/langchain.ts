@@ -5,7 +5,7 @@ import type { Plugin } from "esbuild";
 import { MODULES, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
-/** Marks a resolution that this plugin asks for itself. */
+/** Marks a resolution that this plugin requests itself. */
 const ASKED = Symbol("asked");
 
 /** The modules that the project's version of LangChain does not have. */
@@ -31,14 +31,14 @@ export function oneLangchain(project: Project): Plugin {
         const ask = (resolveDir: string) => build.resolve(path, { kind, resolveDir, pluginData: ASKED });
         const found = await ask(project.root);
         if (found.errors.length === 0) return found;
-        // With strict package managers only langgraph itself sees the packages that it needs.
+        // With strict package managers, only langgraph itself can resolve the packages that it needs.
         const langgraph = await build.resolve("@langchain/langgraph", {
           kind,
           resolveDir: project.root,
           pluginData: ASKED,
         });
         const own = langgraph.errors.length > 0 ? found : await ask(dirname(langgraph.path));
-        // The runtime imports on demand what older versions do not have, and does without it.
+        // The runtime imports on demand what older versions do not have, and runs without it.
         return own.errors.length > 0 && kind === "dynamic-import" ? { path, namespace: ABSENT } : own;
       });
       build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => ({

@@ -30,8 +30,8 @@ const packageOf = (path: string): string => path.split("/", path.startsWith("@")
 
 /**
  * An import that cannot be resolved fails the build where the project's own code has it. Where a package has it, it is
- * optional there: `require` and `import()` of it throw, and a static import throws when something of it is used. The same
- * holds for packages that cannot run in a Worker, wherever they are imported. `warn` gets a sentence for those.
+ * optional there: `require` and `import()` of it throw, and a static import throws when something of it is used. The
+ * same holds for all imports of packages that cannot run in a Worker. `warn` receives a sentence for each of those.
  */
 export function missing(warn: (text: string, importer: string) => void): Plugin {
   return {
@@ -68,7 +68,7 @@ export function missing(warn: (text: string, importer: string) => void): Plugin 
   };
 }
 
-/** Code that asks for a module while it runs catches the error, to do without it; a static import cannot. */
+/** Code that loads a module at run time can catch the error and continue without it; a static import cannot. */
 const moment = (kind: ImportKind): "load" | "use" => (kind === "import-statement" ? "use" : "load");
 
 /** A module that throws when it is loaded. It is CommonJS, so that it has every export that is imported by name. */

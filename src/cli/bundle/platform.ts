@@ -7,7 +7,7 @@ const BUILTINS = new Set(builtinModules.filter((name) => !name.startsWith("_")))
 /** Modules of Node's that the platform does not have: missing.ts answers for them. */
 export const ABSENT = /^node:(sea|quic|test\/reporters)$/;
 
-/** Modules of Node's that CommonJS code asks for with `require`. */
+/** Node.js modules that CommonJS code loads with `require`. */
 const REQUIRED = "weir-required";
 
 /**

@@ -1,4 +1,4 @@
-/** The Cloudflare account that a deployment goes to, over Cloudflare's REST API. */
+/** The Cloudflare account of a deployment, over Cloudflare's REST API. */
 import { wrangler } from "../wrangler.ts";
 import { Fault } from "../fault.ts";
 

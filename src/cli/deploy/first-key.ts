@@ -6,7 +6,7 @@ import { Fault } from "../fault.ts";
 export const FIRST_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
 
 /**
- * Waits until the deployment answers `/ok`. A new address of workers.dev takes up to a minute to be known.
+ * Waits until the deployment answers `/ok`. A new address of workers.dev takes up to a minute to resolve.
  *
  * @throws Fault with the last reason, after `attempts` with `pause` milliseconds in between.
  */

@@ -10,7 +10,7 @@ export function packagedMigrations(folder: string): string[] {
     .sort();
 }
 
-/** The migrations that the database has, as Wrangler notes them. */
+/** The migrations that the database has, as Wrangler records them. */
 async function appliedMigrations(account: Account, databaseId: string): Promise<string[]> {
   const rows = async (sql: string) => {
     const answers = await account.call<{ results: { name: string }[] }[]>("POST", `/d1/database/${databaseId}/query`, {
@@ -25,7 +25,7 @@ async function appliedMigrations(account: Account, databaseId: string): Promise<
 /**
  * The migrations that the database lacks.
  *
- * @throws Fault when the database has migrations that this package does not know: an older Worker must not run on it.
+ * @throws Fault when the database has migrations that are unknown to this package: an older Worker must not run on it.
  */
 export async function pendingMigrations(account: Account, databaseId: string, packaged: string[]): Promise<string[]> {
   const applied = await appliedMigrations(account, databaseId);

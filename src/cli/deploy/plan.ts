@@ -22,7 +22,7 @@ export interface Resource {
   name: string;
 }
 
-/** How each kind is looked for and made. `find` gives its id, or undefined; R2 buckets have no id but their name. */
+/** How each kind is found and created. `find` gives its id, or undefined; R2 buckets have no id but their name. */
 const KINDS: Record<
   Kind,
   {

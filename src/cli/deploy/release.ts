@@ -1,4 +1,4 @@
-/** Brings a built project into its account: resources, secrets, migrations, the Worker, the first key. */
+/** Deploys a built project to its account: resources, secrets, migrations, the Worker, the first key. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Fetch } from "../api.ts";
@@ -28,7 +28,7 @@ export interface Release {
   secrets?: Record<string, string>;
   /** `http.mount_prefix`: the path under which the routes are. */
   prefix?: string;
-  /** Only says what would be done. */
+  /** Only prints the planned changes. */
   dryRun?: boolean;
   /** Prints a line for the person at the terminal. */
   say: (line: string) => void;
@@ -37,7 +37,7 @@ export interface Release {
 }
 
 /**
- * Deploys. Each step looks first at what is there, so that a deploy that failed is simply run again.
+ * Deploys. Each step first reads what exists, so that a failed deploy can be run again.
  *
  * @returns the deployment's address; undefined after a dry run.
  * @throws Fault with a sentence that says what to do.
@@ -45,7 +45,7 @@ export interface Release {
 export async function release(given: Release): Promise<string | undefined> {
   const { config, root, weirDir, dryRun, say, fetch = globalThis.fetch, env = process.env } = given;
   const account = await openAccount({ cwd: root, accountId: config.account_id, env }).catch((error: unknown) => {
-    // A dry run also shows the plan of somebody who has no account yet.
+    // A dry run also shows the plan to users without an account.
     if (!dryRun) throw error;
     say(`Not compared with an account: ${messageOf(error)}`);
     return undefined;
@@ -105,7 +105,10 @@ async function ensureResources(
   return databases;
 }
 
-/** Brings Weir's database to this package's schema. The Worker that runs until the upload works on the newer schema too. */
+/**
+ * Migrates Weir's database to this package's schema. The Worker that runs until the upload works on the newer schema
+ * too.
+ */
 async function migrate(account: Account | undefined, config: DeployConfig, { configPath, root, dryRun, say }: Release) {
   const database = config.d1_databases?.find(({ binding }) => binding === "DB");
   if (!database?.migrations_dir)
@@ -162,7 +165,7 @@ export function addressIn(report: string, { name, vars = {} }: DeployConfig): st
   );
 }
 
-/** Makes and shows the first key, where this machine knows the admin key. */
+/** Creates and shows the first key, if this machine has the admin key. */
 async function showFirstKey(
   url: string,
   { config, weirDir, say, fetch = globalThis.fetch, env = process.env }: Release,

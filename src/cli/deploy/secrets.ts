@@ -12,7 +12,7 @@ const MADE = {
 export type OwnSecret = keyof typeof MADE;
 export const OWN_SECRETS = Object.keys(MADE) as OwnSecret[];
 
-/** What this machine knows of a deployment. Cloudflare never shows a secret again. */
+/** The values of a deployment that are stored on this machine. Cloudflare never shows a secret again. */
 export type Known = Partial<Record<OwnSecret | "url", string>>;
 
 const fileOf = (weirDir: string, worker: string) => join(weirDir, "secrets", `${worker}.json`);

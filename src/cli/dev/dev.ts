@@ -214,7 +214,7 @@ export class Dev {
   }
 }
 
-/** The outcome of a promise that is looked at later: a function that throws what it was rejected with. */
+/** The outcome of a promise that is read later: a function that throws what it was rejected with. */
 const settled = (promise: Promise<void>): Promise<() => void> =>
   promise.then(
     () => () => {},

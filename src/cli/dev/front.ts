@@ -1,6 +1,7 @@
 /**
- * The address that people use. It stays while wrangler starts, reloads or ends, prints a line for each request, and shows
- * the error of a build that failed: in a header of each answer, on the page, and as a 503 where no build serves yet.
+ * The address that people use. It is available while wrangler starts, reloads or ends, prints a line for each request,
+ * and shows the error of a build that failed: in a header of each answer, on the page, and as a 503 where no build
+ * serves yet.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
@@ -79,7 +80,7 @@ export class Front {
     const target = await this.#options.target();
     if (target === undefined) return this.#unavailable(asked, answer);
     const html = method === "GET" && asked.headers.accept?.includes("text/html") === true;
-    // A page comes uncompressed, so that the script can be put into it.
+    // Pages are requested uncompressed, so that the script can be inserted.
     const headers = html ? { ...asked.headers, "accept-encoding": "identity" } : asked.headers;
     const { hostname, port } = new URL(target);
     const passed = request({ hostname, port, method, path: url, headers, agent: false }, (response) => {
@@ -143,7 +144,7 @@ export class Front {
 
 const event = (error: string | undefined): string => `data: ${JSON.stringify(error ?? null)}\n\n`;
 
-/** The first line that says something, as a header may have it. */
+/** The first line with content, in a form that a header may have. */
 const headline = (text: string): string =>
   (text.split("\n").find((line) => line.trim()) ?? "")
     .replace(/[^\x20-\x7e]/g, "")

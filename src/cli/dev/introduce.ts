@@ -36,7 +36,7 @@ const refused = async (answer: Response): Promise<Fault> => {
   }
 };
 
-/** Where it is, who you are, and a run to try. */
+/** The address, the key, and a run to try. */
 export function introduction({ config }: Project, url: string, key: string): string {
   const graphs = Object.keys(config.graphs);
   const assistant_id = graphs.includes("agent") ? "agent" : graphs[0];

@@ -12,7 +12,7 @@ export interface LocalSecrets {
   WEIR_ADMIN_KEY: string;
 }
 
-/** Where local data live. Survives restarts. */
+/** The folder of local data. It persists over restarts. */
 export const stateOf = ({ weirDir }: Project): string => join(weirDir, "state");
 
 /** The secrets of this machine's state: made once. */
@@ -44,7 +44,7 @@ export function localConfig(project: Project, { wrangler }: Generated, { variabl
   return file;
 }
 
-/** Bindings that have no local form: Wrangler asks for a login and uses the account, which bills each call. */
+/** Bindings that have no local form: Wrangler requires a login and uses the account, which bills each call. */
 const REMOTE = ["ai", "vectorize"];
 
 /** The configuration without bindings that only the account has, unless they say `"remote": true`. */

@@ -6,7 +6,10 @@ import { writeWhole } from "../generate.ts";
 import { MIGRATIONS } from "../package.ts";
 import { wranglerOnce } from "./wrangler.ts";
 
-/** Applies the migrations that the state in `persistTo` lacks. A note of the newest one saves the time of looking. */
+/**
+ * Applies the migrations that the state in `persistTo` lacks. A file with the name of the newest migration avoids the
+ * check.
+ */
 export async function migrate(config: string, persistTo: string, cwd: string): Promise<void> {
   const newest =
     readdirSync(MIGRATIONS)

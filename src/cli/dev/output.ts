@@ -1,6 +1,6 @@
 /** What of wrangler's output is the project's own: its `console` calls and Weir's errors. The rest is for the log file. */
 
-/** Lines in which wrangler speaks of itself. */
+/** Lines that wrangler prints about itself. */
 const CHATTER = [
   /^\s*$/,
   /^ ?⛅️ wrangler/,

@@ -4,7 +4,7 @@ import { Transform } from "node:stream";
 export const DEV_SCRIPT_PATH = "/.weir/dev.js";
 export const EVENTS_PATH = "/.weir/events";
 
-/** Shows the error over the page while there is one. Loads a page that had no build behind it anew. */
+/** Shows the error over the page while there is one. Reloads a page that was opened before the first build. */
 export const DEV_SCRIPT = `const box = document.createElement("pre");
 box.id = "weir-build-error";
 box.setAttribute("role", "alert");

@@ -1,4 +1,4 @@
-/** The supervised `wrangler dev`: starts again when it ends without being asked to. */
+/** The supervised `wrangler dev`: restarts after an unexpected end. */
 import type { ChildProcess } from "node:child_process";
 import { Fault } from "../fault.ts";
 import { anyPort } from "./ports.ts";
@@ -10,13 +10,13 @@ interface Options {
   cwd: string;
   /** Gets each line that wrangler prints, without its colours. */
   onLine: (line: string) => void;
-  /** Says why there is no server any more, when wrangler ended soon after it had answered. */
+  /** The reason why the server is no longer running, when wrangler ended soon after its first answer. */
   onFailure: (message: string) => void;
 }
 
-/** A process that ends sooner than this after its start is not started again by itself. */
+/** A process that ends sooner than this after its start is not restarted automatically. */
 const SOON_MS = 5_000;
-/** How long wrangler may take to end by itself. */
+/** How long wrangler may take to end after a signal. */
 const PATIENCE_MS = 5_000;
 
 export class Server {
@@ -34,7 +34,7 @@ export class Server {
     return this.#child !== undefined;
   }
 
-  /** Starts the process and waits until it answers. Throws a Fault with wrangler's last words when it ends before. */
+  /** Starts the process and waits until it answers. Throws a Fault with wrangler's last output when it ends before. */
   async start(): Promise<void> {
     if (this.#child || this.#stopping) return;
     const { config, persistTo, cwd, onLine, onFailure } = this.#options;

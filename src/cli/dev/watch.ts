@@ -34,7 +34,7 @@ export class Watch {
 
   #watch(folder: string): FSWatcher {
     const watcher = watch(folder, (_kind, name) => {
-      // Hidden folders hold what tools write, this one's own included.
+      // Hidden folders hold the output of tools, including this one.
       if (name?.startsWith(".weir")) return;
       this.#changed.add(name === null ? folder : `${folder}/${name}`);
       clearTimeout(this.#timer);
@@ -44,7 +44,7 @@ export class Watch {
         this.#onChange(changed);
       }, GATHER_MS);
     });
-    // A folder that goes away is not watched any more; the next build says what is missing.
+    // A deleted folder is no longer watched; the next build says what is missing.
     watcher.on("error", () => {
       watcher.close();
       this.#folders.delete(folder);

@@ -35,7 +35,7 @@ const END_WITH_PARENT = `data:text/javascript,${encodeURIComponent(`
   new Socket({ fd: 3 }).once("close", end).resume().unref();
 `)}`;
 
-/** Starts `wrangler <args>` in `cwd`, in a process group of its own. Its output comes through pipes. */
+/** Starts `wrangler <args>` in `cwd`, in a process group of its own. Its output is piped. */
 export function wrangler(args: string[], cwd: string): ChildProcess {
   const child = spawn(process.execPath, ["--no-warnings", "--import", END_WITH_PARENT, WRANGLER, ...args], {
     cwd,

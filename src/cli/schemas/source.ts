@@ -12,7 +12,7 @@ export type Kind = (typeof KINDS)[number];
 /** The exported type of a kind of the graph at this place in the list. */
 export const typeName = (index: number, kind: Kind): string => `graph${index}_${kind}`;
 
-/** The member that stands for a chat message, whose class has far more members than its JSON. */
+/** The member that represents a chat message, because its class has far more members than its JSON. */
 export const MESSAGE = "weir_message";
 
 /**

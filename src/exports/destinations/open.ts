@@ -8,7 +8,7 @@ import { R2Store } from "../../s3/r2.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";
 
 /**
- * The name of the bucket bound as EXPORTS_BUCKET. A binding does not know its bucket's name, so a variable overrides
+ * The name of the bucket bound as EXPORTS_BUCKET. A binding does not have its bucket's name, so a variable overrides
  * the default.
  */
 export function boundBucket(env: Pick<Env, "EXPORTS_BUCKET_NAME">): string {

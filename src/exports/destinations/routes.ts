@@ -10,7 +10,7 @@ import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
 import { StoreError } from "../../s3/errors.ts";
 import { requirePlan } from "../plan-gate.ts";
-import { lock } from "./credentials.ts";
+import { lock, unlock } from "./credentials.ts";
 import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, tryOut } from "./open.ts";
 import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
 import {
@@ -112,6 +112,19 @@ export const destinations = new Hono<App>()
         targetId: row.id,
       });
       return c.json(shown(updated));
+    },
+  )
+  .post(
+    "/:id/check",
+    doc("Check that the destination can be written to: a small object is written and removed"),
+    requirePlan,
+    param(DestinationId),
+    async (c) => {
+      const db = database(c.env.DB);
+      const row = await findDestination(db, c.get("principal").workspaceId, c.req.valid("param").id);
+      if (!row) throw notFound();
+      await check(await unlock(db, c.env, row), c.env);
+      return c.json({ ok: true, checked_at: new Date().toISOString() });
     },
   )
   .delete(

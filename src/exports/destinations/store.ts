@@ -31,7 +31,7 @@ export async function listDestinations(db: Database, workspaceId: string): Promi
     .all();
 }
 
-/** Replaces the credentials; undefined when the destination is gone. */
+/** Replaces the credentials; undefined when the destination is deleted. */
 export async function updateCredentials(
   db: Database,
   row: Pick<DestinationRow, "id" | "credentials" | "credentialsKeys" | "updatedAt">,

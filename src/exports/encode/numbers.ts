@@ -22,7 +22,7 @@ export function encodeDoubles(column: Numbers): Encoded {
   });
 }
 
-/** Eight bytes a value. `put` writes one and gives what stands there. */
+/** Eight bytes a value. `put` writes one and returns the stored value. */
 function encodeEight(column: Numbers, put: (view: DataView, at: number, value: number) => number): Encoded {
   const levels = presence(column, (index) => column[index] !== null);
   const values = new Uint8Array((levels.count - levels.nulls) * 8);

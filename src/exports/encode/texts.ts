@@ -22,7 +22,7 @@ export function encodeConstant(value: string, rows: number): Encoded {
 
 /**
  * Lists of texts, from their JSON. An optional list of optional elements has the levels 3 for a text, 2 for a null in the
- * list, 1 for an empty list and 0 for none; a value that goes on with its row's list repeats at level 1.
+ * list, 1 for an empty list and 0 for none; a value that continues its row's list repeats at level 1.
  */
 export function encodeLists(column: (string | null)[]): Encoded {
   const definition: number[] = [];

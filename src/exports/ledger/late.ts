@@ -10,7 +10,7 @@ import { OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
 import type { PlannedRun } from "./jobs.ts";
 
-/** Windows that ended longer ago than this are not looked at. Microseconds. */
+/** Windows that ended longer ago than this are not checked. Microseconds. */
 const LATE_FOR = 30 * DAY_MICROS;
 /** The most partitions that the status of one export asks. */
 const MOST_ASKED = 100;

@@ -22,8 +22,9 @@ const unleased = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRu
 export const INTERRUPTED = "Interrupted: the worker ended before the work was done";
 
 /**
- * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease means
- * that the previous owner died. This counts as a failed attempt, so that a run cannot kill its worker without limit.
+ * Claims an open run of a running export that has no live owner. Returns undefined when there is none. An expired lease
+ * means that the previous owner stopped. This counts as a failed attempt, so that a run cannot crash its worker without
+ * limit.
  */
 export async function claimRun(db: Database, id: string, now: number, until: number) {
   return claim(db, eq(exportRuns.id, id), now, until);
@@ -115,7 +116,7 @@ export interface Commit {
   until: number;
 }
 
-/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is gone. */
+/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is lost. */
 export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
   const { shard, cursor, seen, file, status, now, until } = commit;
   const kept = await db

@@ -5,7 +5,7 @@ import { sseFrame, sseResponse } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
 import { changesOf, shardsOf } from "../store.ts";
 
-/** Milliseconds between two events: changes that come meanwhile share the next one. */
+/** Milliseconds between two events: changes in between share the next one. */
 const PAUSE = 500;
 
 export const activity = new Hono<App>().get(
@@ -24,7 +24,8 @@ async function* follow(env: Env, workspaceId: string, shard: number): AsyncGener
   let position: string | undefined;
   for (;;) {
     const next = await changesOf(env, workspaceId, shard, position);
-    // The first answer says where the shard is. The event tells a client that what it reads from now on is followed.
+    // The first answer says where the shard is. The event informs the client that changes after its next read are
+    // followed.
     if (position === undefined) yield sseFrame({ event: "open", data: "{}" });
     position = next.position;
     if (next.changes.length === 0) continue;

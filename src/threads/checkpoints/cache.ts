@@ -1,6 +1,6 @@
 /**
- * A cache that all objects of an isolate share, because they share its 128 MB. Past its size the entries that were used
- * longest ago leave.
+ * A cache that all objects of an isolate share, because they share its 128 MB. Above its size limit, the least recently
+ * used entries are evicted.
  */
 export class SharedCache<T> {
   #entries = new Map<string, { value: T; size: number }>();
@@ -12,7 +12,7 @@ export class SharedCache<T> {
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    // A map keeps the order of insertion: what is used now goes to the end.
+    // A map keeps the order of insertion: the used entry moves to the end.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry.value;

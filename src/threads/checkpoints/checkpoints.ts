@@ -1,6 +1,6 @@
 /**
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
- * come in the same flush as their checkpoint lie in its entry, later ones in rows of their own.
+ * come in the same flush as their checkpoint are stored in its entry, later ones in rows of their own.
  */
 import { dump, revive } from "../../runtime/serde.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
@@ -22,7 +22,7 @@ export class Checkpoints implements CheckpointStorage {
   #pending = new Map<string, Entry>();
   #lateWrites = new Map<string, { ns: string; id: string; writes: StoredWrite[] }>();
   #flushPlanned = false;
-  /** The newest checkpoint per namespace: the one a running graph asks for. */
+  /** The newest checkpoint per namespace: the one that a running graph reads. */
   #newest = new Map<string, Entry>();
 
   constructor(
@@ -70,7 +70,7 @@ export class Checkpoints implements CheckpointStorage {
     const bySlot = new Map<string, StoredWrite>();
     for (const write of stored) {
       const slot = `${write[0]},${write[1]}`;
-      // LangGraph's rule: a task's first write stands, while errors, interrupts and resumes replace each other.
+      // LangGraph's rule: a task's first write is kept, while errors, interrupts and resumes replace each other.
       if (write[1] < 0) bySlot.delete(slot);
       if (!bySlot.has(slot)) bySlot.set(slot, write);
     }
@@ -135,7 +135,7 @@ export class Checkpoints implements CheckpointStorage {
     }
   }
 
-  /** Forgets every checkpoint but the latest of the root graph. */
+  /** Deletes every checkpoint but the latest of the root graph. */
   keepLatest(): void {
     const latest = this.get("")?.id;
     this.journal.commit(() => this.journal.due(() => this.remove((entry) => entry.id !== latest)));
@@ -190,7 +190,7 @@ export class Checkpoints implements CheckpointStorage {
     yield* held;
   }
 
-  /** A long written value lies apart, by content: a row holds 2 MB at most. */
+  /** A long written value is stored separately, by content: a row holds 2 MB at most. */
   #shrink(text: string): unknown {
     return text.length > 100_000 ? { $b: this.store.blob(text) } : (JSON.parse(text) as unknown);
   }

@@ -12,7 +12,7 @@ import type { Json } from "../../json.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
 import type { CheckpointAddress, ThreadState } from "../types.ts";
 
-/** Runs in which the last one that has begun is looked for: those that wait come first. */
+/** The runs that are searched for the last one that has begun: waiting runs come first. */
 const LOOKED_AT = 20;
 
 const EMPTY: ThreadState = {

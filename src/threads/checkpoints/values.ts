@@ -19,7 +19,7 @@ interface List {
   chunks: ChunkRef[];
 }
 
-/** Up to this many characters a value stands in its reference. */
+/** Up to this many characters, a value is stored in its reference. */
 const INLINE = 1_000;
 /** Chunks of a list that are shorter than this are merged once `MANY` of them trail it. */
 const SMALL = 60_000;
@@ -31,9 +31,9 @@ const flatChunks = new SharedCache<string>(8_000_000);
 const revivedChunks = new SharedCache<unknown[]>(4_000_000);
 
 export class Values {
-  /** Of this instance: chunks of a deleted thread must not be found under the addresses of its next life. */
+  /** Of this instance: chunks of a deleted thread must not be found by a new thread with the same id. */
   readonly #id = crypto.randomUUID();
-  /** The list last seen per channel: its items' identities tell what a step added. */
+  /** The list last seen per channel: its items' identities show what a step added. */
   #lists = new Map<string, List>();
   /** Objects a node has just written: it may have changed them in place. */
   #written = new WeakSet<object>();
@@ -43,7 +43,7 @@ export class Values {
     private readonly journal: Journal,
   ) {}
 
-  /** Notes objects that appear in a node's writes, so that `encode` compares their content and not their identity. */
+  /** Records objects that appear in a node's writes, so that `encode` compares their content and not their identity. */
   touch(value: unknown): void {
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) {
       if (typeof part === "object" && part !== null) this.#written.add(part);

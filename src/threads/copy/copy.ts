@@ -61,7 +61,7 @@ async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given
   tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
 }
 
-/** Checkpoint metadata names the thread, so packs are written anew. */
+/** Checkpoint metadata names the thread, so packs are written again. */
 function insert(tables: Tables, { table, row }: CopiedRow, threadId: string): void {
   if (table !== "packs") return tables.insertCopied(table, row);
   const entries = JSON.parse(tables.textOf(row.entries ?? null)) as { metadata: Record<string, unknown> }[];

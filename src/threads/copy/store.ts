@@ -1,4 +1,4 @@
-/** The rows of a thread that a copy takes along: read in pages, written one by one. */
+/** The rows of a thread that a copy includes: read in pages, written one by one. */
 import type { ThreadRecord } from "../record.ts";
 import type { Value } from "../storage/long-text.ts";
 import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "../storage/tables.ts";

@@ -20,14 +20,14 @@ export interface StoredEvent {
 
 /** How long a thread must have been at rest: clients that lost their connection still find every token until then. */
 const COMPACT_AFTER_MS = 10 * 60_000;
-/** Deltas of a run that are worth the alarm and the rows that it takes to add them up. */
+/** The number of deltas of a run from which merging them repays the alarm and the row writes. */
 const WORTHWHILE = 10;
-/** Characters of events that a pass takes at most, so that it fits in memory whatever they hold. */
+/** The most characters of events in a pass, so that any events fit in memory. */
 const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
 
-/** How far a thread is compacted, and when to go on, after a run with so many deltas. */
+/** How far a thread is compacted, and when to continue, after a run with this many deltas. */
 export function compactLater({ compacted }: ThreadRecord, deltas: number, now: number): ThreadRecord["compacted"] {
   const { through = 0, due } = compacted ?? {};
   return deltas > WORTHWHILE || due !== undefined ? { through, due: now + COMPACT_AFTER_MS } : compacted;
@@ -67,7 +67,7 @@ function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[]
   return rows;
 }
 
-/** For each delta that is part of a sum: the event that takes its place, or undefined when it goes. */
+/** For each delta that is part of a sum: the event that replaces it, or undefined when it is removed. */
 function summed(events: StoredEvent[]): Map<StoredEvent, StoredEvent | undefined> {
   const groups = new Map<string, StoredEvent[]>();
   for (const event of events) {
@@ -88,7 +88,10 @@ function summed(events: StoredEvent[]): Map<StoredEvent, StoredEvent | undefined
   return result;
 }
 
-/** Deltas with the same key add up. Undefined for what is no delta, or lies apart for its size. */
+/**
+ * Deltas with the same key are merged. Undefined for other events, and for events stored separately because of their
+ * size.
+ */
 function groupOf({ run, method, ns, node, refs, data }: StoredEvent): string | undefined {
   if (data === null || refs) return undefined;
   if (method === "tuple") {

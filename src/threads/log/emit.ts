@@ -14,7 +14,7 @@ import type { Interrupt, Interrupts } from "../types.ts";
 import type { Told } from "./logged.ts";
 import type { Refs, Values } from "../checkpoints/values.ts";
 
-/** An event longer than this lies apart, by content. */
+/** An event longer than this is stored separately, by content. */
 const INLINE_EVENT = 250_000;
 
 export class Emitter implements DriveSink {
@@ -41,7 +41,7 @@ export class Emitter implements DriveSink {
     private readonly told?: Told,
   ) {}
 
-  /** Whatever a node that was left behind still emits is dropped from here on. */
+  /** Later events of an abandoned node are dropped. */
   close(): void {
     this.#closed = true;
   }
@@ -136,7 +136,7 @@ export class Emitter implements DriveSink {
     const raised = payload["__interrupt__"] as Interrupt[] | undefined;
     const { __metadata__: mark, ...plain } = payload as { __metadata__?: { cached?: boolean } };
     if (this.told && mark?.cached) {
-      // LangGraph says again what nodes wrote that had finished before a crash.
+      // LangGraph repeats the writes of nodes that finished before a crash.
       const data = wire(plain);
       const kept = data.length > INLINE_EVENT ? this.#apart(data) : data;
       if (!this.told.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
@@ -154,13 +154,13 @@ export class Emitter implements DriveSink {
   #task(ns: string[], task: Record<string, unknown>): void {
     if (this.#closed) return;
     if (!("result" in task) && !("error" in task)) {
-      // LangGraph names the finished tasks of a step again when it goes on with the others.
+      // LangGraph repeats the finished tasks of a step when it continues with the others.
       if (this.told?.finished.has(String(task.id))) return;
       const { input, ...rest } = task;
       const whole = isObject(input);
       const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
       this.emit("tasks", ns, wire(data), { refs: whole });
-      // The process died in this run before. If it dies again, the log says at which node.
+      // The process has already stopped once in this run. After another stop, the log shows at which node.
       if (this.told) this.journal.flush();
       else this.journal.taskBegins();
       return;

@@ -1,6 +1,6 @@
 /**
  * The thread's one event log, with thread-wide sequence numbers from 1, and its group commit: events gather for a
- * moment, then one transaction writes them together with whatever else has become due; only then do readers see them.
+ * moment, then one transaction writes them together with all other pending writes. Only then do readers see them.
  */
 import { logError } from "../../http/log.ts";
 import type { EventMethod } from "./events.ts";
@@ -32,7 +32,7 @@ const GATHER_TOKENS_MS = 200;
 /** Milliseconds after which tokens count as the first ones again. */
 const PAUSE_MS = 1_000;
 const TOKENS: EventMethod[] = ["tuple", "messages"];
-/** Characters that gather before they are written, whatever the time. */
+/** Pending characters that cause an immediate write. */
 const GATHER_SIZE = 4_000_000;
 
 export class Journal {
@@ -55,8 +55,8 @@ export class Journal {
   #durable: Promise<void> = Promise.resolve();
 
   /**
-   * `sync` resolves when what has been written is durable. `restart` makes the object read everything anew: after a
-   * failed flush memory is ahead of storage.
+   * `sync` resolves when what has been written is durable. `restart` makes the object read all state again, because
+   * memory is ahead of storage after a failed flush.
    */
   constructor(
     private readonly tables: Tables,
@@ -127,7 +127,7 @@ export class Journal {
 
   /**
    * Writes what `build` appends and makes due, in one transaction of its own. When it fails, the log is as it was before
-   * and the error is the caller's. Whatever else `build` changes in memory must wait until this returns.
+   * and the error is the caller's. Other changes in memory must wait until this returns.
    */
   commit<T>(build: () => T): T {
     this.flush();
@@ -198,7 +198,7 @@ export class Journal {
     this.restart();
   }
 
-  /** Sees to it that what has gathered is written within so many milliseconds. */
+  /** Schedules the write of pending events within this many milliseconds. */
   #plan(within: number): void {
     if (this.#segments.size > GATHER_SIZE) return this.flush();
     const at = Date.now() + within;

@@ -20,7 +20,7 @@ export interface LogEvent {
 export interface EventText extends Omit<LogEvent, "meta" | "data"> {
   /** JSON. */
   meta?: string;
-  /** JSON, made when it is asked for. */
+  /** JSON, serialized on the first read. */
   text(): string;
 }
 
@@ -66,13 +66,13 @@ export type EventMethod =
   | "error"
   | "feedback";
 
-/** Which events a reader wants, from where. */
+/** The events that a reader requests, and the start position. */
 export interface TailQuery {
   /** Only events after this sequence number. */
   after: number;
   /** Only this run's, and the stream ends when the run has ended. Without it the stream never ends. */
   runId?: string;
-  /** Only these methods; all when absent. Leaving out what is not framed spares rebuilding whole states. */
+  /** Only these methods; all when absent. Leaving out events that are not framed avoids rebuilding whole states. */
   methods?: EventMethod[];
   /** End when everything visible now has been read, instead of following. */
   replayOnly?: boolean;
@@ -81,8 +81,9 @@ export interface TailQuery {
 }
 
 /**
- * What a tail sends while it waits: a byte that no framing contains. The platform tells an object that its reader has gone
- * only when a write fails. Without writes the object would stay active, and be billed, until the next event.
+ * What a tail sends while it waits: a byte that no framing contains. The platform reports to an object that its reader
+ * has disconnected only when a write fails. Without writes the object would stay active, and be billed, until the next
+ * event.
  */
 export const PING = 0;
 

@@ -4,13 +4,13 @@ import type { StoredEvent } from "./compact.ts";
 import type { Tables } from "../storage/tables.ts";
 import type { Refs } from "../checkpoints/values.ts";
 
-/** What a run's log has told before a crash. */
+/** What a run's log contains from before a crash. */
 export interface Told {
   /** Updates since each graph's last state: namespace, a blank, and the data (`canonical`). */
   updates: Set<string>;
   /** The tasks whose result it has. */
   finished: Set<string>;
-  /** The names of those that began and have none: where the process died. */
+  /** The names of the tasks that began and have no result: where the process stopped. */
   inFlight: string[];
   /** The root state after its last step. */
   values?: Refs;

@@ -7,7 +7,7 @@ export interface RecentEvent extends Omit<EventText, "text"> {
   data: string;
   /** `data` refers to what is kept elsewhere. */
   refs?: boolean;
-  /** `data` with what it refers to put back in, once a reader has asked for it. */
+  /** `data` with its references resolved, after the first read. */
   whole?: string;
 }
 
@@ -45,17 +45,17 @@ export class Recent {
     if (!event.refs) return event.data;
     if (event.whole !== undefined) return event.whole;
     event.whole = expand(event.data);
-    // An event that has left since is not counted any more.
+    // A removed event is no longer counted.
     if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.whole.length);
     return event.whole;
   }
 
-  /** Forgets the events after `seq`: their commit failed. */
+  /** Removes the events after `seq`: their commit failed. */
   dropAfter(seq: number): void {
     this.#keep(this.#events.filter((event) => event.seq <= seq));
   }
 
-  /** Forgets everything: the tables no longer say the same, or the thread is gone. */
+  /** Clears the cache: the tables have changed, or the thread is deleted. */
   forget(): void {
     this.#keep([]);
   }

@@ -2,7 +2,7 @@
 import type { RecentEvent } from "./recent.ts";
 import type { SegmentRow } from "../storage/tables.ts";
 
-/** Where a chunk of list items lies: its segment row, its place there, how many items and how many characters. */
+/** The location of a chunk of list items: its segment row, its index there, the number of items and of characters. */
 export type ChunkRef = [first: number, n: number, place: number, count: number, size: number];
 
 interface Segment {
@@ -80,7 +80,7 @@ export class Segments {
     this.#open = emptySegment(next, first === next ? n + (wrote ? 1 : 0) : 0);
   }
 
-  /** Remembers this moment, when nothing waits. The function returned goes back to it. */
+  /** Saves this state, while no write is pending. The returned function restores it. */
   mark(): () => void {
     const { first, n } = this.#open;
     return () => {

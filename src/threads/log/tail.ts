@@ -1,4 +1,4 @@
-/** Readers of the log: what is there, in order, and then what comes. */
+/** Readers of the log: stored events in order, then new events. */
 import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
 import type { Journal } from "./event-log.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
@@ -20,7 +20,7 @@ export interface TailSource {
   settled(runId: string): boolean;
 }
 
-/** Characters that a reader takes at once. A longer text goes out in pieces of this length. */
+/** Characters that a reader takes at once. A longer text is sent in pieces of this length. */
 const AT_ONCE = 256_000;
 /** Milliseconds between two pings of a stream that leaves the object. */
 export const PING_MS = 15_000;
@@ -28,7 +28,7 @@ export const PING_MS = 15_000;
 const ROWS_AT_ONCE = 64;
 
 interface TailOptions {
-  /** Runs when the reader goes before the end. */
+  /** Runs when the reader disconnects before the end. */
   onLeave: () => void;
   /** Milliseconds without an event after which a ping is sent; Infinity for none. */
   pingMs: number;
@@ -89,7 +89,7 @@ export function tail(
   });
 }
 
-/** Whether what `listen` is given is called within so many milliseconds. */
+/** Whether the callback of `listen` is called within this many milliseconds. */
 async function woken(ms: number, listen: (wake: () => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = ms === Infinity ? undefined : setTimeout(() => resolve(false), ms);
@@ -106,7 +106,7 @@ function cutOf(text: string): number {
   return code >= 0xd800 && code <= 0xdbff ? AT_ONCE - 1 : AT_ONCE;
 }
 
-/** The next events after `cursor` that the query asks for, framed, and how far they reach. */
+/** The next events after `cursor` that match the query, framed, and the cursor after them. */
 function read(source: TailSource, cursor: number, query: TailQuery, framing: Framing): { text: string; last: number } {
   const { tables, values } = source;
   const { visible, recent } = source.journal;

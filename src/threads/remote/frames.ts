@@ -6,7 +6,7 @@ const CARRY = 200;
 
 /**
  * `open` opens the stream again after a sequence number (from its beginning without one). Frames of an event are always
- * the same bytes, so the reader's place is the last event that is surely whole, and the bytes that came after it.
+ * the same bytes, so the reader's place is the last event that is complete, and the bytes that came after it.
  */
 export function inFrames(open: (after?: number) => ReturnType<Place["open"]>, leave?: () => Promise<unknown>): Place {
   const decoder = new TextDecoder("latin1");

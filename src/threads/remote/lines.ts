@@ -1,4 +1,4 @@
-/** Texts as the lines of a stream, each made when it is wanted. What goes wrong before the first is thrown at once. */
+/** Texts as the lines of a stream, each made on demand. Errors before the first line are thrown immediately. */
 export async function lineStream(texts: AsyncGenerator<string, void, void>): Promise<ReadableStream<Uint8Array>> {
   const encoder = new TextEncoder();
   let next = await texts.next();

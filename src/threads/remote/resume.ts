@@ -9,7 +9,7 @@ type Bytes = ReadableStream<Uint8Array>;
 export interface Place {
   /** The bytes to pass on after `chunk` has arrived. The place moves past them. */
   take(chunk: Uint8Array): Uint8Array[];
-  /** Opens the stream again from this place; undefined when nothing follows any more. */
+  /** Opens the stream again from this place; undefined when no more events follow. */
   open(): Promise<Bytes | undefined>;
   /** Called when the reader leaves before the end. */
   leave?(): Promise<void>;
@@ -39,7 +39,7 @@ export function resumed(first: Bytes, place: Place): Bytes {
     await close();
     return undefined;
   };
-  // A stream that has failed cannot be cancelled: its object is gone.
+  // A stream that has failed cannot be cancelled: its object has stopped.
   const close = async () => reader?.cancel().catch(() => undefined);
   const cut = async (error: unknown) => {
     const now = Date.now();

@@ -1,7 +1,7 @@
 /**
  * How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
  * when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
- * memory or CPU of its isolate stops killing it.
+ * memory or CPU of its isolate is ended instead of crashing it again.
  */
 import type { RunError } from "../types.ts";
 import type { Outcome } from "./runs.ts";
@@ -13,12 +13,12 @@ const MAX_ATTEMPTS = 3;
 /** Milliseconds that a timer takes at most. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Whether a run whose process died is not to be started again. */
+/** Whether a run whose process stopped has no attempts left. */
 export function attemptsSpent(env: Env, outcome: Outcome, told: Told): boolean {
   return deathsOf(outcome, told) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
 }
 
-/** What the outcome says of the attempt that begins; `told` is there from the second attempt on. */
+/** The part of the outcome for the attempt that begins. `told` is set from the second attempt on. */
 export function attemptOf(outcome: Outcome, told?: Told): Pick<Outcome, "attempt" | "deaths" | "finished"> {
   const attempt = outcome.attempt + 1;
   return told ? { attempt, deaths: deathsOf(outcome, told), finished: told.finished.size } : { attempt };
@@ -36,11 +36,11 @@ export function diedError(outcome: Outcome, told: Told): RunError {
   const where = names ? `while ${names} was running` : "before a node began";
   return {
     error: "RunAttemptsExceeded",
-    message: `The server process died ${deathsOf(outcome, told)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
+    message: `The server process stopped ${deathsOf(outcome, told)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
   };
 }
 
-/** How often in a row the process has died without the run finishing another task, the last time included. */
+/** How often in a row the process has stopped without another finished task of the run, including the last time. */
 function deathsOf({ finished = -1, deaths = 0 }: Outcome, told: Told): number {
   return told.finished.size > finished ? 1 : deaths + 1;
 }

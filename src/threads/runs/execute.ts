@@ -101,7 +101,7 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const { request } = run;
   const config = configOf(execution);
   const { context, metadata } = config;
-  // After a crash, a run that has written a checkpoint goes on from it; one that has not begins again.
+  // After a crash, a run with a checkpoint continues from it. A run without one starts again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
   const graph = await graphOf(request.graph_id, { ...config, configurable }, env, "threads.create_run");

@@ -5,7 +5,10 @@ import { feedbackLinks, ownProject } from "../../traces/self.ts";
 import type { ThreadParts } from "../context.ts";
 import type { StoredRun } from "./runs.ts";
 
-/** `{<key>: url}` when the run asked for it and leaves a trace to be judged. Never throws: links are no reason to fail. */
+/**
+ * `{<key>: url}` when the run requests links and leaves a trace. Never throws: an error of the links must not fail the
+ * run.
+ */
 export async function feedbackOf(
   { env, workspaceId, threadId }: ThreadParts,
   run: StoredRun,

@@ -1,4 +1,4 @@
-/** From a client's request for a run to the one the thread understands. */
+/** Converts a client's request for a run to the thread's own form. */
 import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts";
 import type { Principal } from "../../principal.ts";
 import { settings } from "../../config.ts";
@@ -52,8 +52,8 @@ export function configurableOf(headers: Headers, { user }: Principal): Json {
 }
 
 /**
- * The request that the thread takes, if the caller may run the assistant there: what the client left out is settled, the
- * assistant's part is beside its own. Every surface makes its runs here. Throws as `mayRun` does.
+ * The request that the thread takes, if the caller may run the assistant there: defaults are set, and the assistant's
+ * part is added. Every surface makes its runs here. Throws as `mayRun` does.
  */
 export async function runRequest(
   by: Caller,
@@ -66,7 +66,7 @@ export async function runRequest(
   const { configurable: given = {}, ...settings } = defined(config ?? {}) as { configurable?: Json };
   // Some clients name the checkpoint among the configurables. It must count only until the run has one of its own.
   const { checkpoint_id: named, ...others } = withoutIdentity(given);
-  // The thread is the one of the path, whatever the checkpoint's address says.
+  // The path selects the thread. A thread id in the checkpoint's address is ignored.
   const { thread_id: _, ...address } = checkpoint ?? {};
   const at: CheckpointAddress = {
     ...(typeof named === "string" && { checkpoint_id: named }),

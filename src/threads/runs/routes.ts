@@ -38,7 +38,7 @@ async function requestOf(
   return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
 }
 
-/** A stateless run has a thread of its own, which bears the run's id: that is how it is found again. */
+/** A stateless run has its own thread with the run's id, so that it can be found again. */
 async function statelessRequest(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
   if (given.command?.resume !== undefined)
     throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");

@@ -1,6 +1,6 @@
 /**
  * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
- * together with the events that tell of it.
+ * together with its events.
  */
 import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
@@ -38,7 +38,10 @@ interface Ending {
   feedback?: Record<string, string>;
 }
 
-/** So long after a run's end the command that made it still counts as a repetition. Longer, and people repeat themselves. */
+/**
+ * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
+ * text again.
+ */
 const REPEAT_MS = 10_000;
 
 export class Runner {
@@ -46,7 +49,7 @@ export class Runner {
   readonly open: StoredRun[];
   #active: Active | undefined;
   #waiters = new Map<string, (() => void)[]>();
-  /** Ended, but the outside has not been told yet. */
+  /** Ended, but its end is not yet published. */
   #settling = new Set<string>();
 
   constructor(
@@ -98,7 +101,7 @@ export class Runner {
     return run;
   }
 
-  /** Starts the next due run when none is running; resumes the one whose process died. */
+  /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
     if (this.#active) return;
     const [waiting] = this.open;
@@ -154,7 +157,7 @@ export class Runner {
     await Promise.all(ids.map((id) => this.ended(id)));
   }
 
-  /** Resolves once the run has ended and the outside knows. */
+  /** Resolves once the run has ended and its end is published. */
   async ended(runId: string): Promise<void> {
     if (this.settled(runId)) return;
     await new Promise<void>((resolve) => {
@@ -162,7 +165,7 @@ export class Runner {
     });
   }
 
-  /** The run that the same command has made: of a client that asks again because it lost the answer. */
+  /** The run that the same command has made: for a client that retries after a lost answer. */
   #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
     if (fingerprint === undefined) return undefined;
     const since = Date.now() - REPEAT_MS;
@@ -174,7 +177,7 @@ export class Runner {
     return undefined;
   }
 
-  /** An interrupt is answered once, whoever is first. */
+  /** An interrupt accepts one answer, the first. */
   #checkAnswers({ answers = [] }: RunRequest): void {
     const taken = this.open.flatMap((run) => run.request.answers ?? []);
     const pending = pendingInterrupts(this.parts.record).filter((id) => !taken.includes(id));
@@ -190,7 +193,7 @@ export class Runner {
     return {
       id: request.run_id,
       size,
-      // Creation orders the queue, and a clock may stand still within a request.
+      // The queue is ordered by creation time, and Date.now() does not advance within a request.
       created: last && last.created >= now ? last.created + 1 : now,
       due: now + (request.after_seconds ?? 0) * 1000,
       status: "pending",
@@ -264,7 +267,7 @@ export class Runner {
           ? { status: "interrupted" as const, error: undefined, tracer: tracerOf(execution) }
           : await execute(execution);
       clearTimeout(timer);
-      // Clients that get the last words together with the end report the end before they show the words.
+      // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();
       const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
@@ -286,7 +289,7 @@ export class Runner {
     }
   }
 
-  /** Ends a run whose process died too often. */
+  /** Ends a run whose process stopped too often. */
   #giveUp(run: StoredRun, told: Told): void {
     const { env, journal, values } = this.parts;
     const emitter = new Emitter(journal, values, run.id);
@@ -349,7 +352,9 @@ export class Runner {
     };
   }
 
-  /** A client that sees the run's end finds it in searches too: the index is written before readers are let go. */
+  /**
+   * A client that sees the run's end also finds it in searches: the index is written before readers receive the end.
+   */
   async #settle(runId: string): Promise<void> {
     await Promise.all([this.parts.journal.settled(), this.parts.project(this.busy)]);
     this.#settling.delete(runId);
@@ -357,12 +362,12 @@ export class Runner {
     this.#waiters.delete(runId);
     this.parts.journal.wake();
     await deliver(this.parts);
-    // What could not be delivered comes again; with nothing left, the watchdog's alarm is not needed any more.
+    // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }
 }
 
-/** `pause`: why an interrupted run stands still. Its readers go on by it: only an input can be answered. */
+/** `pause`: the reason of an interruption. Clients depend on it: only an input can be answered. */
 function end(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
   const base = { graph_name: graphName };
   if (status === "success") return { event: "completed", ...base };

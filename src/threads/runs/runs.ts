@@ -7,7 +7,7 @@ import type { Refusal } from "./strict.ts";
 import type { RunRow } from "../storage/tables.ts";
 import type { Refs } from "../checkpoints/values.ts";
 
-/** From which status a run may go to which. What is not here is a fault of ours. */
+/** The allowed changes of a run's status. Any other change is a bug. */
 const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
   pending: ["running", "interrupted"],
   running: ["success", "error", "timeout", "interrupted"],
@@ -19,12 +19,15 @@ const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
 
 export const isOpen = (status: RunStatus): boolean => TRANSITIONS[status].length > 0;
 
-/** What is kept of how a run went. */
+/** The stored outcome of a run. */
 export interface Outcome {
   updated: number;
   /** How often it was started; more than once after a crash. */
   attempt: number;
-  /** How often in a row the process died before this attempt with the same tasks finished, and how many those are. */
+  /**
+   * How often in a row the process stopped before this attempt with the same tasks finished, and the number of those
+   * tasks.
+   */
   deaths?: number;
   finished?: number;
   /** When it was first started, and when its graph gave something first; milliseconds. */
@@ -35,7 +38,7 @@ export interface Outcome {
   values?: Refs;
   interrupts?: Interrupts;
   error?: RunError;
-  /** Why it was stopped, when it did not end by itself. */
+  /** Why it was stopped, if it was. */
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: Refusal;

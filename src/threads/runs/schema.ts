@@ -68,7 +68,7 @@ export const CancelQuery = v.object({
   wait: v.optional(Flag, "false"),
   action: v.optional(v.picklist(["interrupt", "rollback"]), "interrupt"),
 });
-/** Namespaces are repeated or in a JSON array; one alone is itself, commas and all. */
+/** Namespaces are repeated or in a JSON array; a single value is one namespace, including its commas. */
 const namespaces = v.pipe(
   v.union([v.string(), v.array(v.string())]),
   v.transform((text) => (Array.isArray(text) ? text : (jsonList(text) ?? [text]))),

@@ -11,10 +11,13 @@ export interface Refusal {
   pending_ids: string[];
 }
 
-/** How LangGraph knows a map of answers by interrupt from an answer that is an object. */
+/** LangGraph's rule to distinguish a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
-/** Why the run must not go on; undefined when it may. At a checkpoint of the past, what waits there decides. */
+/**
+ * Why the run must not continue; undefined when it may. A run from an earlier checkpoint depends on the interrupts of
+ * that checkpoint.
+ */
 export function refusalOf(
   { strict_resume, command, checkpoint, answers }: RunRequest,
   record: ThreadRecord | undefined,

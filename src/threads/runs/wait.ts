@@ -1,14 +1,15 @@
-/** `/wait` and `/join`: the body is newlines while the run goes on, then the JSON of its result. */
+/** `/wait` and `/join`: the body is newlines while the run is open, then the JSON of its result. */
 import { UNCOMPRESSED } from "../../http/headers.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { ThreadRpc } from "../rpc.ts";
 
-/** Newlines keep proxies from giving a silent connection up; JSON parsers skip them. */
+/** Newlines keep proxies from closing an idle connection; JSON parsers skip them. */
 const KEEP_ALIVE_MS = 5_000;
 
 /**
  * The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always
- * 200. If the result cannot be read to its end, the connection fails: the client must not take a part for the whole.
+ * 200. If the result cannot be read to its end, the connection fails: the client must not read a part as the whole
+ * result.
  */
 export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnect: boolean, path: string): Response {
   const encoder = new TextEncoder();

@@ -1,4 +1,7 @@
-/** The latest changes of a shard's rows, for those who follow them. Kept in memory: after a restart they begin anew. */
+/**
+ * The latest changes of a shard's rows, for readers that follow them. Kept in memory: after a restart the list is
+ * empty.
+ */
 import type { ThreadChange } from "./rpc.ts";
 
 /** How many changes are kept. A follower that lags further behind misses the older ones. */
@@ -7,7 +10,7 @@ const KEPT = 500;
 const WAIT = 20_000;
 
 export class Changes {
-  /** Tells this life of the object from the ones before. */
+  /** Identifies this instance of the object. */
   readonly #life = crypto.randomUUID();
   #count = 0;
   #latest: ThreadChange[] = [];

@@ -13,6 +13,6 @@ export async function importThreads(env: Env, workspaceId: string, tables: Index
     after = rows.at(-1)?.id ?? after;
     more = rows.length === PAGE;
   }
-  // A workspace that had none is asked for again at the next wake, until its index has a row.
+  // A workspace without threads is imported again at the next wake, until its index has a row.
   if (tables.made) tables.setMeta("imported", 1);
 }

@@ -17,7 +17,9 @@ import { IndexTables } from "./tables.ts";
 
 /** Bytes after which new threads go to the next shard. An object holds 10 GB. */
 const FULL = 5_000_000_000;
-/** Writes after which the size is looked at again: asking for it costs as much as writing a row. A row may have 1 MB. */
+/**
+ * The number of writes between two reads of the size: reading it costs as much as writing a row. A row may have 1 MB.
+ */
 const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
@@ -32,7 +34,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   #full = false;
   /** Whether this shard has the rows that D1 had, once that is known. */
   #complete: boolean;
-  /** Writes until the size is looked at. */
+  /** Writes until the size is read again. */
   #unseen = 0;
   readonly #changes = new Changes();
 
@@ -74,7 +76,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
       const rows = this.#tables.rows(ids.slice(first, first + AT_ONCE));
       size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
       if (size > ANSWER_LIMIT)
-        throw remoteProblem(413, "These threads are too large for one answer. Ask for fewer of them with limit.");
+        throw remoteProblem(413, "These threads are too large for one answer. Request fewer of them with limit.");
       found.push(...rows);
     }
     return found;
@@ -119,7 +121,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     }
   }
 
-  /** The shard for new threads: this one until it is full, then the next one, of which shard 0 must know first. */
+  /** The shard for new threads: this one until it is full, then the next one, which shard 0 must record first. */
   async #next(): Promise<number> {
     if (!this.#full && (this.#unseen -= 1) >= 0) return this.#shard;
     this.#unseen = LOOK_EVERY;

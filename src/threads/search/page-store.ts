@@ -36,12 +36,12 @@ const SORTS: Record<SortBy, SQL> = {
 const INDEXED: SortBy[] = ["thread_id", "created_at", "updated_at"];
 
 /**
- * Threads that a filtered search in the order of an index looks at first. It finds there what is not rare. In that order
- * SQLite looks up each row apart, which for all threads takes many times longer than a sort.
+ * The number of threads that a filtered search in the order of an index reads first. Frequent matches are among them.
+ * In that order SQLite looks up each row apart, which for all threads takes many times longer than a sort.
  */
 const FIRST = 200;
 
-/** The index that holds what most filters test, so that all threads are looked at without their states. */
+/** The index that holds what most filters test, so that all threads are searched without their states. */
 const NARROW = sql`threads INDEXED BY threads_updated`;
 
 /** The ids of a page of threads, in its order. */
@@ -82,7 +82,7 @@ export function countOf(db: Database, filter: ThreadFilter): number {
   return db.get<{ n: number }>(query).n;
 }
 
-/** Where all threads are looked at: in the table only for ids, and for a filter that reads states. */
+/** Where all threads are searched: in the table only for ids, and for a filter that reads states. */
 const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
   ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 
@@ -97,8 +97,8 @@ function matching({ ids, metadata = {}, values = {}, status, query = [] }: Threa
 }
 
 /**
- * The word is in the title or in a message's text, whatever the case of its ASCII letters. `instr` because a pattern of
- * LIKE has at most 50 bytes. The text of the whole state is looked at first: that is much cheaper than to take it apart.
+ * The word is in the title or in a message's text. The case of ASCII letters is ignored. `instr` because a pattern of
+ * LIKE has at most 50 bytes. The text of the whole state is tested first, which is much cheaper than parsing it.
  */
 function says(word: string): SQL {
   const asJson = JSON.stringify(word).slice(1, -1);

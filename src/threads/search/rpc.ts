@@ -13,7 +13,7 @@ export interface IndexRow {
   status: string;
   metadata: Json;
   config: Json;
-  /** The state when it is small; null when it is not, and then the thread itself is asked. */
+  /** The state when it is small. Null when it is large: it is then read from the thread itself. */
   values: Json | null;
   hasValues: boolean;
   interrupts: Json;
@@ -74,7 +74,7 @@ export interface ThreadIndexRpc {
   changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }>;
   /** How many shards there are. */
   shards(): Promise<number>;
-  /** Notes that there are at least so many shards. */
+  /** Records that there are at least this many shards. */
   grow(shards: number): Promise<void>;
 }
 

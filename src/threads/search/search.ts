@@ -1,4 +1,7 @@
-/** Thread search: the index answers, and threads whose state is too large for it are asked for what was selected. */
+/**
+ * Thread search: the index answers. The selected fields of states that are too large for the index are read from their
+ * threads.
+ */
 import { selected } from "../../http/paging.ts";
 import { extracted } from "../extract.ts";
 import { forEach } from "../fan-out.ts";

@@ -11,7 +11,7 @@ const MIGRATIONS = [
    CREATE INDEX threads_created ON threads (created_at);
    CREATE INDEX threads_updated ON threads (updated_at);
    CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
-  // Holds what filters test and what rows are sorted by, so that a search that looks at all threads reads no states. Each
+  // Holds what filters test and what rows are sorted by, so that a search through all threads reads no states. Each
   // write of a row writes this index anyway, because of the time.
   `DROP INDEX threads_updated;
    CREATE INDEX threads_updated ON threads (updated_at, id, created_at, state_updated_at, status, revision, metadata);`,
@@ -30,7 +30,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
  */
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
-/** What a shard knows about itself. */
+/** The metadata of a shard. */
 export type Meta = "imported" | "shards";
 
 export class IndexTables {

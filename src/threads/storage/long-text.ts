@@ -1,6 +1,6 @@
 /**
- * Texts of any length in columns that hold 2 MB. A long text lies in `blobs`, in parts below that limit, and the column
- * holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
+ * Texts of any length in columns that hold 2 MB. A long text is stored in `blobs`, in parts below that limit, and the
+ * column holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
  */
 import { createHash } from "node:crypto";
 
@@ -27,7 +27,7 @@ export class LongTexts {
     return `${MARK}${hash}`;
   };
 
-  /** The value that a column stands for. */
+  /** The full value of a column. */
   load(held: Value): Value {
     return typeof held === "string" && held.startsWith(MARK) ? this.get(held.slice(1)) : held;
   }

@@ -44,7 +44,7 @@ export class Statements {
     return this.#exec(statement, params);
   }
 
-  /** A transaction failed: tables that it made are gone again. */
+  /** A transaction failed: tables that it created were rolled back. */
   rolledBack(): void {
     this.#made = tablesOf(this.sql);
   }

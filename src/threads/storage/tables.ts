@@ -1,6 +1,6 @@
 /**
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
- * Rows written are the user's bill, so what belongs to one flush shares a row where it can.
+ * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
 import { OutboxStore } from "../tasks/outbox-store.ts";
 import type { Value } from "./long-text.ts";
@@ -55,7 +55,7 @@ export interface SegmentRow extends EventsRow {
   chunks: string;
 }
 
-/** What a copy of a thread takes along, long texts (`blobs`) before the columns that refer to them. */
+/** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type Row = Record<string, Value>;
@@ -272,7 +272,7 @@ export class Tables {
     return this.#sql.held(statement, ...params);
   }
 
-  /** The text that a column of a copied row stands for. */
+  /** The full text of a column of a copied row. */
   textOf(held: Value): string {
     return String(this.#sql.texts.load(held));
   }
@@ -293,13 +293,15 @@ export class Tables {
     this.#sql.run(sql, taskId, body);
   }
 
-  /** What is known of the tables may not be so any more. */
+  /** Cached facts about the tables may no longer be valid. */
   #rolledBack(): void {
     this.#sql.rolledBack();
     this.outbox.forget();
   }
 
-  /** The thread is gone: nothing is found and nothing is written any more, for the storage may be another thread's. */
+  /**
+   * The thread is deleted: nothing is found and nothing is written, because the storage may belong to another thread.
+   */
   close(): void {
     this.#sql.close();
     this.outbox.forget();

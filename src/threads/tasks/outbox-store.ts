@@ -18,7 +18,7 @@ interface Due {
 }
 
 export class OutboxStore {
-  /** Of every effect, by its id, so that asking costs no statement. Read when first asked for. */
+  /** The due times of all effects, by id, so that a check costs no statement. Read on first use. */
   #known: Map<number, Due> | undefined;
   /** The trace of the last run, until it is delivered. */
   #trace: OutboxRow | undefined;
@@ -30,7 +30,7 @@ export class OutboxStore {
 
   constructor(private readonly statements: Statements) {}
 
-  /** Adds an effect that is due at once. Gives its id, or undefined where the thread is gone. */
+  /** Adds an effect that is due at once. Returns its id, or undefined when the thread is deleted. */
   add(kind: string, body: string): number | undefined {
     const due = Date.now();
     const sql = "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id";
@@ -116,7 +116,7 @@ export class OutboxStore {
     }
   }
 
-  /** What is known of the rows may not be so any more: they are read again. */
+  /** Clears the cached facts about the rows: they are read again. */
   forget(): void {
     this.#known = undefined;
   }

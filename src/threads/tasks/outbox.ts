@@ -33,7 +33,7 @@ export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tr
 
 /**
  * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
- * `hook` is the id of the one to tell, if any.
+ * `hook` is the id of the hook, if any.
  */
 export interface TaskEffect {
   workspaceId: string;
@@ -44,14 +44,10 @@ export interface TaskEffect {
   hook?: string;
 }
 
-let onTask: (env: Env, effect: TaskEffect) => Promise<void> = async () => undefined;
+/** What a change of a task leads to. Called at least once for each change. */
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<void>;
 
-/** Whoever makes tasks says here what their changes bring about. It may be called more than once for one change. */
-export function handleTasks(handler: typeof onTask): void {
-  onTask = handler;
-}
-
-/** A trace's texts in rows that SQLite can hold. Whatever goes wrong here costs the trace, never the run. */
+/** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
 function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(parts.env, wanted?.project_name);
@@ -95,7 +91,7 @@ function factsOf({ status, due, outcome: { began = due, first_event, updated } }
 
 /**
  * Carries out what is due: each effect is removed when done, or put off. The effects of one lane follow each other, and
- * so do calls, because a run's end and the alarm ask for the same effects at the same time.
+ * so do calls, because a run's end and the alarm start the same effects at the same time.
  */
 export async function deliver(parts: ThreadParts): Promise<void> {
   await Promise.all(LANES.map((lane) => inTurn(parts, lane)));
@@ -109,14 +105,14 @@ async function inTurn(parts: ThreadParts, lane: Lane): Promise<void> {
 }
 
 async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
-  // What is told is read from the log.
+  // The content is read from the log.
   await parts.journal.settled();
   const due = () => parts.tables.outbox.due(Date.now(), lane);
   for (let rows = due(); rows.length > 0; rows = due()) {
     // Traces have no order, and each waits for company in its partition.
     if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
     else for (const row of rows) await deliverOne(parts, row);
-    // The table is read again for what is left, so what is done must be gone from it.
+    // The table is read again for pending rows, so finished rows must be deleted first.
     if ((parts.tables.outbox.nextDue() ?? Infinity) <= Date.now()) parts.journal.flush();
   }
 }
@@ -125,7 +121,7 @@ async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
   try {
     await carryOut(parts, row);
     if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
-    // A trace may be told twice, so its row waits for the next transaction: of another run, or of the alarm.
+    // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
     const id = parts.tables.outbox.done(row.id);
     if (id !== undefined) parts.journal.due(() => parts.tables.outbox.remove(id));
   } catch (error) {
@@ -137,7 +133,7 @@ async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<
   if (kind === "webhook") return deliverWebhook(parts, JSON.parse(body) as Delivery);
   const { workspaceId, threadId } = parts;
   if (kind === "trace") return storeOwnRuns(parts.env, workspaceId, JSON.parse(body) as unknown[]);
-  await onTask(parts.env, {
+  await parts.onTask(parts.env, {
     workspaceId,
     threadId,
     ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">),

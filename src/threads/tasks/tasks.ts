@@ -11,7 +11,7 @@ interface Task {
   runs: string[];
   /** When it was cancelled while none of its runs was open. */
   canceled?: number;
-  /** Whom to tell when a run of it begins or ends: by id, in the shape of whoever set it. */
+  /** The receivers of notifications when a run of the task begins or ends: by id, in the shape that the caller set. */
   hooks: Record<string, Json>;
 }
 
@@ -56,8 +56,8 @@ export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefin
 }
 
 /**
- * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. A task at rest tells the new hook
- * at once: it may have come to rest before its caller could set the hook.
+ * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. An idle task notifies the new
+ * hook at once: it may have come to rest before its caller could set the hook.
  */
 export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Json | undefined, most: number): void {
   const task = existing(parts, taskId);
@@ -70,7 +70,7 @@ export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Js
   });
 }
 
-/** Says of a task none of whose runs is open that nobody will go on with it. */
+/** Marks a task without open runs as abandoned. */
 export function markCanceled(parts: ThreadParts, taskId: string): void {
   const task = existing(parts, taskId);
   parts.tables.transaction(() => {
@@ -79,7 +79,7 @@ export function markCanceled(parts: ThreadParts, taskId: string): void {
   });
 }
 
-/** Queues whom to tell that a run of the task begins. Called inside the transaction that begins the run. */
+/** Queues the notifications that a run of the task begins. Called inside the transaction that begins the run. */
 export function queueTaskBegin(parts: ThreadParts, { id, request }: StoredRun): void {
   if (!request.task) return;
   const { task_id } = request.task;

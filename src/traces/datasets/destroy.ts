@@ -8,7 +8,8 @@ import { deleteVersionsOf } from "./version-store.ts";
 
 /**
  * Deletes a dataset with its examples, in all versions, and their objects in R2. The dataset itself is deleted last, so that a
- * request that failed can be sent again. A request that adds examples meanwhile fails, or its examples are deleted too.
+ * request that failed can be sent again. A request that adds examples in the meantime fails, or its examples are
+ * deleted too.
  */
 export async function destroyDataset(env: Env, { workspaceId, id }: DatasetRow): Promise<void> {
   const db = database(env.DB);

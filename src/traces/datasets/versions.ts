@@ -9,7 +9,7 @@ export const LATEST = "latest";
 
 /**
  * The time that `asOf` means, milliseconds: an ISO 8601 time, or the name of a version. Undefined for the newest version.
- * @throws Problem 404 when no version has this name, 422 when a name comes without a dataset.
+ * @throws Problem 404 when no version has this name, 422 when a name is sent without a dataset.
  */
 export async function timeOfVersion(
   db: Database,

@@ -1,4 +1,4 @@
-/** Feedback on a run, or on a project as a whole: where it lies, and what is stored. */
+/** Feedback on a run, or on a whole project: its location, and what is stored. */
 import type { InferOutput } from "valibot";
 import type { Principal } from "../../principal.ts";
 import { type Database, database } from "../../db/client.ts";

@@ -35,7 +35,7 @@ export const CreateFeedback = v.looseObject({
   run_id: v.nullish(Uuid),
   trace_id: v.nullish(Uuid),
   session_id: v.nullish(Uuid),
-  /** The run's start time, which tells its partition. */
+  /** The run's start time, which determines its partition. */
   start_time: v.nullish(time),
   created_at: v.nullish(time),
   feedback_source: v.nullish(source),

@@ -1,4 +1,4 @@
-/** D1: where each feedback lies. */
+/** D1: the location of each feedback. */
 import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
 import { among } from "../../db/among.ts";
 import { deleteAll } from "../../db/delete.ts";
@@ -24,7 +24,7 @@ export interface FeedbackWanted {
   offset: number;
 }
 
-/** Writes where a feedback lies; its place, once written, stays. */
+/** Writes the location of a feedback. A location that is already written does not change. */
 export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
   const { key, source, userId, hasScore, hasComment } = row;
   await db
@@ -47,7 +47,7 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
 /** A run can have more feedback than fits in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;
 
-/** Forgets where these feedbacks lie. */
+/** Deletes the locations of these feedbacks. */
 export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
   const { workspaceId: workspace, id } = feedbackPlaces;
   for (let at = 0; at < ids.length; at += AT_ONCE) {

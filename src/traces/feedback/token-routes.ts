@@ -70,7 +70,7 @@ function failed(problem: Problem) {
   return failedPage(problem.detail, problem.status);
 }
 
-/** Nobody has followed the link yet: only its headers are asked for, or a browser loads ahead. */
+/** The link was not followed: the request reads only the headers, or a browser preloads it. */
 function onlyLooks(c: Context<App>): boolean {
   const purpose = c.req.header("sec-purpose") ?? c.req.header("purpose") ?? "";
   return c.req.method === "HEAD" || purpose.includes("prefetch");

@@ -86,7 +86,7 @@ export async function deleteConfig(db: Database, workspaceId: string, key: strin
   return (await db.delete(feedbackConfigs).where(isConfig(workspaceId, key)).returning()).length > 0;
 }
 
-/** By key. `nameContains` is looked for in the key, whatever the case. */
+/** By key. `nameContains` is searched in the key. Its case is ignored. */
 export async function listConfigs(
   db: Database,
   workspaceId: string,

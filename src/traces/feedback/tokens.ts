@@ -15,7 +15,7 @@ const TOKENS_PATH = "/api/v1/feedback/tokens";
 
 const PURPOSE = "feedback token";
 const MINUTE_MS = 60_000;
-/** How long a link is good when nobody says. */
+/** The default lifetime of a link. */
 const VALID_MINUTES = 180;
 const MOST_MINUTES = 366 * 24 * 60;
 
@@ -25,7 +25,7 @@ export interface TokenWanted {
   config?: FeedbackConfig;
   /** Milliseconds since the epoch. Left out: three hours from now. */
   expiresAt?: number;
-  /** Where the run will be, when its trace comes only later. */
+  /** The future location of the run, when its trace is sent later. */
   place?: { projectId: string; startTime: number };
 }
 
@@ -36,7 +36,7 @@ export interface ShownToken {
   feedback_key: string;
 }
 
-/** Makes links, in the order asked for. `origin`: the server's own address, as the links' holders have it. */
+/** Makes links, in the order of the request. `origin`: the server's own address, as the links' holders have it. */
 export async function issueTokens(
   env: Env,
   workspaceId: string,
@@ -67,7 +67,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
   return { token, row };
 }
 
-/** When a link asked for in this way expires. 422 when that is not ahead, or more than a year off. */
+/** The expiry of a link. 422 when it is in the past, or more than a year ahead. */
 export function expiryOf({ expires_in, expires_at }: CreateToken, now: number): number {
   const { days, hours, minutes } = expires_in ?? { days: 0, hours: 0, minutes: VALID_MINUTES };
   const end = expires_at == null ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS : expires_at / 1000;
@@ -84,7 +84,7 @@ export async function listTokens(
 ): Promise<ShownToken[]> {
   const rows = await tokensOfRun(database(env.DB), workspaceId, run_id, { now: Date.now(), limit, offset });
   const open = rows.map(async (row) => {
-    // Sealed with a key that the deployment no longer has: the link is good still, but nobody can show it.
+    // Encrypted with a key that the deployment no longer has: the link still works, but cannot be shown again.
     const token = await unseal(env, row.sealed, PURPOSE).catch(() => undefined);
     return token === undefined ? [] : [shown(token, row, origin)];
   });

@@ -92,7 +92,7 @@ function readJunction(call: Call, op: "and" | "or", counter: { left: number }): 
   return bound.length === 1 ? (bound[0] as Filter) : { op, args: bound };
 }
 
-/** Joins each test of a key with the tests of values beside it, so that they speak of the same entry. */
+/** Joins each test of a key with the tests of values beside it, so that they test the same entry. */
 function bindPairs(args: Filter[]): Filter[] {
   const bound: Filter[] = [];
   const open = new Map<PairKind, Extract<Filter, { op: "pair" }>>();

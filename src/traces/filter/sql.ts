@@ -160,7 +160,7 @@ class Compiler {
    */
   private pair(kind: PairKind, tests: PairTest[]): string {
     const { from, parts } = this.entries(kind);
-    // Feedback is looked for once, not for every run.
+    // Feedback is searched once, not for every run.
     const exists =
       kind === "feedback"
         ? (test: string) => `(${this.alias}.id IN (SELECT f.run_id FROM ${from} AND ${test}))`

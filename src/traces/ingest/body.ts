@@ -1,4 +1,4 @@
-/** A request's body as decoded chunks, whatever its Content-Encoding, never larger than a limit. */
+/** A request's body as decoded chunks for any Content-Encoding, never larger than a limit. */
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import type { Context } from "hono";
@@ -117,7 +117,7 @@ async function* inLargeChunks(stream: ReadableStream<Uint8Array>): AsyncGenerato
       if (done) return;
     }
   } finally {
-    // Whoever stops early wants no more of it.
+    // The caller may stop reading early.
     await reader.cancel().catch(() => undefined);
   }
 }

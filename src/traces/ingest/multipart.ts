@@ -1,6 +1,6 @@
 /**
  * multipart/form-data as the tracing SDKs send it (RFC 7578), read as it arrives. The platform's formData() is of no use
- * here: a part without a filename, such as an attachment, comes out of it as text with its bytes destroyed.
+ * here: a part without a filename, such as an attachment, is returned by it as text with damaged bytes.
  */
 import { Problem } from "../../http/problem.ts";
 import { giveBack } from "./body.ts";
@@ -76,7 +76,9 @@ function readHead(head: string): { name: string; type: string } {
 const decoder = new TextDecoder();
 const HEAD_END = Buffer.from("\r\n\r\n");
 
-/** What comes next in the body: anything up to the first boundary, what follows a boundary, headers, or a part's data. */
+/**
+ * The next element of the body: anything up to the first boundary, what follows a boundary, headers, or a part's data.
+ */
 type State = "preamble" | "mark" | "head" | "data";
 
 class Parser {
@@ -118,7 +120,7 @@ class Parser {
     return damaged(this.state === "head" ? "a part's headers have no end" : "it ends before its closing boundary");
   }
 
-  /** Reads one piece and says what comes after it; undefined when more bytes are needed. */
+  /** Reads one piece and returns what follows it; undefined when more bytes are needed. */
   private step(): State | "end" | undefined {
     switch (this.state) {
       case "preamble":
@@ -169,7 +171,7 @@ class Input {
   private buffer = Buffer.alloc(64 * 1024);
   private start = 0;
   private end = 0;
-  /** Where the search for the next mark goes on: what lies before has been searched. */
+  /** Where the search for the next mark continues: the bytes before have been searched. */
   private searched = 0;
 
   get left(): number {

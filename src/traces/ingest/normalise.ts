@@ -11,7 +11,7 @@ import type { Operation } from "./operations.ts";
 export interface Draft {
   write: RunWrite;
   fields: Partial<Record<LargeField, Field>>;
-  /** start_time as far as the operation tells it: from dotted_order, start_time, or the id. */
+  /** start_time, if the operation has it: from dotted_order, start_time, or the id. */
   start: number | undefined;
   /** Whether `start` is what the sender said, or only read from the id. */
   startIsCertain: boolean;
@@ -91,7 +91,7 @@ interface Place {
   fields: Pick<RunWrite, "trace_id" | "parent_run_id" | "dotted_order" | "is_root">;
 }
 
-/** Where the run stands in its trace. A dotted_order that contradicts the ids is left out, and derived again later. */
+/** The run's position in its trace. A dotted_order that contradicts the ids is left out, and derived again later. */
 function placeOf(id: string, run: Record<string, unknown>, warnings: string[]): Place {
   const trace = asUuid(run["trace_id"]);
   const parent = asUuid(run["parent_run_id"]);

@@ -1,4 +1,4 @@
-/** What one ingest request asks for, whichever route it came by: run operations, attachments, feedback, and faults. */
+/** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
 import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
@@ -27,7 +27,9 @@ interface Attachment {
   data: Uint8Array;
 }
 
-/** What was not taken, and why: it goes into the 202 body, for a batch is never refused because of one odd run. */
+/**
+ * The rejected operations with reasons. They are in the 202 body, because a batch is never refused because of one run.
+ */
 export interface IngestFault {
   id: string | null;
   message: string;

@@ -48,7 +48,7 @@ export function pairsText(value: unknown): string {
   return text;
 }
 
-/** A copy of a JSON value small enough to keep beside a payload that lies in R2, for search and lists. */
+/** A copy of a JSON value that is small enough to store beside a payload in R2, for search and lists. */
 export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
   let nodes = 400;
   const cut = (text: string): string => {

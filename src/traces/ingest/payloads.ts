@@ -43,7 +43,7 @@ export function placePayloads(prefix: string, { write, fields }: Draft, { attach
   return blobs;
 }
 
-/** Where an attachment lies: the name is encoded, so that it cannot leave its run's folder. */
+/** The key of an attachment. The name is encoded, so that it cannot leave its run's folder. */
 export function attachmentKey(prefix: string, runId: string, name: string): string {
   return `${prefix}attachments/${runId}/${encodeURIComponent(name)}`;
 }
@@ -54,7 +54,7 @@ export async function putBlob(bucket: R2Bucket, { key, data, type }: Blob): Prom
   giveBack(data);
 }
 
-/** Copies objects, for runs that another shard takes. The originals go with the partition in which they lie. */
+/** Copies objects, for runs that another shard takes. The originals are deleted with their partition. */
 export async function copyBlobs(bucket: R2Bucket, copies: { from: string; to: string }[]): Promise<void> {
   await inParallel(copies, CONNECTIONS, async ({ from, to }) => {
     const object = await bucket.get(from);

@@ -8,8 +8,8 @@ import { idsOf, isClosed, shardsOf } from "../shards.ts";
 export type Day = Omit<PartitionIdentity, "shard">;
 
 /**
- * The number of shards of the days that have more than one, as far as this isolate knows. A partition tells a caller that
- * knows less, so ingest needs no query to D1 for it.
+ * The number of shards of the days that have more than one, as cached by this isolate. A partition corrects a caller
+ * with a smaller number, so ingest needs no query to D1 for it.
  */
 const grown = new Map<string, number>();
 const MOST_KNOWN = 10_000;
@@ -31,7 +31,10 @@ interface Item {
   shard?: number;
 }
 
-/** The items by the shard that takes them. Shards of older generations are asked what they hold, and are closed by that. */
+/**
+ * The items by the shard that takes them. Shards of older generations return which of the ids they hold; this call
+ * closes them.
+ */
 export async function placed<T extends Item>(
   env: Env,
   day: Day,
@@ -65,7 +68,7 @@ export async function placed<T extends Item>(
 function candidatesOf({ draft: { write }, shard }: Item, shards: number): number[] {
   if (shard !== undefined) return [shard];
   if (write.trace_id !== undefined) return shardsOf(write.trace_id, shards);
-  // A run that does not tell its trace is with its parent, which can be in any shard.
+  // A run without a trace id is with its parent, which can be in any shard.
   const newest = shardsOf(write.id, shards).at(-1) as number;
   return [...Array.from({ length: shards }, (_, i) => i).filter((one) => one !== newest), newest];
 }

@@ -27,8 +27,8 @@ export function ingestRoutes(): Hono<App> {
 }
 
 /**
- * Ingest at the root, where `POST /runs` and `POST /runs/batch` are routes of the Agent Server too. The body tells: one
- * that is no trace run goes on to the next route, still readable.
+ * Ingest at the root, where `POST /runs` and `POST /runs/batch` are routes of the Agent Server too. The body decides: a
+ * request that is no trace run continues to the next route, with its body still readable.
  */
 export function rootIngestRoutes(): Hono<App> {
   return commonRoutes()

@@ -19,7 +19,7 @@ export interface Work {
   draft: Draft;
   /** The shard in which its run was found. */
   shard?: number;
-  /** Where its objects lie in R2: names below the prefix. */
+  /** The keys of its objects in R2: names below the prefix. */
   blobs?: { prefix: string; names: string[] };
 }
 
@@ -28,7 +28,7 @@ export interface Group {
   work: Work[];
 }
 
-/** Stores the operations of each day. A shard that does not take a run says so, and the run goes to another. */
+/** Stores the operations of each day. A shard may refuse a run, and the run then goes to another. */
 export async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
   for (let left = groups; left.length > 0;) {
     const batches = (await inParallel(left, CONNECTIONS, (group) => batchesOf(env, group))).flat();

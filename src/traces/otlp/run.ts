@@ -74,7 +74,7 @@ function spanUuid(hex: string): string {
   return dashed(hex.padStart(32, "0"));
 }
 
-/** An exception event is an error whatever the status says: the SDK's own bridge sends OK with it. */
+/** An exception event is an error for every status: the SDK's own bridge sends OK with it. */
 function errorOf({ events, status }: OtlpSpan): string | undefined {
   const exception = events.find(({ name }) => name === "exception")?.attributes;
   if (exception) {

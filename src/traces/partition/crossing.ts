@@ -1,13 +1,13 @@
-/** Traces that span midnight: some of their runs lie in the partition of another day. */
+/** Traces that span midnight: some of their runs are in the partition of another day. */
 import { parseFilter } from "../filter/filter.ts";
 import { compileFilter } from "../filter/sql.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { CROSSING } from "./tables.ts";
 
-/** More such traces than this a day are not looked after. */
+/** The most such traces per day that are tracked. */
 const MOST = 20_000;
 
-/** The traces with runs here whose root began on an earlier day, as dotted_order tells. */
+/** The traces with runs here whose root began on an earlier day, according to dotted_order. */
 export function crossingTraces(sql: SqlStorage): string[] {
   const rows = sql.exec<{ trace_id: string }>(`SELECT DISTINCT trace_id FROM runs WHERE ${CROSSING} LIMIT ?`, MOST);
   return rows.toArray().map(({ trace_id }) => trace_id);

@@ -1,4 +1,4 @@
-/** Deleting traces: their runs, feedback and objects in R2. What comes later of them is not taken. */
+/** Deleting traces: their runs, feedback and objects in R2. Later writes to them are rejected. */
 import { idsOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { blobsOfRow, noteBlobs } from "./blobs.ts";
@@ -40,7 +40,7 @@ export function deleteTraces(
     .toArray();
   const ids = runs.map(({ id }) => id);
   const list = JSON.stringify(ids);
-  // Ids of traces and of runs alike: a late patch may name its run only.
+  // Ids of both traces and runs: a late patch may name its run only.
   noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));

@@ -12,7 +12,7 @@ export function stepSql(micros: string): string {
   return `CAST(round(ln(max(1, ${micros})) * ${STEPS}) AS INTEGER)`;
 }
 
-/** The duration, in seconds, that a step stands for. */
+/** The duration of a step, in seconds. */
 export function secondsOf(step: number): number {
   return Math.exp(step / STEPS) / 1e6;
 }

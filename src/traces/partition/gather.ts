@@ -23,7 +23,7 @@ export class Gather {
   /** `apply` writes runs, or throws. It must be idempotent. */
   constructor(private readonly apply: (writes: RunWrite[]) => void) {}
 
-  /** Resolves when the writes are applied, with whatever else came in the meantime; rejects when they cannot be. */
+  /** Resolves when the writes are applied, together with all later ones in the batch; rejects when they cannot be. */
   async add(writes: RunWrite[]): Promise<void> {
     const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
     this.#runs += writes.length;
@@ -45,7 +45,7 @@ export class Gather {
       this.apply(waiting.flatMap(({ writes }) => writes));
       for (const { done } of waiting) done();
     } catch {
-      // Whoever cannot be written must not keep the others from it.
+      // A batch that cannot be written must not block the others.
       for (const one of waiting) this.#alone(one);
     }
   }

@@ -1,4 +1,4 @@
-/** How a partition knows that its day has grown (shards.ts), and which runs it takes after that. */
+/** How a partition records that its day has grown (shards.ts), and which runs it accepts after that. */
 import { isClosed, MOST_SHARDS } from "../shards.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
@@ -13,7 +13,7 @@ export function shardsNeeded(
   return isFull && !isClosed(shard, shards) && shards < MOST_SHARDS ? shards * 2 : shards;
 }
 
-/** Those of the ids that are of a run or a trace which lies here, of a root whose feedback came first, or deleted. */
+/** The ids of runs and traces in this shard, of roots whose feedback came first, and of deleted ones. */
 export function heldIds(sql: SqlStorage, ids: string[]): string[] {
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(

@@ -33,7 +33,7 @@ const FIELDS = [
 
 type Field = (typeof FIELDS)[number];
 
-/** The day's bounds (microseconds), for a run's start_time must lie in its partition. */
+/** The day's bounds (microseconds), because a run's start_time must be within its partition's day. */
 export interface Day {
   start: number;
   end: number;

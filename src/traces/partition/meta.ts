@@ -1,4 +1,4 @@
-/** What a partition knows about itself: who it is, how much it holds, what D1 has not been told yet. */
+/** The metadata of a partition: its identity, its size, and the changes that are not yet written to D1. */
 import type { PartitionIdentity, RunTimes } from "../types.ts";
 
 export interface Counts {

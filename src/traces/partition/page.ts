@@ -16,7 +16,7 @@ import { lastChange } from "./changes.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
-/** The columns that every page reads, before the ones it is asked for. */
+/** The columns that every page reads, before the requested ones. */
 const OWN = ["r.start_time", "r.id", "r.bytes", "p.large"];
 /** What a run weighs besides its texts, bytes. */
 const BASE_BYTES = 200;
@@ -65,7 +65,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
       const field = payloads[index] as PayloadField;
       const payload = elsewhere[field];
       const text = values[light.length + index] as ArrayBuffer | null;
-      // The row has only a preview of what lies in R2.
+      // The row has only a preview of the payload in R2.
       builder.add(payload || text === null ? null : new Uint8Array(text), true);
       if (payload) {
         page.large.push({ ...payload, row: page.rows, field, key: payloadKey(prefix, payload.hash) });
@@ -88,7 +88,7 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
 
 /**
  * The rows behind `after`, one more than the page may have. The keys come from the index alone and the join follows their
- * order, so that a filter sorts no payloads; a row is read when it is asked for.
+ * order, so that a filter sorts no payloads. Rows are read lazily.
  */
 function rowsOf(
   sql: SqlStorage,
@@ -103,7 +103,7 @@ function rowsOf(
   const columns = [
     ...OWN,
     ...light.map((field) => `r.${field}`),
-    // Bytes as they lie in the database: they become no string on their way to the file.
+    // Bytes as stored in the database. They are copied to the file without a conversion to strings.
     ...payloads.map((field) => `CAST(${field === "error" ? "r" : "p"}.${field} AS BLOB)`),
   ];
   return sql

@@ -19,7 +19,7 @@ export function queryRuns(
   return { runs: found.rows.map((row) => queriedRun(row, identity, request.payloads)), done: found.done };
 }
 
-/** Those of the ids whose runs lie here. */
+/** The ids whose runs are in this partition. */
 export function storedIds(sql: SqlStorage, ids: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
@@ -80,7 +80,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
 
 /**
  * The rows of one answer. The keys come first and the join follows their order, so that a filter or a sort touches no
- * payloads; a row is read when it is asked for.
+ * payloads. Rows are read lazily.
  */
 function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): { rows: Row[]; done: boolean } {
   const { order, after, limit, maxBytes } = request;

@@ -1,4 +1,4 @@
-/** What a partition tells the world: its row in D1, and its end when the retention is over. */
+/** The external state of a partition: its row in D1, and its deletion at the end of the retention. */
 import { database } from "../../db/client.ts";
 import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 /** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */
 const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 14 };
 
-/** What the project says of its runs. A project that is gone says nothing. */
+/** The project's settings for its runs; undefined for a deleted project. */
 export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
 
 /** A partition on hold asks again after this time, milliseconds. */
@@ -36,7 +36,10 @@ export async function currentExpiry(env: Env, sql: SqlStorage): Promise<number> 
 /** How long D1 may be behind, milliseconds. */
 export const REGISTER_DELAY_MS = 2_000;
 
-/** How long before its first write a partition looks for deletions, milliseconds. A late write of an older one is stored. */
+/**
+ * How long before its first write a partition searches for deletions, milliseconds. A late write of an older one is
+ * stored.
+ */
 const DELETIONS_MS = 7 * DAY_MS;
 
 /**
@@ -52,7 +55,7 @@ export async function announce(env: Env, identity: PartitionIdentity): Promise<s
 
 /**
  * Writes the partition's row in D1 if it is not up to date. `isHeld` is false when the partition was destroyed
- * meanwhile.
+ * in the meantime.
  */
 export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
   const identity = readIdentity(sql);

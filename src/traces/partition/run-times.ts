@@ -1,11 +1,11 @@
 /**
- * How long this server's own runs of graphs took, as histograms over the partition's day. They are made when somebody
- * asks, from the traces that have come since the last time: a run pays nothing for being counted.
+ * How long this server's own runs of graphs took, as histograms over the partition's day. They are built on request
+ * from the traces that arrived since the last request, so that they cost a run nothing.
  */
 import { BOUNDS, type Histogram, type RunTimes } from "../types.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
-/** Trace runs looked at in one call; what is more is counted with the next one. */
+/** The most trace runs read in one call; the rest is counted with the next call. */
 const AT_ONCE = 20_000;
 
 /** What the tracer of a graph's run says of it, milliseconds (see `RunFacts` in runtime/tracer.ts). */
@@ -16,12 +16,12 @@ interface Facts {
   took_ms?: unknown;
 }
 
-/** The day's histograms, with what has come since somebody last asked. */
+/** The day's histograms, updated with the traces since the last request. */
 export function runTimes(sql: SqlStorage): RunTimes {
   const { through, times } = readMeta(sql, "run_times") ?? { through: 0, times: noRunTimes() };
   const fresh = sql
     .exec<{ n: number; facts: string | null }>(
-      // A payload too large for its row is cut, and no JSON any more.
+      // A payload too large for its row is truncated, and no longer valid JSON.
       `SELECT r.n, CASE WHEN r.is_root = 1 AND json_valid(p.extra) AND json_extract(p.extra, '$.runtime.library') = 'weir'
        THEN json_extract(p.extra, '$.runtime.run') END AS facts
        FROM runs r JOIN payloads p ON p.n = r.n WHERE r.n > ? ORDER BY r.n LIMIT ${AT_ONCE}`,

@@ -58,7 +58,7 @@ export function partitionSeries(
   return { times, keys: keys.slice(0, MOST_KEYS) };
 }
 
-/** As above, from the sums of sealed blocks, which are by the hour and know no tags. */
+/** As above, from the sums of sealed blocks, which are by the hour and without tags. */
 function summedSeries(
   sql: SqlStorage,
   identity: PartitionIdentity,

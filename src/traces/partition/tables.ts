@@ -5,7 +5,7 @@ export const CROSSING =
   "is_root = 0 AND substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_time / 1000000, 'unixepoch')";
 
 /**
- * `runs` is narrow, for filters and lists read all of it; what is heavy lies in `payloads` under the same number.
+ * `runs` is narrow, because filters and lists read all of it. Large values are in `payloads` under the same number.
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
 const MIGRATIONS: { id: string; sql: string }[] = [

@@ -94,7 +94,9 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   });
 }
 
-/** When nothing says when the run started: the time in its id if that lies in the day, else the day's begin. */
+/**
+ * The start time of a run that has none: the time in its id if that is within the day, else the beginning of the day.
+ */
 function startWithin(day: Day, id: string): number {
   const time = uuidTime(id);
   return time !== undefined && time >= day.start && time < day.end ? time : day.start;

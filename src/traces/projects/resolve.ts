@@ -1,4 +1,4 @@
-/** Which project a run goes to: found by id or name, and made on first use. */
+/** The project of a run: found by id or name, and created on first use. */
 import type { Database } from "../../db/client.ts";
 import { Known } from "../../db/known.ts";
 import { findProject, findProjectByName, insertProject, type ProjectRow } from "../store.ts";

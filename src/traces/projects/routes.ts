@@ -153,7 +153,7 @@ async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsF
 }
 
 /**
- * A project that was asked for by its id or name. An experiment has its `run_count` also without statistics, because
+ * A project that is read by its id or name. An experiment has its `run_count` also without statistics, because
  * `evaluateComparative` of the SDKs reads the project until it counts every run.
  */
 async function shownOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {

@@ -7,7 +7,10 @@ import { acrossMidnight } from "./midnight.ts";
 import { scopeOf } from "./scope.ts";
 
 const AT_ONCE = 6;
-/** The most days of projects that are asked, because a request has a limited number of subrequests. Each has up to 64 shards. */
+/**
+ * The most days of projects that one query reads, because a request has a limited number of subrequests. Each has up to
+ * 64 shards.
+ */
 const MOST_DAYS = 120;
 
 /** What the partitions of these projects answer, newest day first. */

@@ -36,7 +36,7 @@ export const attachments = new Hono<App>().get(
   documented("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
     const object = await c.env.BLOBS.get(await keyOf(c.env, c.req.param("token")));
-    if (!object) throw new Problem(404, "The attachment is gone.");
+    if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {
         "content-type": object.httpMetadata?.contentType ?? "application/octet-stream",

@@ -58,8 +58,8 @@ export const runDeletionV2 = new Hono<App>()
 const AT_ONCE = 10_000;
 
 /**
- * Deletes traces in every partition of the project: their days may be more than one, and ids need not tell them. The deletion
- * is noted first, so that a request that fails and is sent again leaves nothing behind.
+ * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
+ * them. The deletion is noted first, so that a request that fails and is sent again leaves nothing behind.
  * @throws Problem 404 without the project, 409 on legal hold.
  */
 async function deleteTraces(c: Context<App>, projectId: string, traceIds: string[], threadIds: string[]) {

@@ -53,7 +53,7 @@ export function checkSelection({ filter, traceFilter, treeFilter }: RunSelection
   checkFilters([filter, traceFilter, treeFilter].map((text) => text || undefined));
 }
 
-/** A cursor excludes the days before it, so that they need not be asked. */
+/** A cursor excludes the days before it, so they are not read. */
 function narrowed(selection: RunSelection, order: "asc" | "desc", after: RunPosition): RunSelection {
   if (order === "desc") return { ...selection, endTime: Math.min(selection.endTime ?? Infinity, after.start_time + 1) };
   return { ...selection, startTime: Math.max(selection.startTime ?? 0, after.start_time) };

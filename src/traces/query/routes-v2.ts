@@ -168,7 +168,7 @@ async function projectsOf(
     throw new Problem(400, "Give project_ids, reference_dataset_id, ids or trace_id.");
   }
   const experiments = await listProjectsOfDataset(database(env.DB), workspaceId, reference_dataset_id);
-  // An unknown dataset has no projects; the nil id stands for none, where an empty list would mean all.
+  // An unknown dataset has no projects. The nil id means none, because an empty list would mean all.
   return experiments.length > 0 ? experiments.map(({ id }) => id) : ["00000000-0000-0000-0000-000000000000"];
 }
 

@@ -157,7 +157,7 @@ function searchOf(text: string | undefined): string | undefined {
 
 function joined(...filters: (string | undefined)[]): string | undefined {
   const given = filters.filter((filter) => filter !== undefined && filter !== "") as string[];
-  // Each is checked by itself first, so that the positions of faults are those of the caller's own text.
+  // Each is checked alone first, so that the positions of faults are those of the caller's own text.
   for (const filter of given) parseFilter(filter);
   return given.length < 2 ? given[0] : `and(${given.join(", ")})`;
 }

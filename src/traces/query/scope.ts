@@ -10,7 +10,7 @@ import { DAY_MICROS, dayOf } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";
 const LAST_DAY = "9999-12-31";
-/** A trace's runs are looked for from the day before its id's time to this many days after. */
+/** A trace's runs are searched from the day before its id's time to this many days after. */
 const TRACE_DAYS = 8;
 /** Without a project, only this many of the newest days of projects are searched. */
 const RECENT = 100;
@@ -25,7 +25,7 @@ export async function scopeOf(
   selection: RunSelection,
   order: "asc" | "desc",
 ): Promise<Place[]> {
-  if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Ask for at most ${MAX_PROJECTS} projects at once.`);
+  if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
   const { first, last } = daysOf(selection);
   const found =
     projectIds.length > 0

@@ -83,7 +83,7 @@ const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
   outputs_s3_urls: () => null,
 };
 
-/** Selected where they cost nothing extra, for the first generation shows them whatever is selected. */
+/** Selected where they cost nothing extra, because the first generation shows them with every selection. */
 const ALWAYS_V1 = ["id", "name", "run_type", "trace_id", "dotted_order", "status", "session_id", "app_path"];
 
 /** The run with the selected fields, or with all; what identifies it is always there. */

@@ -1,4 +1,4 @@
-/** What a link shows to anyone who has it. These routes need no key: the token in the path is the credential. */
+/** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";

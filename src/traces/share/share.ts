@@ -38,7 +38,7 @@ export async function shareOf(env: Env, target: Target & { projectId: string | n
   return share;
 }
 
-/** The target's link. Undefined when it is not shared, or not any more. */
+/** The target's link. Undefined when it is not shared, or no longer shared. */
 export async function knownShare(env: Env, target: Target): Promise<Share | undefined> {
   const row = await findShare(database(env.DB), target);
   if (!row) return undefined;

@@ -3,7 +3,7 @@ import { freshen } from "./oauth.ts";
 import { addressOf } from "./server.ts";
 import { credentials } from "./session.ts";
 
-/** What the server said no with. `status` 0: it did not answer at all. */
+/** The server's error. `status` 0: it did not answer. */
 export class ApiError extends Error {
   readonly status: number;
 

@@ -1,4 +1,4 @@
-/** What changes in the workspace, as the server says it. One stream a view, open while the tab is in view. */
+/** The changes in the workspace, from the server. One stream per view, open while the tab is visible. */
 import { useEffect, useRef } from "react";
 import { authFetch } from "./http.ts";
 
@@ -26,7 +26,7 @@ export function useActivity(onChange: () => void): void {
       }
     };
     const seen = () => {
-      // What happened while nobody looked is read again.
+      // Changes that happened without a connection are read again.
       if (!document.hidden) now.current();
       void open();
     };

@@ -1,4 +1,4 @@
-/** Stands in for `langsmith` in the page's bundle (see vite.config.ts): the same names, and no run is ever traced. */
+/** Replaces `langsmith` in the page's bundle (see vite.config.ts): the same names, and no run is ever traced. */
 
 export class Client {
   readonly traced = false;

@@ -30,11 +30,11 @@ export async function discover(): Promise<Metadata | undefined> {
     : undefined;
 }
 
-/** Leaves for the server's consent page; it comes back to /signed-in. */
+/** Redirects to the server's consent page, which redirects back to /signed-in. */
 export async function startSignIn(): Promise<void> {
   const metadata = await discover();
   if (!metadata) throw new Error("This server offers no sign-in. Use an API key.");
-  // The last attempt did not come back: perhaps the server no longer knows this client.
+  // The last attempt did not return: the server may no longer know this client.
   if (sessionStorage.getItem(PENDING) !== null) forgetClient();
   const clientId = await registeredClient(metadata);
   const verifier = random();
@@ -65,7 +65,7 @@ export async function finishSignIn(search: string): Promise<string> {
   if (stored === null) throw new Error("This sign-in was not started in this tab.");
   const pending = JSON.parse(stored) as { verifier: string; state: string; clientId: string; from: string };
   if (params.get("state") !== pending.state) throw new Error("The answer does not belong to this sign-in.");
-  // RFC 9207: the answer of another server must not be taken for this one's.
+  // RFC 9207: an answer of another server must be rejected.
   if ((params.get("iss") ?? SERVER) !== SERVER) throw new Error("Another server answered.");
   const code = params.get("code");
   if (code === null) throw new Error(params.get("error_description") ?? "The server refused the sign-in.");
@@ -154,7 +154,7 @@ export async function signOut(): Promise<void> {
   await fetch(new URL(metadata.revocation_endpoint, location.origin), { method: "POST", body, keepalive: true });
 }
 
-/** Forgets the registration, for when the server no longer knows it. */
+/** Deletes the stored registration when the server no longer knows it. */
 export function forgetClient(): void {
   localStorage.removeItem(CLIENT);
 }

@@ -9,7 +9,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal stays one; only silence is worth asking again.
+      // Retry only when there is no answer. A refusal does not change.
       retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
     },
   },
@@ -92,7 +92,7 @@ export const historyKey = (threadId: string | undefined) => ["history", threadId
 
 /**
  * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
- * with its square. Only those that are new are asked for again.
+ * with its square. Only new ones are requested again.
  */
 export function useHistory(threadId: string | undefined, phase: number, enabled: boolean) {
   return useQuery({
@@ -120,7 +120,7 @@ export function useHistory(threadId: string | undefined, phase: number, enabled:
         before = page?.at(-1)?.checkpoint.checkpoint_id;
         if (!page || page.length < HISTORY_PAGE || ids.has(before ?? "")) break;
       }
-      // Only a reading that is complete is known: the next one stops where it meets it.
+      // Only a complete read is cached: the next one stops at the cached part.
       queryClient.setQueryData(historyKey(threadId), steps);
       return steps;
     },
@@ -143,7 +143,8 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
 const reading = new Map<string, Promise<ThreadState | null>>();
 
 /**
- * The thread's state, null where there is none. The page and the stream's client ask for it at once: that is one request.
+ * The thread's state, null where there is none. The page and the stream's client read it at the same time: both share
+ * one request.
  *
  * @param anew a request that is already under way does not count: it may be older than a change that is known
  */
@@ -157,7 +158,7 @@ export function readState(threadId: string, anew = false): Promise<ThreadState |
   return state;
 }
 
-/** The thread as it stands, once for each phase of it. Null where there is nothing yet. */
+/** The thread's current state, read once per phase. Null when it has none. */
 export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
   const [opened] = useState(phase);
   return useQuery({

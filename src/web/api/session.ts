@@ -1,4 +1,4 @@
-/** Who this tab is to the server: nobody (local open mode), an API key, or tokens of the server's own OAuth. */
+/** The credential of this tab: none (local open mode), an API key, or tokens of the server's own OAuth. */
 
 export interface Session {
   kind: "key" | "oauth";

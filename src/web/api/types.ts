@@ -52,7 +52,7 @@ export interface ThreadState {
   metadata?: { source?: string; step?: number; run_id?: string } | null;
 }
 
-/** A checkpoint of a history that was asked for without values. */
+/** A checkpoint of a history that was requested without values. */
 export interface HistoryStep extends Pick<
   ThreadState,
   "next" | "checkpoint" | "parent_checkpoint" | "created_at" | "metadata"

@@ -1,4 +1,4 @@
-/** One action that wants a decision: its arguments as a list, and a button for each answer that it allows. */
+/** One action that requires a decision: its arguments as a list, and a button for each answer that it allows. */
 import { Check, X } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { Button } from "../ui/Button.tsx";
@@ -29,7 +29,7 @@ export function ActionCard({
   const shown = answer ? "answered" : mode;
   const before = useRef<Mode | "answered">("choose");
   useEffect(() => {
-    // What had the focus is gone: it goes to the first field of what was opened, or back to the button that opened it.
+    // The focused element was removed: the focus moves to the first opened field, or back to the button that opened it.
     const was = before.current;
     before.current = shown;
     if (was === shown || shown === "answered") return;

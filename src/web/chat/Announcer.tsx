@@ -1,4 +1,4 @@
-/** The page's one voice for a screen reader: one writer, at least a second between two texts. */
+/** The page's single live region for screen readers: at least one second between two texts. */
 import { useEffect, useRef, useState } from "react";
 
 export function Announcer({ text, alarm }: { text: string; alarm: string }) {

@@ -1,4 +1,4 @@
-/** An answer's text. The Markdown renderer loads beside the page; until it is there the text stands as it came. */
+/** An answer's text. The Markdown renderer loads after the page. Until then the text is shown as received. */
 import { lazy, memo, Suspense } from "react";
 import css from "./parts.module.css";
 

@@ -161,8 +161,8 @@ function useThreadRow(threadId: string | undefined) {
 }
 
 /**
- * A run may start elsewhere: another tab, the API, a cron. An idle stream does not hear of it, the list does; when the
- * list has said so twice, the stream is opened anew.
+ * A run may start elsewhere: another tab, the API, a cron. An idle stream does not receive it, but the list does. When
+ * the list has reported it twice, the stream is opened again.
  */
 function useLate(threadId: string | undefined, running: { current: boolean }, remount: () => void): void {
   const threads = useThreads(true);

@@ -6,7 +6,7 @@ import { FieldInput } from "../ui/FieldInput.tsx";
 import { type Field, fieldOfSchema, fromText, toText } from "./fields.ts";
 import css from "./Header.module.css";
 
-/** What the graph may be told beside the messages. A field left empty is as the assistant has it. */
+/** The context of the graph, in addition to the messages. An empty field keeps the assistant's value. */
 export function ContextForm({
   assistant,
   context,

@@ -1,4 +1,4 @@
-/** A run that waits for a person: what it wants to do, and the answers it allows. Brass, and never folded. */
+/** A run that waits for a person: its proposed actions, and the answers that it allows. Brass, and never collapsed. */
 import { Check, X } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import type { Interrupt } from "../api/types.ts";
@@ -36,7 +36,7 @@ export function Decision({
   const card = useRef<HTMLElement>(null);
   const answered = useRef(false);
   useEffect(() => {
-    // "Change" goes away when it is pressed: the focus moves to what it opened.
+    // "Change" is removed when it is pressed: the focus moves to the opened element.
     if (answered.current && !reply) card.current?.querySelector<HTMLElement>("textarea, button")?.focus();
     answered.current = reply !== undefined;
   }, [reply]);
@@ -163,7 +163,7 @@ function FreeReply({
       }}
     >
       <label htmlFor={id} className={css.question}>
-        {text ?? "The agent asks for an answer."}
+        {text ?? "The agent is waiting for an answer."}
       </label>
       {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}
       <textarea

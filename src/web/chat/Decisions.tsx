@@ -21,11 +21,11 @@ export function Decisions({
 }: {
   stream: Stream;
   waiting: Interrupt[];
-  /** The last message: what it asks for is decided here. */
+  /** The last message: the user decides its interrupts here. */
   after: string | undefined;
   context: Record<string, unknown>;
   tell: (news: News) => void;
-  /** The cards are gone, and with them what had the focus. */
+  /** The cards were removed, and the focused element with them. */
   onSent: () => void;
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
@@ -37,7 +37,7 @@ export function Decisions({
 
   const ids = waiting.map((one) => one.id).join(" ");
   useEffect(() => {
-    // An answer goes with its question: one that comes later may have the same id.
+    // An answer is removed with its question: a later question may have the same id.
     const still = new Set(ids.split(" "));
     setReplies((now) => Object.fromEntries(Object.entries(now).filter(([id]) => still.has(id))));
   }, [ids]);
@@ -69,7 +69,7 @@ export function Decisions({
   const answer = (id: string, reply: Reply) => {
     if (!together) return send({ [id]: reply });
     setReplies({ ...replies, [id]: reply });
-    // The button that was pressed is gone: the focus moves to the next decision.
+    // The pressed button was removed: the focus moves to the next decision.
     requestAnimationFrame(() => {
       list.current?.querySelector<HTMLElement>(NEXT_DECISION)?.focus();
     });

@@ -1,4 +1,4 @@
-/** The log when there is nothing in it: not yet begun, still loading, or not to be had. */
+/** The log when there is nothing in it: not yet begun, still loading, or not available. */
 import { useEffect, useState } from "react";
 import { Button } from "../ui/Button.tsx";
 import css from "./Empty.module.css";

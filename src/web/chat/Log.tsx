@@ -39,7 +39,7 @@ export function Log({
   subagents: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
   actions: TurnActions;
-  /** What stands at the end: decisions. */
+  /** The content at the end: decisions. */
   children?: ReactNode;
 }) {
   const [most, setMost] = useState(FIRST);

@@ -1,4 +1,6 @@
-/** Text of a model as Markdown. It is hostile: no raw HTML, no foreign schemes, no image that loads unasked. */
+/**
+ * Text of a model as Markdown. The text is untrusted: no raw HTML, no foreign schemes, and images load only on request.
+ */
 import { Lexer } from "marked";
 import { type ComponentProps, isValidElement, memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";

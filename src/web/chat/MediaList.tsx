@@ -1,4 +1,4 @@
-/** Images, audio and files of a message. What is in the message is shown; what lies elsewhere is loaded when asked for. */
+/** Images, audio and files of a message. Embedded media are shown. Media at other addresses are loaded on request. */
 import { FileText } from "lucide-react";
 import { useState } from "react";
 import css from "./media.module.css";

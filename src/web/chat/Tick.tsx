@@ -1,4 +1,4 @@
-/** A mark of the gauge rail: one checkpoint. A press tells when it was written and offers to go on from it. */
+/** A mark of the gauge rail: one checkpoint. A press shows when it was written and offers to continue from it. */
 import { DropdownMenu } from "radix-ui";
 import menu from "../ui/menu.module.css";
 import { exactTime } from "../ui/time.ts";

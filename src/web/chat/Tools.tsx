@@ -1,4 +1,4 @@
-/** Tool calls: one line each, folded until the reader opens them, and then for good. Failures are never folded away. */
+/** Tool calls: one line each, collapsed until the user opens them. Failures are never collapsed. */
 import { Check, ChevronRight, CircleAlert, LoaderCircle, Minus } from "lucide-react";
 import { Payload } from "../ui/Payload.tsx";
 import { resultText } from "./messages.ts";

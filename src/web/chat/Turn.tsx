@@ -1,4 +1,4 @@
-/** One turn: what was asked, what came of it, and what can be done with it. */
+/** One turn: the question, its result, and the actions on it. */
 import { useMessageMetadata } from "@langchain/react";
 import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
 import { memo, useRef } from "react";

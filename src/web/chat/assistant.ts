@@ -24,8 +24,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 /**
- * The assistant of a thread that has begun: its own, or another of the same graph when that one was deleted. Another graph
- * cannot go on with the thread's state. Null where there is none.
+ * The assistant of a thread that has begun: its own, or another of the same graph when that one was deleted. Another
+ * graph cannot continue with the thread's state. Null where there is none.
  */
 export function useOwnAssistant(thread: ThreadRow | undefined, listed: Assistant[] | undefined) {
   const { id, graph } = ownOf(thread);

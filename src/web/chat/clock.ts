@@ -1,4 +1,4 @@
-/** Seconds that are shown: counted only while somebody looks at them change. */
+/** The displayed seconds. They are counted only while the page is visible. */
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 /** The time now, in milliseconds since epoch; moves every half second while `ticking`. */

@@ -6,11 +6,11 @@ export interface Connection {
   lostAt?: number;
   nextTryAt?: number;
   attempt?: number;
-  /** When it last came back after a loss that was shown. */
+  /** When it last reconnected after a loss that was shown. */
   backAt?: number;
 }
 
-/** A shorter loss than this is not worth a word: every end of a stream, also a clean one, is a reconnect. */
+/** A shorter loss is not shown: every end of a stream, also a clean one, is a reconnect. */
 export const QUIET_MS = 2_500;
 
 let connection: Connection = {};

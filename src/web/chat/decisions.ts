@@ -1,4 +1,4 @@
-/** What a run that waits is asking, and the answer in the words it understands. */
+/** The interrupts of a waiting run, and answers in their format. */
 
 type DecisionKind = "approve" | "edit" | "reject" | "respond";
 
@@ -62,7 +62,7 @@ function actionOf(request: Request, reviews: Review[], i: number): Action {
   };
 }
 
-/** How many answers an interrupt wants. */
+/** How many answers an interrupt requires. */
 export function decisionsIn(value: unknown): number {
   const question = questionOf(value);
   return question.kind === "actions" ? question.actions.length : 1;

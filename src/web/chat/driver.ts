@@ -1,4 +1,4 @@
-/** Everything the reader can make the agent do: send, stop, go on, edit, ask again. */
+/** The user's actions on the agent: send, stop, continue, edit, ask again. */
 import { useSubmissionQueue } from "@langchain/react";
 import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
@@ -19,7 +19,7 @@ interface Wiring {
   /** The thread does not exist before the first message. */
   fresh: boolean;
   toEnd: () => void;
-  /** Moves the focus to the composer: what had it goes away. */
+  /** Moves the focus to the composer, because the focused element is removed. */
   toComposer: () => void;
   setEditing: (messageId: string | undefined) => void;
   open: (callId: string) => void;
@@ -31,7 +31,7 @@ export interface Driver {
   unqueue: (id: string) => void;
   send: (text: string, media?: Media[]) => void;
   stop: () => void;
-  /** Goes on from where the thread stands: after a stop, after a failure. */
+  /** Continues from the thread's current state: after a stop, after a failure. */
   resume: () => void;
   /** The server took the run. */
   onCreated: () => void;
@@ -89,7 +89,7 @@ export function useDriver(wiring: Wiring): Driver {
       const { stream, seconds } = now.current;
       tell({ type: "stop", seconds });
       if (!stream.threadId) return;
-      // What runs is asked of the server: after a reload the stream does not know it.
+      // The open run is read from the server: after a reload the stream does not know it.
       void cancelRuns(stream.threadId)
         .catch(() => undefined)
         .then(() => stream.stop({ cancel: false }));

@@ -1,4 +1,4 @@
-/** What the reader opened stays open: by id, for the life of the page, whatever the run does. */
+/** Elements that the user opened stay open: by id, until the page is closed, also when the run changes. */
 import { useCallback, useState } from "react";
 
 const open = new Set<string>();

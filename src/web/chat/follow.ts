@@ -1,4 +1,4 @@
-/** Follows the end of a growing log, and lets go the moment the reader does anything else. */
+/** Follows the end of a growing log, and stops as soon as the user does anything else. */
 import { type RefCallback, useCallback, useEffect, useRef, useState } from "react";
 
 const NEAR = 40;

@@ -1,4 +1,4 @@
-/** Reads text, reasoning and images out of a message, whatever dialect its content is in. */
+/** Reads text, reasoning and images from a message in all dialects of its content. */
 import type { RawMessage } from "../api/types.ts";
 
 type Block = Record<string, unknown>;

@@ -3,7 +3,7 @@ import type { RawMessage } from "../api/types.ts";
 
 export interface Decided {
   id: string;
-  /** The message after which it was asked. */
+  /** The message before it. */
   after: string;
   /** "approved send_email" */
   words: string;

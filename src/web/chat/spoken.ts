@@ -1,4 +1,4 @@
-/** What a screen reader hears of a run: its start, what it waits for, its end. Never a token. */
+/** The announcements of a run for screen readers: its start, its interrupts and its end. Tokens are never announced. */
 import { useEffect, useRef, useState } from "react";
 import type { StripLine } from "./status.ts";
 import type { Turn } from "./turns.ts";

@@ -87,8 +87,8 @@ export function checkpointsOf(
 
 /**
  * The messages at which other paths begin, by message id. Another path leaves this one at their newest common checkpoint,
- * so it begins at the message after the last one of that checkpoint. Several paths that leave after the same message are
- * alternatives of each other, whatever their checkpoints: a fork writes one of its own.
+ * so it begins at the message after the last one of that checkpoint. Several paths that leave after the same message
+ * are alternatives of each other, also with different checkpoints: a fork writes its own.
  */
 export function forksOf(steps: Step[], tip: string | undefined, messages: Pick<RawMessage, "id">[]): Map<string, Fork> {
   const ids = messages.flatMap(({ id }) => id ?? []);
@@ -125,7 +125,7 @@ export function forksOf(steps: Step[], tip: string | undefined, messages: Pick<R
   return forks;
 }
 
-/** Runs that went on from a question to a person, with the message after which it was asked. */
+/** Runs that resumed from an interrupt, with the message before the interrupt. */
 export function resumedRuns(steps: Step[], tip: string | undefined): { run: string; after: string; at?: string }[] {
   const path = pathTo(steps, tip);
   return path

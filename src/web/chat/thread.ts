@@ -1,5 +1,5 @@
 /**
- * What the page knows of one thread, and how each piece of news changes it. The stream, the state, the checkpoints and the
+ * The page's state of one thread, and how each update changes it. The stream, the state, the checkpoints and the
  * list of runs arrive in any order; this reducer is the only place in which they meet.
  */
 import type { Interrupt, RawMessage } from "../api/types.ts";
@@ -45,11 +45,11 @@ interface Run {
 }
 
 export interface Thread {
-  /** Grows when a run begins or ends. A state that was asked for in an earlier phase says nothing about this one. */
+  /** Grows when a run begins or ends. A state that was requested in an earlier phase is not valid for this one. */
   phase: number;
   steps: Step[];
   read: Read | undefined;
-  /** Messages of the branches that were looked at, by checkpoint. */
+  /** Messages of the branches that were opened, by checkpoint. */
   tips: ReadonlyMap<string, RawMessage[]>;
   /** The checkpoint that the address names. */
   at: string | undefined;
@@ -69,7 +69,7 @@ export interface Thread {
 export type News =
   /** The stream's messages, and whether it sees a run. */
   | { type: "live"; messages: RawMessage[]; loading: boolean }
-  /** `phase`: that in which the state was asked for. */
+  /** `phase`: the phase in which the state was requested. */
   | { type: "read"; phase: number; state: Read }
   | { type: "steps"; steps: Step[] }
   | { type: "tip"; checkpoint: string; messages: RawMessage[] }
@@ -107,7 +107,7 @@ export function reduce(thread: Thread, news: News): Thread {
   switch (news.type) {
     case "live": {
       const next = { ...thread, live: news.messages, loading: news.loading };
-      // A run that follows another at once, such as a queued one, goes on in the same view.
+      // A run that follows another immediately, such as a queued one, continues in the same view.
       if (news.loading && !thread.loading && run?.ended) return starts(next, { ...run, mine: false, ended: false });
       if (news.loading && !thread.loading && !run)
         return starts(next, { mine: false, sure: false, ended: false, base: undefined, hidden: NONE });

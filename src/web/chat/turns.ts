@@ -1,4 +1,4 @@
-/** A conversation as turns: what was asked, and everything that followed until the next question. */
+/** A conversation as turns: a question, and all messages until the next question. */
 import type { RawMessage } from "../api/types.ts";
 import { type Media, mediaOf } from "./media.ts";
 import { reasoningOf, textOf } from "./messages.ts";
@@ -25,14 +25,14 @@ export type Part =
 export interface Turn {
   /** The id of the message that opens it. */
   id: string;
-  /** Undefined where the agent spoke first. */
+  /** Undefined when the agent sent the first message. */
   asked?: { id: string; text: string; media: Media[] };
   parts: Part[];
   /** Ids of every message of the turn, in order. */
   messageIds: string[];
 }
 
-/** What the stream knows of a call beyond its message. */
+/** The data of the stream about a call, in addition to its message. */
 export interface LiveCall {
   status: "running" | "finished" | "error";
   output: unknown;
@@ -41,7 +41,8 @@ export interface LiveCall {
 
 /**
  * Splits messages into turns. Results are folded into their calls; calls in a row, also of several messages, are one
- * part; a failed call stands alone; a `task` call is a subagent. What a person decided stands after the message that asked for it.
+ * part; a failed call stands alone; a `task` call is a subagent. A person's decision follows the message with its
+ * interrupt.
  */
 export function turnsOf(
   messages: RawMessage[],

@@ -6,7 +6,7 @@ import { type Decided, decidedBy } from "./past.ts";
 import { resumedRuns } from "./steps.ts";
 import type { Thread } from "./thread.ts";
 
-/** Of so many runs the answers are read. */
+/** The number of runs whose answers are read. */
 const MOST = 50;
 
 export function useDecided(threadId: string | undefined, thread: Thread, messages: RawMessage[]): Decided[] {
@@ -26,7 +26,7 @@ export function useDecided(threadId: string | undefined, thread: Thread, message
     const seen = new Set(known.map(({ after }) => after));
     const fresh = said.filter(({ after }) => !seen.has(after));
     return [...known, ...fresh.map((one, i): Decided => ({ ...one, id: `said-${i}` }))];
-    // The details are told apart by the runs that have arrived.
+    // The details differ by the runs that have arrived.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [resumed, key, messages, said]);
 }

@@ -1,6 +1,6 @@
 /** The shape that all pages of the console share: title, purpose, actions, tools, the list, and an aside. */
 import { Menu } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { useFrame } from "../frame/frame.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { useTitle } from "../ui/title.ts";
@@ -27,12 +27,17 @@ export function Page({
   tools?: ReactNode;
   /** How to use what is listed, beside the list; below it on a narrow screen. */
   aside?: ReactNode;
-  /** The content scrolls by itself, in parts. */
+  /** The parts of the content scroll independently. */
   whole?: boolean;
   children: ReactNode;
 }) {
   const frame = useFrame();
   useTitle(title);
+  useEffect(() => {
+    // The skip link was used while the view was still loading: what it had focused is gone.
+    if (location.hash === "#content" && document.activeElement === document.body)
+      document.getElementById("content")?.focus();
+  }, []);
   return (
     <main className={css.page}>
       <header className={css.header}>

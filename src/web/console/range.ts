@@ -18,7 +18,10 @@ export interface Range {
   /** The name of a preset, or `custom`. Part of the key of every query over the range. */
   key: string;
   name: string;
-  /** Milliseconds since the epoch. For a preset, to the minute, so that views that are drawn together ask for the same. */
+  /**
+   * Milliseconds since the epoch. For a preset, to the minute, so that views that are drawn together request the same
+   * range.
+   */
   from: number;
   /** Undefined: until now. */
   to: number | undefined;

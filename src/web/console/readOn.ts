@@ -4,7 +4,7 @@ import { useEffect } from "react";
 
 type Pages = Pick<UseInfiniteQueryResult, "hasNextPage" | "isFetching" | "isError" | "fetchNextPage">;
 
-/** Asks for the next page while `sought`, up to the last page or an error. */
+/** Requests the next page while `sought` is true, up to the last page or an error. */
 export function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: Pages, sought: boolean): void {
   useEffect(() => {
     if (sought && hasNextPage && !isFetching && !isError) void fetchNextPage();

@@ -43,12 +43,23 @@ export function Empty({
 }
 
 /** Text to copy into a shell, an editor or a query. */
-export function Command({ text, label = "Copy the command" }: { text: string; label?: string }) {
+export function Command({
+  text,
+  label = "Copy the command",
+  wrap = false,
+}: {
+  text: string;
+  label?: string;
+  /** One long word, such as a key: it is shown whole. */
+  wrap?: boolean;
+}) {
   return (
     <div className={css.command}>
       {/* What scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0} data-wrap={wrap || undefined}>
+        {text}
+      </pre>
       <CopyButton text={text} label={label} />
     </div>
   );
@@ -62,7 +73,7 @@ export function remedyOf(error: Error): string {
   if (status === 403) return "Use a key or an account that has the scope named above.";
   if (status === 404) return "It may have been deleted.";
   if (status === 429) return "Wait a minute, then load again.";
-  return "Load again. If it fails again, look at the log of the server.";
+  return "Load again. If it fails again, check the log of the server.";
 }
 
 export function Failed({ title, error, onRetry }: { title: string; error: Error; onRetry: () => void }) {

@@ -85,7 +85,7 @@ export function Nav({
           <IconButton
             label="Sign out"
             onClick={() => {
-              // A server that does not hear of it ends the tokens by itself.
+              // If the request fails, the tokens expire on the server.
               signOut().catch(() => {});
               navigate("/");
               void queryClient.resetQueries();

@@ -4,7 +4,7 @@ import { finishSignIn } from "../api/oauth.ts";
 import { LoadFailed } from "../chat/Empty.tsx";
 import css from "./SignIn.module.css";
 
-/** Where the server's consent page comes back to. */
+/** The redirect address of the server's consent page. */
 export function SignedIn() {
   const search = useSearch();
   const [, navigate] = useLocation();

@@ -4,7 +4,7 @@ import { createContext, useContext } from "react";
 interface Frame {
   /** Shows or hides the threads in the chat, and the navigation elsewhere. */
   toggle: () => void;
-  /** The column that `toggle` controls stands beside the page. */
+  /** The column that `toggle` controls is beside the page. */
   beside: boolean;
   /** The screen has no room for columns: the navigation is a sheet. */
   narrow: boolean;

@@ -51,7 +51,7 @@ export function useKeys(keys: Keys): void {
       const turns = now.current.turns();
       const at = turns.findIndex((turn) => turn.contains(document.activeElement));
       const next = at < 0 ? turns.at(-1) : turns[Math.min(turns.length - 1, Math.max(0, at + by))];
-      // Chromium shows no ring after a key with Alt, unless it is told to.
+      // Chromium shows no focus ring after a key with Alt unless the page requests it.
       next?.focus({ focusVisible: true });
     };
     const prevented = (run: () => void) => (event: KeyboardEvent) => {

@@ -1,5 +1,18 @@
 /** The views of the page. The routes, the navigation and the palette are made from this list. */
-import { FlaskConical, Gauge, List, type LucideIcon, MessageSquare, MessagesSquare } from "lucide-react";
+import {
+  AppWindow,
+  ChartColumn,
+  FlaskConical,
+  Gauge,
+  HardDriveUpload,
+  KeyRound,
+  List,
+  type LucideIcon,
+  MessageSquare,
+  MessagesSquare,
+  ScrollText,
+  Webhook,
+} from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import type { ViewProps } from "./frame.ts";
 
@@ -72,6 +85,54 @@ export const VIEWS: View[] = [
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
     load: () => import("../console/experiments/Experiments.tsx"),
+  }),
+  view({
+    name: "Exports",
+    group: "Operate",
+    path: "/console/exports",
+    icon: HardDriveUpload,
+    purpose: "Copy traces to a bucket as Parquet",
+    load: () => import("../console/exports/Exports.tsx"),
+  }),
+  view({
+    name: "Keys",
+    group: "Admin",
+    path: "/console/keys",
+    icon: KeyRound,
+    purpose: "Create, replace and revoke API keys",
+    load: () => import("../console/keys/Keys.tsx"),
+  }),
+  view({
+    name: "OAuth",
+    group: "Admin",
+    path: "/console/oauth",
+    icon: AppWindow,
+    purpose: "See which applications have access, and take it back",
+    load: () => import("../console/oauth/OAuth.tsx"),
+  }),
+  view({
+    name: "Webhooks",
+    group: "Admin",
+    path: "/console/webhooks",
+    icon: Webhook,
+    purpose: "Sign what the server sends when a run has ended",
+    load: () => import("../console/webhooks/Webhooks.tsx"),
+  }),
+  view({
+    name: "Audit log",
+    group: "Admin",
+    path: "/console/audit",
+    icon: ScrollText,
+    purpose: "Who changed what, and from where",
+    load: () => import("../console/audit/Audit.tsx"),
+  }),
+  view({
+    name: "Usage and cost",
+    group: "Admin",
+    path: "/console/usage",
+    icon: ChartColumn,
+    purpose: "What the workspace holds, and what models cost",
+    load: () => import("../console/usage/Usage.tsx"),
   }),
 ];
 

@@ -13,7 +13,7 @@ import css from "./Sidebar.module.css";
 
 const WORDS = { interrupted: "waiting for you", busy: "running", error: "failed", idle: "" };
 
-/** One thread of the list. Its state is told by shape and colour, and in words. */
+/** One thread of the list. Its state is shown by shape, colour and text. */
 export function ThreadLink({ thread, current }: { thread: ThreadRow; current: boolean }) {
   const [renaming, setRenaming] = useState(false);
   const [deleting, setDeleting] = useState(false);

@@ -13,7 +13,7 @@ export function titleOf(thread: ThreadRow): string {
   return first === "" ? "New conversation" : first.replaceAll(/\s+/g, " ").slice(0, LONGEST);
 }
 
-/** Whether a person is asked something on the thread. One that was stopped is "interrupted" as well, but asks nothing. */
+/** Whether the thread waits for a person's answer. A stopped thread is also "interrupted", but waits for no answer. */
 export function waits(thread: ThreadRow): boolean {
   const asked = Object.values(thread.interrupts ?? {});
   return thread.status === "interrupted" && (!thread.interrupts || asked.some((one) => one.length > 0));

@@ -1,4 +1,4 @@
-/** The traces of a project, newest first, as a table. What is asked for stands in the address; a row opens beside the list. */
+/** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
 import { RotateCw } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { useLocation, useSearchParams } from "wouter";

@@ -1,4 +1,4 @@
-/** What is looked for: words, or a filter. Each condition is a chip that can be taken away. A faulty filter changes nothing. */
+/** The search: words, or a filter. Each condition is a chip that can be removed. A faulty filter changes nothing. */
 import { Search as Glass, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ApiError, call } from "../api/http.ts";

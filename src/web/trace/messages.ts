@@ -1,4 +1,4 @@
-/** Messages in what a run was given and gave, whatever dialect they are in. */
+/** Messages in a run's inputs and outputs, in all dialects. */
 import { textOf } from "../chat/messages.ts";
 
 export interface Said {

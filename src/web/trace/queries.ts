@@ -28,7 +28,7 @@ const LIGHT = [
   "error",
 ];
 
-/** The traces of a project in a time range, newest first. What was found stays in view while more is asked for. */
+/** The traces of a project in a time range, newest first. Found traces stay visible while more are requested. */
 export function useTraces({ project, failed, all, filter, words }: Wanted, range: Range) {
   return useInfiniteQuery({
     queryKey: ["traces", project, failed, all, filter, words, range.key],
@@ -59,7 +59,7 @@ export function useTraces({ project, failed, all, filter, words }: Wanted, range
 }
 
 const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids,project_id";
-/** A run's trace is written after its end: one that is not there is looked for so many times, and one that runs again. */
+/** A run's trace is written after its end: a missing or unfinished trace is read again, at most this many times. */
 const LOOKS = 8;
 const AGAIN = 2_000;
 

@@ -14,7 +14,7 @@ export interface Row {
   open: boolean;
 }
 
-/** The rows in view, parents before children. A run whose parent is not there stands at the top. */
+/** The rows in view, parents before children. A run without its parent is at the top. */
 export function rowsOf(runs: Span[], closed: ReadonlySet<string>): Row[] {
   const known = new Set(runs.map((run) => run.id));
   const children = new Map<string | undefined, Span[]>();
@@ -58,7 +58,7 @@ const beginning = (run: Span) => Date.parse(run.start_time);
 const end = (run: Span, now: number) =>
   run.latency_seconds === null ? Math.max(now, beginning(run)) : beginning(run) + run.latency_seconds * 1000;
 
-/** From the beginning of the first run to the end of the last; what runs goes on until now. */
+/** From the beginning of the first run to the end of the last. An open run lasts until now. */
 export function timeOf(runs: Span[], now: number): Time {
   let [from, to] = [Infinity, -Infinity];
   for (const run of runs) {
@@ -68,7 +68,7 @@ export function timeOf(runs: Span[], now: number): Time {
   return { from, to, now };
 }
 
-/** Where in the time of the trace a run lies, in hundredths. */
+/** The position of a run in the time of the trace, in percent. */
 export function barOf(run: Span, { from, to, now }: Time): { left: number; width: number } {
   const whole = Math.max(1, to - from);
   const left = ((beginning(run) - from) / whole) * 100;

@@ -1,5 +1,5 @@
 /**
- * Stands in for `react-remove-scroll`, which Radix dialogs and menus render, in the page's bundle (see vite.config.ts). It
+ * Replaces `react-remove-scroll`, which Radix dialogs and menus render, in the page's bundle (see vite.config.ts). It
  * inserts a style element, which the page's Content-Security-Policy refuses. The body of this page never scrolls.
  */
 import { type ElementType, type HTMLAttributes, type Ref } from "react";

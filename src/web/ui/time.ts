@@ -3,6 +3,7 @@
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const soon = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
 const MINUTE = 60_000;
@@ -19,6 +20,9 @@ export function shortTime(iso: string, now = Date.now()): string {
 export const clockTime = (iso: string) => clock.format(new Date(iso));
 
 export const exactTime = (iso: string) => exact.format(new Date(iso));
+
+/** "18 Nov, 10:41". */
+export const soonTime = (iso: string) => soon.format(new Date(iso));
 
 /** "Today", "Yesterday", or the month. */
 export function dayGroup(iso: string, now = Date.now()): string {

@@ -23,7 +23,7 @@ export const PACE = { OFFLINE_MODEL_DELAY_MS: "20" };
 const ROWS = 20_000;
 const DAY = 86_400_000;
 
-/** Runs on a new thread each, so many at a time as they last long. */
+/** Runs on a new thread each, several at a time because they take long. */
 const runs = (graph: string, content: string): Kind => ({
   async work({ client }) {
     const one = async () => {

@@ -4,7 +4,7 @@
  */
 import type { Counts, Meter } from "../../support/counting/counts.ts";
 
-/** Memory that an active Durable Object is billed for, whatever it uses: 128 MB of 1 GB. */
+/** Memory that an active Durable Object is billed for at any use: 128 MB of 1 GB. */
 const OBJECT_GB = 0.128;
 /** Incoming WebSocket messages that are billed as one request of an object. */
 const MESSAGES_A_REQUEST = 20;

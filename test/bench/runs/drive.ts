@@ -1,4 +1,4 @@
-/** Sends runs to a server, so many at a time, and takes their times and the processor time of both sides. */
+/** Sends runs to a server, a fixed number at a time, and takes their times and the processor time of both sides. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "langgraph-sdk-1-15";
 import { cpuByRole, type Role, ROLES } from "../servers/processes.ts";

@@ -8,7 +8,7 @@ export interface FsyncCounter {
   stop(): Promise<void>;
 }
 
-/** Counts from now on, or gives nothing where there is no strace. The process is slower meanwhile. */
+/** Counts from now on; undefined without strace. The process is slower in the meantime. */
 export async function countFsyncs(pid: number): Promise<FsyncCounter | undefined> {
   if (spawnSync("strace", ["-V"]).error) return undefined;
   const tracer = spawn("strace", ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-p", String(pid)], {

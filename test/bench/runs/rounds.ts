@@ -20,7 +20,7 @@ interface Measured {
 
 const WARM_UP = 20;
 
-/** The servers take turns, and begin in turn, so that what else this machine does hits all alike. */
+/** The servers take turns, and begin in turn, so that other load of this machine affects all equally. */
 export async function inRounds(servers: Server[], options: RoundsOptions): Promise<Measured[]> {
   const measured = options.graphs.flatMap((graph) =>
     options.atOnce.flatMap((atOnce) => {

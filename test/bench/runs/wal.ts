@@ -27,7 +27,7 @@ function readLog(file: string): Log {
   const bytes = bytesOf(file);
   if (bytes.length < HEADER) return { generation: "", commits: 0 };
   const pageSize = bytes.readUInt32BE(8);
-  // The two salts: a log that begins anew has others, and frames of the one before may still stand behind its own.
+  // The two salts: a log that restarts has other salts, and frames of the previous log may follow its own.
   const generation = bytes.toString("hex", 16, 24);
   let commits = 0;
   for (let at = HEADER; at + FRAME_HEADER + pageSize <= bytes.length; at += FRAME_HEADER + pageSize) {
@@ -37,7 +37,7 @@ function readLog(file: string): Log {
   return { generation, commits };
 }
 
-/** A log goes with its object, which may end at any time: then it is empty. */
+/** A log is deleted with its object, which may end at any time: then it is empty. */
 function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -64,7 +64,7 @@ export function readLogs(persistTo: string): Logs {
   return new Map(globSync(join(persistTo, "v3", "**", "*.sqlite-wal")).map((file) => [file, readLog(file)]));
 }
 
-/** Commits between two looks. A log that began anew in between counts from there on, so look often. */
+/** Commits between two looks. A log that restarted in between counts from its restart, so read it often. */
 export function commitsBetween(before: Logs, after: Logs): Record<Database, number> {
   const commits = Object.fromEntries(DATABASES.map((database) => [database, 0])) as Record<Database, number>;
   for (const [file, log] of after) {

@@ -28,7 +28,8 @@ export function processTree(root: number): Process[] {
 function readProcess(pid: number): Process | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The command stands in brackets and may hold any character. Field 1 after it is the parent, 11 to 14 are the times.
+    // The command is in parentheses and may contain any character. Field 1 after it is the parent, 11 to 14 are the
+    // times.
     const fields = stat
       .slice(stat.lastIndexOf(")") + 2)
       .split(" ")

@@ -60,7 +60,7 @@ export const oauth: Check[] = [
       assert.equal((await bad.json<{ error: string }>()).error, "invalid_redirect_uri");
       const token = await fetch(server.token_endpoint ?? "", {
         method: "POST",
-        body: new URLSearchParams({ grant_type: "authorization_code", client_id: "nobody", code: "none" }),
+        body: new URLSearchParams({ grant_type: "authorization_code", client_id: "absent", code: "none" }),
       });
       if (token.status === 429) throw new NotRun("the address has made too many such calls in the last minute");
       assert.equal((await token.json<{ error: string }>()).error, "invalid_client");

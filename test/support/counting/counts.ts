@@ -42,7 +42,10 @@ export class Cursors {
     this.of = of;
   }
 
-  /** A SELECT reads its rows after `exec` has returned, most often at once. A cursor can be looked at by its object only. */
+  /**
+   * A SELECT reads its rows after `exec` has returned, most often immediately. Only the object itself can read a
+   * cursor.
+   */
   add(cursor: Cursor): void {
     this.look();
     this.open = [...this.open.slice(-7), { cursor, read: 0, written: 0 }];

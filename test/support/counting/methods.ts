@@ -13,7 +13,7 @@ const OWN = new Set(["constructor", "read"]);
 
 /**
  * Makes each method of a class hold its object active until its promise has settled and the stream that it gives has ended.
- * This happens in the object, because a Worker whose client goes away does nothing more.
+ * This happens in the object, because a Worker stops when its client disconnects.
  */
 export function countMethods(type: { prototype: object }, of: ObjectClass): void {
   const methods: Record<string, Method> = {};

@@ -47,7 +47,7 @@ interface Answer {
   meta?: { rows_read?: number; rows_written?: number };
 }
 
-/** D1's client sends every statement through `_send`, whatever method was called: a batch is one call with many answers. */
+/** D1's client sends every statement through `_send`, for every method: a batch is one call with many answers. */
 export function countQueries(db: D1Database): void {
   const { alwaysPrimarySession: session } = db as D1Database & { alwaysPrimarySession?: object };
   if (!session) throw new Error("This version of workerd has another D1 client: the counting Worker must be adapted.");

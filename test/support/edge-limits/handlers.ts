@@ -7,7 +7,10 @@ const SUBREQUESTS_HEADER = "x-weir-test-subrequests";
 
 type Handlers = Required<Pick<ExportedHandler<Env>, "fetch" | "queue" | "scheduled">>;
 
-/** The handlers, with a header on each response that says how many subrequests it took, and a route that tells crossings. */
+/**
+ * The handlers, with a header on each response that says how many subrequests it took, and a route that returns
+ * crossings.
+ */
 export function guardHandlers({ fetch, queue, scheduled }: Handlers): Handlers {
   return {
     fetch: (request, env, ctx) =>

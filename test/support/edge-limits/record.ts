@@ -45,7 +45,7 @@ const none = (): State["figures"] => ({
 const holder = globalThis as { [KEY]?: State };
 const state: State = (holder[KEY] ??= { crossings: [], figures: none() });
 
-/** Begins the line of the log that tells of a crossing, followed by the crossing as JSON. */
+/** Begins the log line of a crossing, followed by the crossing as JSON. */
 export const LOG_PREFIX = "EdgeLimitCrossing ";
 /** A POST to this path of a server answers the crossings in its record, as JSON, and empties it. */
 export const CROSSINGS_PATH = "/x-weir-test/crossings";

@@ -1,4 +1,4 @@
-/** What a SQL statement may hold on Cloudflare, in D1 and in a Durable Object alike. */
+/** What a SQL statement may hold on Cloudflare, both in D1 and in a Durable Object. */
 import { crossed, measured } from "./record.ts";
 
 /** Bytes of a string, a blob or a row. */

@@ -27,7 +27,7 @@ export function nameOf(file: string): string | undefined {
   });
 }
 
-/** False for a trace partition that the older release made when it looked for the runs of a day that has none. */
+/** False for a trace partition that the older release made when it searched for the runs of a day without runs. */
 export function isUsed(file: string): boolean {
   return withDatabase(file, (database) => {
     const names = database.prepare("SELECT name FROM sqlite_master WHERE name = 'meta'").all();

@@ -22,7 +22,7 @@ export function reply(messages: BaseMessage[], toolNames: string[]): Reply {
   return { text: `${general(asked, messages, toolNames)} ${SIGNATURE}`, calls: [] };
 }
 
-/** A sentence for each tool result that stands after the model's last words. */
+/** A sentence for each tool result after the model's last message. */
 function resultsAtEnd(messages: BaseMessage[]): string[] {
   const spoke = messages.findLastIndex((message) => isAIMessage(message));
   const said = messages[spoke];

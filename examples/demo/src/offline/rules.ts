@@ -1,4 +1,4 @@
-/** When the offline model calls which tool, and how it tells the result. One entry a tool. */
+/** When the offline model calls which tool, and its sentence about the result. One entry per tool. */
 
 type Args = Record<string, unknown>;
 
@@ -11,7 +11,7 @@ interface Rule {
   tool: string;
   /** Ends the sentence "I can …". */
   ability: string;
-  /** The calls that a request asks for; none when it is about something else. */
+  /** The tool calls for a request; none when no rule matches. */
   calls(asked: string): Call[];
   /** A sentence about the result. */
   report(args: Args, result: string): string;

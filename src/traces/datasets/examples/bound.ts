@@ -4,7 +4,7 @@ import { measureExamples } from "./store.ts";
 
 /** The most bytes of stored examples that one request changes. They are read and written at once. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** So many examples are always below it. */
+/** This many examples are always below it. */
 const FEW = 100;
 
 /** @throws Problem 413 when the examples with these ids are too large for one request */

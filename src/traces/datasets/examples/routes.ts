@@ -17,7 +17,7 @@ import { createExamples, removeExamples, updateExamples, type Written } from "./
 
 const doc = documented("Examples");
 
-/** A page of up to so many examples always fits one answer. */
+/** A page of up to this many examples always fits one answer. */
 const USUAL = 100;
 
 export const examples = new Hono<App>()

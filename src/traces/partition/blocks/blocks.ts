@@ -1,5 +1,5 @@
 /**
- * Blocks: 512 runs with consecutive numbers. A block that has gone quiet is sealed: its grams and its sums are written, so that
+ * Blocks: 512 runs with consecutive numbers. An idle block is sealed: its grams and its sums are written, so that
  * filters and statistics need not read its runs. A change to one of its runs opens it again. An open block is always read.
  */
 

@@ -1,4 +1,4 @@
-/** Which blocks can have runs that pass a filter, as far as their grams and bounds tell. */
+/** Which blocks can have runs that match a filter, according to their grams and bounds. */
 import { blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
 import { withinBounds } from "./bounds.ts";
 import { gramsOf, hasGrams } from "./grams.ts";
@@ -52,7 +52,7 @@ function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
 }
 
 function havingText(sql: SqlStorage, text: string, blocks: number[]): number[] {
-  // The slices with most grams tell most.
+  // The slices with most grams are the most selective.
   const slices = [...gramsOf(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_SLICES);
   let left = blocks;
   for (const [slice, bits] of slices) {

@@ -1,4 +1,4 @@
-/** What the grams of a block know of a run. Filters ask in the same words (wanted.ts). */
+/** The text of a run that the grams of a block index. Filters use the same words (wanted.ts). */
 
 /** The columns of a run whose whole value is known, each with the letter that marks it. */
 const MARKS = {
@@ -17,7 +17,7 @@ export function isMarked(column: string): column is MarkedColumn {
   return Object.hasOwn(MARKS, column);
 }
 
-/** The text of a whole value: the marks around it tell `step` from `steps`. */
+/** The text of a whole value: the marks around it distinguish `step` from `steps`. */
 export function marked(column: MarkedColumn, value: string): string {
   return `\u0001${MARKS[column]}:${value}\u0002`;
 }

@@ -8,7 +8,7 @@ import { GramSet, SLICES } from "./grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
 const MOST_TEXT = 16 * 1024 * 1024;
-/** Slices lie by their number, then by block. */
+/** Slices are ordered by their number, then by block. */
 export const SLICE_ROWS = 2 ** 32;
 
 const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => `p.${column}`)];

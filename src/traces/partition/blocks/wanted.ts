@@ -12,12 +12,12 @@ import { GRAM } from "./grams.ts";
 /** `undefined` says nothing: any block may have such a run. */
 export type Wanted = { text: string } | { bounded: Bounded } | { all: Wanted[] } | { any: Wanted[] } | undefined;
 
-/** Longer texts are asked for by their beginning. */
+/** Longer texts are searched by their beginning. */
 const MOST = 200;
 /** A text that JSON may write in several ways, or that is no string in JSON. */
 const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
 
-/** What a selection wants, without its filters on the whole trace. */
+/** The conditions of a selection, without its filters on the whole trace. */
 export function wantedOf({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
   const columns = { thread_id: threadId, parent_run_id: parentRunId, run_type: runType };
   const equal = Object.entries(columns).map(([column, value]) =>
@@ -107,7 +107,7 @@ function text(whole: string): Wanted {
   return known.length < GRAM ? undefined : { text: known };
 }
 
-/** A string as it stands inside JSON. Half a pair of surrogates would stand there as an escape. */
+/** A string as it is inside JSON. An unpaired surrogate would be an escape there. */
 function escaped(value: string): string {
   return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
 }

@@ -1,4 +1,4 @@
-/** What is to be looked at: each list is loaded by itself, so that one that fails does not take the others along. */
+/** Items that need attention. Each list is loaded separately, so that an error in one does not affect the others. */
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
@@ -80,7 +80,12 @@ const OPEN = new Set(["CREATED", "RUNNING", "PENDING"]);
 
 function Health({ rows }: { rows: Export[] }) {
   if (rows.length === 0)
-    return <p className={css.none}>No export is set up. Exports copy traces as Parquet to a bucket of yours.</p>;
+    return (
+      <p className={css.none}>
+        No export is set up. Exports copy traces as Parquet to a bucket of yours.{" "}
+        <Link href="/console/exports">Set one up</Link>
+      </p>
+    );
   const schedules = rows.filter(({ interval_hours }) => interval_hours !== null);
   const failed = rows.filter(({ status }) => ENDED_BADLY.has(status));
   const open = rows.filter(({ status, interval_hours }) => interval_hours === null && OPEN.has(status));
@@ -100,13 +105,13 @@ function Health({ rows }: { rows: Export[] }) {
         <ul className={css.rows}>
           {failed.slice(0, 3).map((row) => (
             <li key={row.id}>
-              <span className={css.row}>
+              <Link href={`/console/exports/${row.id}`} className={css.row}>
                 <State state="error" word="Export" />
                 <span className={css.error} title={row.error ?? ""}>
                   {row.error ?? row.status.toLowerCase()}
                 </span>
                 <Time at={row.created_at} />
-              </span>
+              </Link>
             </li>
           ))}
         </ul>

@@ -1,4 +1,4 @@
-/** What happens now, what failed, what it cost, and what goes to the bucket. */
+/** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
 import { SERVER } from "../../api/server.ts";

@@ -20,6 +20,7 @@ export function Plot({
   times,
   lines,
   format,
+  utc = false,
   onChoose,
 }: {
   title: string;
@@ -27,7 +28,10 @@ export function Plot({
   times: number[];
   lines: Line[];
   format: (value: number) => string;
-  onChoose: (from: number, to: number) => void;
+  /** The times are UTC days. */
+  utc?: boolean;
+  /** Left out: nothing can be drawn over the plot. */
+  onChoose?: (from: number, to: number) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
@@ -43,14 +47,14 @@ export function Plot({
     const element = box.current;
     if (!element) return;
     const interval = (times[1] ?? 0) - (times[0] ?? 0);
-    plot.current = new uPlot(optionsOf(element, lines, latest, interval), data.current, element);
+    plot.current = new uPlot(optionsOf(element, lines, latest, { interval, utc }), data.current, element);
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
       observer.disconnect();
       plot.current?.destroy();
     };
-    // The lines' shape stands for them: their values are set below.
+    // The effect depends on the shape of the lines: their values are set below.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [shape, scheme, times.length]);
   useEffect(() => plot.current?.setData(data.current), [times, lines]);
@@ -74,8 +78,11 @@ export function Plot({
 function optionsOf(
   element: HTMLElement,
   lines: Line[],
-  latest: React.RefObject<{ onChoose: (from: number, to: number) => void; format: (value: number) => string }>,
-  interval: number,
+  latest: React.RefObject<{
+    onChoose: ((from: number, to: number) => void) | undefined;
+    format: (value: number) => string;
+  }>,
+  { interval, utc }: { interval: number; utc: boolean },
 ): uPlot.Options {
   const ink = (token: string) => {
     const probe = document.createElement("i");
@@ -87,13 +94,24 @@ function optionsOf(
   };
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis = { stroke: ink("--text-3"), font, ticks: { show: false }, grid: { stroke: ink("--line"), width: 1 } };
+  /** Seconds. */
+  const half = interval > 0 ? interval / 2_000 : 1_800;
   return {
     width: Math.max(element.clientWidth, 100),
     height: HEIGHT,
     legend: { show: false },
+    ...(utc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") }),
     padding: [8, 16, 0, 0],
-    cursor: { sync: { key: "overview" }, points: { size: 5 }, drag: { x: true, y: false, setScale: false } },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    cursor: {
+      sync: { key: "overview" },
+      points: { size: 5 },
+      drag: { x: latest.current.onChoose !== undefined, y: false, setScale: false },
+    },
+    scales: {
+      // A column stands on the begin of its interval: half of it is on either side.
+      x: { range: (_plot, min, max) => [min - half, max + half] },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 64 },
       { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
@@ -117,7 +135,7 @@ function optionsOf(
           const to = plot.posToVal(left + width, "x") * 1000;
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           // A range is whole intervals, for the figures are.
-          latest.current.onChoose(
+          latest.current.onChoose?.(
             Math.floor(from / interval) * interval,
             Math.max(Math.ceil(to / interval), Math.floor(from / interval) + 1) * interval,
           );

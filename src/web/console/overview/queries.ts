@@ -61,7 +61,7 @@ export function useSeries(range: Range) {
 const SHOWN = 6;
 
 const PAGE = 100;
-/** Threads of a status that are looked at most: of those that are interrupted, most may have been stopped. */
+/** The most threads of a status that are read: most interrupted ones may have been stopped. */
 const MOST = 1_000;
 
 export interface Some<T> {

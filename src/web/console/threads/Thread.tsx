@@ -1,4 +1,6 @@
-/** One thread: its checkpoints, the state at each, what changed since the one before, and the ways to go on from it. */
+/**
+ * One thread: its checkpoints, the state at each, what changed since the one before, and the ways to continue from it.
+ */
 import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
@@ -160,7 +162,7 @@ function Checkpoint({
 }: {
   thread: string;
   checkpoint: ThreadState;
-  /** Keeps a checkpoint in view when a newer one comes. */
+  /** Keeps a checkpoint in view when a newer one arrives. */
   onPin: (checkpoint: string) => void;
 }) {
   const id = idOf(checkpoint);

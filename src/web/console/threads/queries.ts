@@ -105,7 +105,7 @@ export interface Spent {
   total_cost: number;
 }
 
-/** Projects that are asked for the runs of the listed threads: those that were active last. */
+/** The projects that are searched for the runs of the listed threads: those that were active last. */
 const PROJECTS = 3;
 
 /** The traced runs in a range and their cost, by thread. */

@@ -1,0 +1,63 @@
+/** The OAuth clients that have access to a workspace: `/api/v1/oauth-clients`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
+import { pagingQuery } from "../http/fields.ts";
+import { page } from "../http/paging.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { param, query } from "../http/validate.ts";
+import { isDocumentId } from "./client-document.ts";
+import { type AllowedClient, listClients, revokeClient } from "./clients-store.ts";
+
+const doc = documented("OAuth");
+
+const iso = (time: number) => new Date(time).toISOString();
+
+const shown = ({ client, grants, scopes, lastGrantedAt }: AllowedClient) => ({
+  client_id: client.id,
+  client_name: client.name,
+  client_uri: client.clientUri,
+  redirect_uris: client.redirectUris,
+  grant_types: client.grantTypes,
+  /** `document`: the id is the URL of a client ID metadata document. */
+  registered_by: isDocumentId(client.id) ? "document" : "registration",
+  created_at: iso(client.createdAt),
+  grants,
+  scopes,
+  last_granted_at: iso(lastGrantedAt),
+});
+
+export const oauthClients = new Hono<App>()
+  .get(
+    "/oauth-clients",
+    doc("Applications that have access to this workspace, each with how many grants it has"),
+    query(v.object(pagingQuery(1000))),
+    async (c) => {
+      const { limit, offset } = c.req.valid("query");
+      const rows = await listClients(database(c.env.DB), c.get("principal").workspaceId, {
+        limit: limit + 1,
+        offset,
+        now: Date.now(),
+      });
+      const { items, headers } = page(rows, limit, offset);
+      return c.json(items.map(shown), 200, headers);
+    },
+  )
+  .delete(
+    "/oauth-clients/:client_id",
+    doc("Take an application's access back: every grant that it has in this workspace ends"),
+    param(v.object({ client_id: v.string() })),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const clientId = c.req.valid("param").client_id;
+      const ended = await revokeClient(database(c.env.DB), workspaceId, clientId, Date.now());
+      if (ended.length === 0) throw new Problem(404, "No application with this client_id has access.");
+      for (const id of ended) {
+        await audit(c, { action: "grant.revoked", targetId: id, detail: { client_id: clientId } });
+      }
+      return c.body(null, 204);
+    },
+  );

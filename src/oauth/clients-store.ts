@@ -1,0 +1,63 @@
+/** The clients of a workspace. A client belongs to the deployment; what a workspace allowed it are its grants. */
+import { and, count, desc, eq, isNull, max, sql } from "drizzle-orm";
+import { forgetCredentials } from "../auth/known.ts";
+import type { Database } from "../db/client.ts";
+import { oauthClients, oauthGrants } from "../db/schema.ts";
+import { type ClientRow, standing } from "./store.ts";
+
+export interface AllowedClient {
+  client: ClientRow;
+  /** How many grants it has in the workspace. */
+  grants: number;
+  /** Of all its grants. */
+  scopes: string[];
+  /** Milliseconds since 1970. */
+  lastGrantedAt: number;
+}
+
+/** The clients with a grant of the workspace that has not ended, the one that was allowed last first. */
+export async function listClients(
+  db: Database,
+  workspaceId: string,
+  { limit, offset, now }: { limit: number; offset: number; now: number },
+): Promise<AllowedClient[]> {
+  const lastGrantedAt = max(oauthGrants.createdAt);
+  const rows = await db
+    .select({
+      client: oauthClients,
+      grants: count(),
+      scopes: sql<string>`json_group_array(json(${oauthGrants.scopes}))`,
+      lastGrantedAt,
+    })
+    .from(oauthGrants)
+    .innerJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
+    .where(standing(workspaceId, now))
+    .groupBy(oauthClients.id)
+    .orderBy(desc(lastGrantedAt), desc(oauthClients.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+  return rows.map((row) => ({
+    ...row,
+    scopes: [...new Set((JSON.parse(row.scopes) as string[][]).flat())],
+    lastGrantedAt: row.lastGrantedAt ?? 0,
+  }));
+}
+
+/** Ends all grants that a client has in the workspace. Gives the ids of those that had not ended before. */
+export async function revokeClient(
+  db: Database,
+  workspaceId: string,
+  clientId: string,
+  now: number,
+): Promise<string[]> {
+  const own = and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.clientId, clientId));
+  const ended = await db
+    .update(oauthGrants)
+    .set({ revokedAt: now })
+    .where(and(own, isNull(oauthGrants.revokedAt)))
+    .returning({ id: oauthGrants.id })
+    .all();
+  forgetCredentials();
+  return ended.map(({ id }) => id);
+}

@@ -1,0 +1,37 @@
+/** The Durable Object of a thread, put together: threads/ runs it, streaming/ has its sockets, a2a/ its tasks. Wiring only. */
+import { onTask } from "./a2a/push.ts";
+import type { Dialect } from "./streaming/dialect.ts";
+import { methodsOf } from "./streaming/events.ts";
+import type { Filter } from "./streaming/schema.ts";
+import { Sockets } from "./streaming/socket.ts";
+import { protocolFraming } from "./streaming/stream.ts";
+import { Thread as ThreadObject } from "./threads/thread.ts";
+
+export class Thread extends ThreadObject {
+  readonly #sockets: Sockets;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env, onTask);
+    this.#sockets = new Sockets(ctx, env, this, (query, framing, pingMs) => this.read(query, framing, pingMs));
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    return this.#sockets.accept(request);
+  }
+
+  async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
+    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter, dialect));
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await this.#sockets.onMessage(socket, message);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    await this.#sockets.onClose(socket, code);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.#sockets.onError(socket);
+  }
+}

@@ -1,0 +1,156 @@
+/** The audit log: who changed what, when, and from where. */
+import { useMemo } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import type { ViewProps } from "../../frame/frame.ts";
+import { useAction } from "../../ui/action.ts";
+import { Button } from "../../ui/Button.tsx";
+import controls from "../../ui/controls.module.css";
+import { useApiKeys } from "../keys/queries.ts";
+import { Missing } from "../Missing.tsx";
+import { Page } from "../Page.tsx";
+import pageCss from "../page.module.css";
+import css from "../parts.module.css";
+import { useRange } from "../range.ts";
+import { RangePicker } from "../RangePicker.tsx";
+import { useReadOn } from "../readOn.ts";
+import { State } from "../State.tsx";
+import { Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Facts.tsx";
+import { ACTIONS, actionText, actorText, isRefusal, targetText } from "./actions.ts";
+import { EntryDetails } from "./EntryDetails.tsx";
+import { download, type Entry, useEntries } from "./queries.ts";
+
+const PATH = "/console/audit";
+
+export default function Audit({ id }: ViewProps) {
+  const [, navigate] = useLocation();
+  const [params, setParams] = useSearchParams();
+  const [range] = useRange();
+  const action = params.get("action") ?? "";
+  const entries = useEntries(range, action);
+  const keys = useKeyNames();
+  const saving = useAction();
+  const open = entries.data?.rows.find((row) => row.id === id);
+  useReadOn(entries, id !== undefined && entries.data !== undefined && !open);
+  const search = params.size === 0 ? "" : `?${params}`;
+  const close = () => navigate(PATH + search);
+  return (
+    <Page
+      title="Audit log"
+      purpose="Sign-ins and changes of access, with who made them and from where."
+      actions={<RangePicker />}
+      tools={
+        <>
+          <select
+            className={`${controls.field} ${pageCss.range}`}
+            aria-label="Action"
+            value={action}
+            onChange={(event) =>
+              setParams((now) => {
+                const next = new URLSearchParams(now);
+                next.delete("action");
+                if (event.target.value !== "") next.set("action", event.target.value);
+                return next;
+              })
+            }
+          >
+            <option value="">All actions</option>
+            {ACTIONS.map(({ group, actions }) => (
+              <optgroup key={group} label={group}>
+                {actions.map(([one, words]) => (
+                  <option key={one} value={one}>
+                    {words}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </select>
+          <Button
+            look="quiet"
+            disabled={saving.busy || !entries.data?.rows.length}
+            onClick={() => void saving.run(() => download(range, action))}
+          >
+            Download as NDJSON
+          </Button>
+          {saving.trouble !== "" && (
+            <span className={css.trouble} role="alert">
+              {saving.trouble}
+            </span>
+          )}
+        </>
+      }
+    >
+      <Loaded query={entries} what="entries">
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <Empty
+              title={action === "" ? "Nothing happened in this time." : "No entry matches this filter."}
+              text={
+                action === ""
+                  ? "Choose a longer time range. Sign-ins, and changes of keys, applications, destinations and exports are noted here, and no call can change or delete an entry."
+                  : "Choose another action, or a longer time range."
+              }
+            >
+              {action !== "" && <Link href={PATH}>Show all actions</Link>}
+            </Empty>
+          ) : (
+            <>
+              <Table
+                label="Audit log"
+                columns={columnsOf(keys, search)}
+                rows={rows}
+                rowKey={(row) => row.id}
+                openKey={id}
+                onOpen={(row) => navigate(`${PATH}/${row.id}${search}`)}
+              />
+              {entries.hasNextPage && (
+                <div>
+                  <Button disabled={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
+                    Show more
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+      {open && <EntryDetails entry={open} keys={keys} onClose={close} />}
+      {id !== undefined && entries.data && !open && !entries.hasNextPage && (
+        <Missing what="entry" text="It is not in this time range, or belongs to another workspace." onClose={close} />
+      )}
+    </Page>
+  );
+}
+
+/** Names of the workspace's keys by their ids. A key that was revoked has none. */
+function useKeyNames(): Map<string, string> {
+  const { data } = useApiKeys();
+  return useMemo(() => new Map(data?.map(({ id, name }) => [id, name])), [data]);
+}
+
+function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
+  return [
+    { id: "time", name: "When", width: 72, kept: true, cell: ({ at }) => <Time at={at} /> },
+    {
+      id: "action",
+      name: "What",
+      width: 180,
+      kept: true,
+      cell: ({ id, action }) => (
+        <Link href={`${PATH}/${id}${search}`}>
+          {isRefusal(action) ? <State state="error" word={actionText(action)} /> : actionText(action)}
+        </Link>
+      ),
+    },
+    {
+      id: "target",
+      name: "To what",
+      width: 180,
+      grows: true,
+      cell: (row) => <span title={row.target_id}>{targetText(row, keys)}</span>,
+    },
+    { id: "who", name: "Who", width: 140, cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span> },
+    { id: "address", name: "From", width: 140, cell: ({ address }) => <span className={css.mono}>{address}</span> },
+  ];
+}

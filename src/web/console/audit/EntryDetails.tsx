@@ -1,0 +1,36 @@
+import { Modal } from "../../ui/Modal.tsx";
+import { Payload } from "../../ui/Payload.tsx";
+import { Facts, Time } from "../Facts.tsx";
+import css from "../parts.module.css";
+import { actionText, actorText, targetText } from "./actions.ts";
+import type { Entry } from "./queries.ts";
+
+export function EntryDetails({
+  entry,
+  keys,
+  onClose,
+}: {
+  entry: Entry;
+  keys: Map<string, string>;
+  onClose: () => void;
+}) {
+  const { at, actor, action, target_id, detail, address, user_agent } = entry;
+  const target = targetText(entry, keys);
+  return (
+    <Modal title={actionText(action)} onClose={onClose}>
+      <Facts
+        facts={{
+          When: <Time at={at} exact />,
+          Who: actorText(actor, keys),
+          Credential: actor.id !== "" && <span className={css.mono}>{actor.id}</span>,
+          "To what": target !== target_id && target,
+          Id: <span className={css.mono}>{target_id}</span>,
+          From: address,
+          Program: user_agent,
+          Action: <span className={css.mono}>{action}</span>,
+        }}
+      />
+      {Object.keys(detail).length > 0 && <Payload label="Detail" text={JSON.stringify(detail, null, 2)} />}
+    </Modal>
+  );
+}

@@ -1,0 +1,91 @@
+/** The actions of the audit log in words, in the groups of the filter. */
+
+export const ACTIONS: { group: string; actions: [action: string, words: string][] }[] = [
+  {
+    group: "Keys",
+    actions: [
+      ["api_key.created", "Key created"],
+      ["api_key.updated", "Key changed"],
+      ["api_key.rolled", "Key replaced"],
+      ["api_key.deleted", "Key revoked"],
+      ["webhook_secret.created", "Signing secret created"],
+      ["webhook_secret.deleted", "Signing secret deleted"],
+    ],
+  },
+  {
+    group: "Access",
+    actions: [
+      ["sign_in.succeeded", "Signed in"],
+      ["sign_in.failed", "Sign-in failed"],
+      ["credential.refused", "Credential refused"],
+      ["admin_key.used", "Admin key used"],
+    ],
+  },
+  {
+    group: "OAuth",
+    actions: [
+      ["client.registered", "Application registered"],
+      ["grant.created", "Access allowed"],
+      ["grant.denied", "Access denied"],
+      ["grant.refused", "Access refused"],
+      ["grant.revoked", "Access taken back"],
+      ["grant.reuse_detected", "Token used twice"],
+    ],
+  },
+  {
+    group: "Exports",
+    actions: [
+      ["destination.created", "Destination created"],
+      ["destination.updated", "Destination changed"],
+      ["destination.deleted", "Destination deleted"],
+      ["export.created", "Export created"],
+      ["export.cancelled", "Export cancelled"],
+    ],
+  },
+  {
+    group: "Workspace",
+    actions: [
+      ["workspace.created", "Workspace created"],
+      ["audit_log.exported", "Audit log downloaded"],
+    ],
+  },
+];
+
+const WORDS = new Map(ACTIONS.flatMap(({ actions }) => actions));
+
+/** An action in words; one that is not known as it is. */
+export const actionText = (action: string): string => WORDS.get(action) ?? action;
+
+/** Someone tried what they may not do. */
+export const isRefusal = (action: string): boolean => /\.(failed|refused|denied|reuse_detected)$/.test(action);
+
+const ACTORS: Record<string, string> = {
+  key: "Key",
+  admin: "Admin key",
+  token: "Application",
+  client: "Application",
+  user: "User",
+  open: "This machine",
+  anonymous: "Nobody signed in",
+  person: "Person",
+};
+
+/** Who did it: the name of a key where it is known, else what kind of caller, with its id. */
+export function actorText({ kind, id }: { kind: string; id: string }, keys: Map<string, string>): string {
+  const name = keys.get(id);
+  if (name !== undefined) return name;
+  const word = ACTORS[kind] ?? kind;
+  return id === "" || id === kind ? word : `${word} ${id.slice(0, 8)}`;
+}
+
+/** What it was done to: a name from the entry's detail, else the id. */
+export function targetText(
+  { target_id, detail }: { target_id: string; detail: Record<string, unknown> },
+  keys: Map<string, string>,
+): string {
+  for (const member of ["name", "client_name", "bucket", "path"]) {
+    const value = detail[member];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return keys.get(target_id) ?? target_id;
+}

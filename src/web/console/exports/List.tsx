@@ -1,0 +1,136 @@
+/** Exports, schedules and destinations of the workspace. */
+import { useLocation, useSearchParams } from "wouter";
+import { SERVER } from "../../api/server.ts";
+import { useProjects } from "../../trace/queries.ts";
+import { Button } from "../../ui/Button.tsx";
+import { Missing } from "../Missing.tsx";
+import { Page } from "../Page.tsx";
+import css from "../parts.module.css";
+import { Section } from "../Section.tsx";
+import { Command, Empty, Loaded } from "../states.tsx";
+import { Table } from "../Table.tsx";
+import { destinationColumns, jobColumns, projectName, scheduleColumns } from "./columns.tsx";
+import { CreateDestination } from "./CreateDestination.tsx";
+import { CreateExport } from "./CreateExport.tsx";
+import { DestinationDetails } from "./DestinationDetails.tsx";
+import { useDestinations, useJobs } from "./queries.ts";
+
+const PATH = "/console/exports";
+
+export function List({ dialog }: { dialog: string | undefined }) {
+  const [, navigate] = useLocation();
+  const [params] = useSearchParams();
+  const jobs = useJobs();
+  const destinations = useDestinations();
+  const projects = useProjects();
+  const close = () => navigate(PATH);
+  const nameOf = projectName(projects.data);
+  const placed = new Map(destinations.data?.map((one) => [one.id, one.display_name]));
+  const wanted = params.get("destination");
+  const open = destinations.data?.find(({ id }) => id === wanted);
+  const none = destinations.data?.length === 0;
+  return (
+    <Page
+      title="Exports"
+      purpose="Copies of traces as Parquet in a bucket of yours, once or on a schedule."
+      actions={
+        <Button look="filled" onClick={() => navigate(none ? `${PATH}/new-destination` : `${PATH}/new`)}>
+          {none ? "New destination" : "New export"}
+        </Button>
+      }
+      aside={
+        <>
+          <h2>What lies in the bucket</h2>
+          <p>
+            One folder for each project and day, and a manifest that is written last. Any tool that reads Parquet can
+            read them: <a href="/docs/exports-reading">Reading an export</a>
+          </p>
+          <h2>Exports by the API</h2>
+          <Command
+            label="Copy the request"
+            text={`curl ${SERVER}/api/v1/bulk-exports \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
+          />
+        </>
+      }
+    >
+      <Loaded query={jobs} what="exports">
+        {(all) => {
+          const schedules = all.filter(({ interval_hours }) => interval_hours !== null);
+          const rows = all.filter(({ interval_hours }) => interval_hours === null);
+          if (all.length === 0)
+            return (
+              <Empty
+                title="No exports yet."
+                text={
+                  none
+                    ? "An export writes to a destination: an S3 bucket, or the R2 bucket of this server. Create one first."
+                    : "An export copies the traces of a project, day by day, to a destination. Each run is in the files exactly once."
+                }
+              />
+            );
+          return (
+            <>
+              {rows.length > 0 && (
+                <Table
+                  label="Exports"
+                  columns={jobColumns(nameOf)}
+                  rows={rows}
+                  rowKey={(row) => row.id}
+                  onOpen={(row) => navigate(`${PATH}/${row.id}`)}
+                />
+              )}
+              {jobs.hasNextPage && (
+                <div>
+                  <Button disabled={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
+                    Show more
+                  </Button>
+                </div>
+              )}
+              {schedules.length > 0 && (
+                <Section title="Schedules">
+                  <Table
+                    label="Schedules"
+                    columns={scheduleColumns(nameOf, placed)}
+                    rows={schedules}
+                    rowKey={(row) => row.id}
+                    onOpen={(row) => navigate(`${PATH}/${row.id}`)}
+                  />
+                </Section>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+      <Section
+        title="Destinations"
+        act={!none && <Button onClick={() => navigate(`${PATH}/new-destination`)}>New destination</Button>}
+      >
+        <Loaded query={destinations} what="destinations" rows={2}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <p className={css.note}>
+                No destination yet. A small object is written to check one before it is kept. Its credentials are
+                encrypted and never shown.
+              </p>
+            ) : (
+              <Table
+                label="Destinations"
+                columns={destinationColumns()}
+                rows={rows}
+                rowKey={(row) => row.id}
+                openKey={wanted ?? undefined}
+                onOpen={(row) => navigate(`${PATH}?destination=${row.id}`)}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+      {dialog === "new" && destinations.data && (
+        <CreateExport destinations={destinations.data} onMade={(id) => navigate(`${PATH}/${id}`)} onClose={close} />
+      )}
+      {dialog === "new-destination" && <CreateDestination onClose={close} />}
+      {open && <DestinationDetails key={open.id} destination={open} onClose={close} />}
+      {wanted !== null && destinations.data && !open && <Missing what="destination" onClose={close} />}
+    </Page>
+  );
+}

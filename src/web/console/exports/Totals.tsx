@@ -1,0 +1,64 @@
+import { durationText } from "../../trace/format.ts";
+import { clockTime } from "../../ui/time.ts";
+import css from "../parts.module.css";
+import { State } from "../State.tsx";
+import { bytesText } from "../usage/figures.ts";
+import { Progress } from "./columns.tsx";
+import { paceOf, statusOf } from "./days.ts";
+import own from "./exports.module.css";
+import { isOpen, type Job, type Run } from "./types.ts";
+
+/** How far an export is, and how fast. */
+export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
+  const { rows_written, bytes_written, files_written } = job.progress;
+  const open = isOpen(job);
+  const pace = open ? paceOf(job, runs, Date.now()) : undefined;
+  const took = job.finished_at === null ? undefined : (Date.parse(job.finished_at) - Date.parse(job.created_at)) / 1000;
+  return (
+    <div className={own.totals}>
+      <dl>
+        <div>
+          <dt>Status</dt>
+          <dd>
+            <State {...statusOf(job)} />
+          </dd>
+        </div>
+        <div>
+          <dt>Days done</dt>
+          <dd>
+            <Progress job={job} />
+          </dd>
+        </div>
+        <div>
+          <dt>Rows</dt>
+          <dd>{rows_written.toLocaleString()}</dd>
+        </div>
+        <div>
+          <dt>Size</dt>
+          <dd>
+            {bytesText(bytes_written)}{" "}
+            <small>{files_written === 1 ? "1 file" : `${files_written.toLocaleString()} files`}</small>
+          </dd>
+        </div>
+        <div>
+          <dt>{open ? "Rows a second" : "Took"}</dt>
+          <dd>
+            {open
+              ? pace?.rowsPerSecond === undefined
+                ? "–"
+                : Math.round(pace.rowsPerSecond).toLocaleString()
+              : took === undefined
+                ? "–"
+                : durationText(took)}
+            {pace?.left !== undefined && <small> about {durationText(pace.left)} left</small>}
+          </dd>
+        </div>
+      </dl>
+      {pace?.stillSince !== undefined && (
+        <p className={css.note}>
+          No progress since {clockTime(pace.stillSince)}. Work that was lost is taken up again within four minutes.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+/** The columns of the lists of exports. */
+import { Link } from "wouter";
+import type { Project } from "../../trace/types.ts";
+import { Time } from "../Facts.tsx";
+import css from "../parts.module.css";
+import { State } from "../State.tsx";
+import type { Column } from "../Table.tsx";
+import { bytesText } from "../usage/figures.ts";
+import { everyText, statusOf, windowText } from "./days.ts";
+import { placeOf } from "./duckdb.ts";
+import own from "./exports.module.css";
+import type { Destination, Job } from "./types.ts";
+
+const PATH = "/console/exports";
+
+type NameOf = (job: Pick<Job, "session_id">) => string;
+
+/** What a job exports: the name of its project, or its id where that is not among the latest. */
+export const projectName =
+  (projects: Project[] | undefined): NameOf =>
+  ({ session_id }) =>
+    session_id === null
+      ? "All experiments"
+      : (projects?.find(({ id }) => id === session_id)?.name ?? `Project ${session_id.slice(0, 8)}`);
+
+export function Progress({ job: { progress, status } }: { job: Job }) {
+  const { runs_total, runs_completed, fraction } = progress;
+  const text = runs_total === 0 ? "" : `${runs_completed.toLocaleString()} of ${runs_total.toLocaleString()}`;
+  return (
+    <span className={own.progress} title={text === "" ? undefined : `${text} days done`}>
+      <progress value={fraction} max={1} aria-label="Days done" data-status={status} />
+      {text}
+    </span>
+  );
+}
+
+const status: Column<Job> = {
+  id: "status",
+  name: "Status",
+  width: 104,
+  kept: true,
+  cell: (job) => <State {...statusOf(job)} />,
+};
+
+const what = (nameOf: NameOf): Column<Job> => ({
+  id: "project",
+  name: "Project",
+  width: 130,
+  kept: true,
+  grows: true,
+  cell: (job) => <Link href={`${PATH}/${job.id}`}>{nameOf(job)}</Link>,
+});
+
+export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
+  status,
+  what(nameOf),
+  { id: "progress", name: "Days done", width: 120, cell: (job) => <Progress job={job} /> },
+  { id: "window", name: "Window", width: 200, cell: windowText },
+  { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => progress.rows_written.toLocaleString() },
+  { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
+  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "source",
+    name: "Made by",
+    width: 96,
+    cell: ({ source_bulk_export_id: id }) =>
+      id === null ? "a person" : <Link href={`${PATH}/${id}`}>a schedule</Link>,
+  },
+];
+
+export const scheduleColumns = (nameOf: NameOf, placed: Map<string, string>): Column<Job>[] => [
+  status,
+  what(nameOf),
+  { id: "every", name: "Runs", width: 104, kept: true, cell: ({ interval_hours }) => everyText(interval_hours ?? 1) },
+  { id: "from", name: "From", width: 130, cell: windowText },
+  {
+    id: "destination",
+    name: "Destination",
+    width: 140,
+    cell: ({ bulk_export_destination_id: id }) => placed.get(id) ?? "deleted",
+  },
+  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+export const destinationColumns = (): Column<Destination>[] => [
+  {
+    id: "name",
+    name: "Name",
+    width: 120,
+    kept: true,
+    cell: ({ id, display_name }) => <Link href={`${PATH}?destination=${id}`}>{display_name}</Link>,
+  },
+  {
+    id: "place",
+    name: "Place",
+    width: 200,
+    kept: true,
+    grows: true,
+    cell: (row) => (
+      <span className={css.mono} title={placeOf(row)}>
+        {placeOf(row)}
+      </span>
+    ),
+  },
+  { id: "endpoint", name: "Store", width: 200, cell: storeText },
+  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+/** Whose store it is: the host of the endpoint, or the provider. */
+export function storeText({ destination_type, config: { endpoint_url, region } }: Destination): string {
+  if (destination_type === "r2") return "R2 bucket of this server";
+  if (endpoint_url !== null) return URL.parse(endpoint_url)?.host ?? endpoint_url;
+  return `AWS S3, ${region ?? ""}`;
+}

@@ -1,0 +1,76 @@
+import { useState } from "react";
+import { useAction } from "../../ui/action.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Form, Input, Select } from "../Form.tsx";
+import css from "../parts.module.css";
+import { endOf, networksOf, PERIODS } from "./expiry.ts";
+import { createKey, type NewKey, SCOPES } from "./queries.ts";
+
+export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void; onClose: () => void }) {
+  const action = useAction();
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<string[]>(["read", "write"]);
+  const [period, setPeriod] = useState<string>("90");
+  const [networks, setNetworks] = useState("");
+  const [tried, setTried] = useState(false);
+  const nameless = name.trim() === "";
+  const submit = async () => {
+    setTried(true);
+    if (nameless || scopes.length === 0) return;
+    const allowed_ips = networksOf(networks);
+    onMade(await createKey({ name: name.trim(), scopes, expires_at: endOf(period, Date.now()), allowed_ips }));
+  };
+  return (
+    <Modal
+      title="New API key"
+      text="A program sends it as X-API-Key. It works in this workspace only."
+      onClose={onClose}
+    >
+      <Form action={action} submit="Create key" onSubmit={submit} onCancel={onClose}>
+        <Input
+          label="Name"
+          value={name}
+          maxLength={200}
+          placeholder="nightly export"
+          help="Say where the key is used, so that you know later what stops without it."
+          error={tried && nameless ? "Give the key a name." : undefined}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <fieldset className={css.choices}>
+          <legend>Scopes</legend>
+          {SCOPES.map(({ scope, means }) => (
+            <label key={scope} className={css.choice}>
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={() =>
+                  setScopes((now) => (now.includes(scope) ? now.filter((one) => one !== scope) : [...now, scope]))
+                }
+              />
+              <span>
+                {scope} <small>{means}</small>
+              </span>
+            </label>
+          ))}
+          {tried && scopes.length === 0 && <p className={css.trouble}>Choose at least one scope.</p>}
+        </fieldset>
+        <div className={css.pair}>
+          <Select label="Expires" value={period} onChange={(event) => setPeriod(event.target.value)}>
+            {PERIODS.map(({ key, name: title }) => (
+              <option key={key} value={key}>
+                {title}
+              </option>
+            ))}
+          </Select>
+          <Input
+            label="Networks"
+            value={networks}
+            placeholder="192.0.2.0/24"
+            help="Addresses or CIDR networks that may use the key. Empty: any."
+            onChange={(event) => setNetworks(event.target.value)}
+          />
+        </div>
+      </Form>
+    </Modal>
+  );
+}

@@ -1,0 +1,106 @@
+/** One key: all that is known of it, a successor for it, and its end. */
+import { useState } from "react";
+import { currentSession } from "../../api/session.ts";
+import { useAction } from "../../ui/action.ts";
+import { Button } from "../../ui/Button.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
+import { Modal } from "../../ui/Modal.tsx";
+import { exactTime } from "../../ui/time.ts";
+import { Facts, Time } from "../Facts.tsx";
+import { Form, Select } from "../Form.tsx";
+import css from "../parts.module.css";
+import { expiryText } from "./expiry.ts";
+import { deleteKey, type Key, type NewKey, rollKey } from "./queries.ts";
+
+type Step = "facts" | "roll" | "delete";
+
+export function KeyDetails({
+  apiKey,
+  onRolled,
+  onClose,
+}: {
+  apiKey: Key;
+  onRolled: (made: NewKey) => void;
+  onClose: () => void;
+}) {
+  const [step, setStep] = useState<Step>("facts");
+  const { id, name, hint, scopes, created_at, expires_at, last_used_at, allowed_ips } = apiKey;
+  const expired = expiryText(expires_at, Date.now()) === "expired";
+  if (step === "delete")
+    return (
+      <Confirm
+        title={`Revoke “${name}”?`}
+        text={
+          <>
+            Programs that use it are refused at once, and applications that were allowed with it lose their access.
+            {isOwn(apiKey) && " You are signed in with this key: you have to sign in again."} This cannot be undone.
+          </>
+        }
+        act="Revoke key"
+        onAct={() => deleteKey(id)}
+        onClose={onClose}
+      />
+    );
+  if (step === "roll") return <Roll apiKey={apiKey} onRolled={onRolled} onClose={() => setStep("facts")} />;
+  return (
+    <Modal title={name} onClose={onClose}>
+      <Facts
+        facts={{
+          Key: <span className={css.mono}>{hint}…</span>,
+          Scopes: scopes.join(", "),
+          Expires: expires_at === null ? "never" : `${exactTime(expires_at)} (${expiryText(expires_at, Date.now())})`,
+          Networks: allowed_ips === null ? "any" : allowed_ips.join(", "),
+          "Last used": last_used_at === null ? "not yet" : <Time at={last_used_at} exact />,
+          Created: <Time at={created_at} exact />,
+          Id: <span className={css.mono}>{id}</span>,
+        }}
+      />
+      <div className={css.acts}>
+        {!expired && <Button onClick={() => setStep("roll")}>Replace key…</Button>}
+        <Button look="danger" onClick={() => setStep("delete")}>
+          Revoke key…
+        </Button>
+      </div>
+    </Modal>
+  );
+}
+
+const OVERLAPS = [
+  { seconds: 0, name: "Ends at once" },
+  { seconds: 3_600, name: "Works for another hour" },
+  { seconds: 86_400, name: "Works for another day" },
+  { seconds: 604_800, name: "Works for another week" },
+];
+
+function Roll({ apiKey, onRolled, onClose }: { apiKey: Key; onRolled: (made: NewKey) => void; onClose: () => void }) {
+  const action = useAction();
+  const [seconds, setSeconds] = useState(86_400);
+  return (
+    <Modal
+      title={`Replace “${apiKey.name}”`}
+      text="The new key has the same name, scopes, expiry and networks. Change it where the old one is used before that ends."
+      onClose={onClose}
+    >
+      <Form
+        action={action}
+        submit="Create new key"
+        onSubmit={async () => onRolled(await rollKey(apiKey.id, seconds))}
+        onCancel={onClose}
+      >
+        <Select label="Old key" value={seconds} onChange={(event) => setSeconds(Number(event.target.value))}>
+          {OVERLAPS.map((one) => (
+            <option key={one.seconds} value={one.seconds}>
+              {one.name}
+            </option>
+          ))}
+        </Select>
+      </Form>
+    </Modal>
+  );
+}
+
+/** Whether this tab is signed in with the key. */
+export function isOwn({ hint }: Key): boolean {
+  const session = currentSession();
+  return session?.kind === "key" && session.secret.startsWith(hint);
+}

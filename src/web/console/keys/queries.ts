@@ -1,0 +1,64 @@
+/** API keys of the workspace. */
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../api/http.ts";
+import { queryClient } from "../../api/queries.ts";
+
+export const SCOPES = [
+  { scope: "read", means: "reads threads, runs, traces, assistants and the Store" },
+  { scope: "write", means: "starts runs, and changes and deletes what read sees" },
+  { scope: "exports", means: "creates exports and their destinations" },
+  { scope: "admin", means: "manages keys, OAuth access, webhook secrets; reads the audit log" },
+] as const;
+
+export interface Key {
+  id: string;
+  name: string;
+  /** The first characters of the key. */
+  hint: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  allowed_ips: string[] | null;
+}
+
+export interface NewKey extends Key {
+  /** Shown once. */
+  key: string;
+}
+
+const PATH = "/api/v1/api-keys";
+
+export function useApiKeys() {
+  return useQuery({
+    queryKey: ["api-keys"],
+    queryFn: ({ signal }) => call<Key[]>("GET", PATH, undefined, signal),
+  });
+}
+
+export interface Terms {
+  name: string;
+  scopes: string[];
+  expires_at: string | null;
+  allowed_ips: string[] | null;
+}
+
+const again = () => queryClient.invalidateQueries({ queryKey: ["api-keys"] });
+
+export async function createKey(terms: Terms): Promise<NewKey> {
+  const made = await call<NewKey>("POST", PATH, terms);
+  await again();
+  return made;
+}
+
+/** Replaces a key. The old one works for `seconds` more. */
+export async function rollKey(id: string, seconds: number): Promise<NewKey> {
+  const made = await call<NewKey>("POST", `${PATH}/${id}/roll`, { overlap_seconds: seconds });
+  await again();
+  return made;
+}
+
+export async function deleteKey(id: string): Promise<void> {
+  await call("DELETE", `${PATH}/${id}`);
+  await again();
+}

@@ -1,0 +1,85 @@
+/** Applications that people let in, by OAuth. */
+import { Link, useLocation, useSearchParams } from "wouter";
+import { SERVER } from "../../api/server.ts";
+import { Time } from "../Facts.tsx";
+import { Missing } from "../Missing.tsx";
+import { Page } from "../Page.tsx";
+import { Command, Empty, Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { ClientDetails } from "./ClientDetails.tsx";
+import { type Client, useClients } from "./queries.ts";
+import { nameOf, returnsTo } from "./words.ts";
+
+const PATH = "/console/oauth";
+
+/** A client id may be a URL, so it is in the query of the address. */
+const addressOf = ({ client_id }: Client) => `${PATH}?${new URLSearchParams({ client: client_id })}`;
+
+export default function OAuth() {
+  const [, navigate] = useLocation();
+  const [params] = useSearchParams();
+  const clients = useClients();
+  const id = params.get("client");
+  const close = () => navigate(PATH);
+  const open = clients.data?.find(({ client_id }) => client_id === id);
+  return (
+    <Page
+      title="OAuth"
+      purpose="Applications that people gave access to this workspace."
+      aside={
+        <>
+          <h2>Connect an application</h2>
+          <p>An MCP client asks for access by itself. Give it this address:</p>
+          <Command label="Copy the address" text={`${SERVER}/mcp`} />
+          <p>
+            It registers, and a person allows it on a page of this server. How: <a href="/docs/oauth">OAuth</a>
+          </p>
+        </>
+      }
+    >
+      <Loaded query={clients} what="applications">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty
+              title="No application has access."
+              text="Applications register themselves and ask a person for access. What was allowed is listed here, and can be taken back. Give an MCP client this address to begin:"
+              command={`${SERVER}/mcp`}
+            />
+          ) : (
+            <Table
+              label="Applications"
+              columns={COLUMNS}
+              rows={rows}
+              rowKey={({ client_id }) => client_id}
+              openKey={id ?? undefined}
+              onOpen={(row) => navigate(addressOf(row))}
+            />
+          )
+        }
+      </Loaded>
+      {open && <ClientDetails key={open.client_id} client={open} onClose={close} />}
+      {id !== null && clients.data && !open && <Missing what="application" onClose={close} />}
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Client>[] = [
+  {
+    id: "name",
+    name: "Application",
+    width: 160,
+    kept: true,
+    grows: true,
+    cell: (row) => <Link href={addressOf(row)}>{nameOf(row)}</Link>,
+  },
+  { id: "scopes", name: "Scopes", width: 160, kept: true, cell: ({ scopes }) => scopes.join(", ") },
+  { id: "returns", name: "Returns to", width: 180, cell: ({ redirect_uris }) => returnsTo(redirect_uris) },
+  { id: "grants", name: "Grants", width: 72, end: true, cell: ({ grants }) => grants.toLocaleString() },
+  {
+    id: "allowed",
+    name: "Allowed",
+    width: 80,
+    end: true,
+    cell: ({ last_granted_at }) => <Time at={last_granted_at} />,
+  },
+];

@@ -1,0 +1,86 @@
+/** What the workspace holds: now, and by day. */
+import { useState } from "react";
+import { SERVER } from "../../api/server.ts";
+import { Button } from "../../ui/Button.tsx";
+import overview from "../overview/overview.module.css";
+import { Plot } from "../overview/Plot.tsx";
+import { Empty } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { byDay, bytesText, count, dayText } from "./figures.ts";
+import type { Usage as Held } from "./queries.ts";
+
+const wholes = (value: number) => (Number.isInteger(value) ? count.format(value) : "");
+
+export function Stored({ held }: { held: Held }) {
+  const [table, setTable] = useState(false);
+  const { traces, threads, assistants, store_items, start_date, end_date } = held;
+  const days = byDay(start_date, end_date, traces.days);
+  const facts: [string, string][] = [
+    ["Trace runs", count.format(traces.runs)],
+    ["Size of traces", bytesText(traces.bytes)],
+    ["Threads now", count.format(Object.values(threads).reduce((sum, n) => sum + n, 0))],
+    ["Assistants now", count.format(assistants)],
+    ["Store items now", count.format(store_items)],
+  ];
+  const times = days.map(({ day }) => Date.parse(day));
+  return (
+    <>
+      <dl className={overview.totals}>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {traces.runs === 0 ? (
+        <Empty
+          title="No trace was stored in this time."
+          text="Choose a longer period, or talk to an agent. The same figures by the API:"
+          command={`curl "${SERVER}/api/v1/usage?start_date=${start_date}&end_date=${end_date}" \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
+        />
+      ) : (
+        <>
+          {table ? (
+            <Table label="Stored by day" columns={DAYS} rows={days.toReversed()} rowKey={({ day }) => day} />
+          ) : (
+            <div className={overview.plots}>
+              <Plot
+                utc
+                title="Trace runs by day"
+                times={times}
+                format={wholes}
+                lines={[{ name: "runs", ink: "--water", values: days.map(({ runs }) => runs), columns: true }]}
+              />
+              <Plot
+                utc
+                title="Size of traces by day"
+                times={times}
+                format={bytesText}
+                lines={[{ name: "bytes", ink: "--water", values: days.map(({ bytes }) => bytes), columns: true }]}
+              />
+            </div>
+          )}
+          <div>
+            <Button look="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
+              {table ? "Show plots" : "Show as table"}
+            </Button>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+const DAYS: Column<{ day: string; runs: number; bytes: number }>[] = [
+  {
+    id: "day",
+    name: "Day (UTC)",
+    width: 120,
+    kept: true,
+    grows: true,
+    cell: ({ day }) => dayText.format(new Date(day)),
+  },
+  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => count.format(runs) },
+  { id: "bytes", name: "Size", width: 96, kept: true, end: true, cell: ({ bytes }) => bytesText(bytes) },
+];

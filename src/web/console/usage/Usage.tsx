@@ -1,0 +1,108 @@
+/** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
+import { Link, useSearchParams } from "wouter";
+import { costText } from "../../trace/format.ts";
+import controls from "../../ui/controls.module.css";
+import { Page } from "../Page.tsx";
+import pageCss from "../page.module.css";
+import css from "../parts.module.css";
+import { Section } from "../Section.tsx";
+import { Loaded } from "../states.tsx";
+import { type Column, Table } from "../Table.tsx";
+import { byProject, bytesText, count, type ProjectSum } from "./figures.ts";
+import { type Group, useSpent, useUsage } from "./queries.ts";
+import { Spent } from "./Spent.tsx";
+import { Stored } from "./Stored.tsx";
+
+const PERIODS = [7, 30, 90];
+const DEFAULT = 30;
+
+export default function Usage() {
+  const [params, setParams] = useSearchParams();
+  const asked = Number(params.get("days"));
+  const days = PERIODS.includes(asked) ? asked : DEFAULT;
+  const usage = useUsage(days);
+  const spent = useSpent(days);
+  return (
+    <Page
+      title="Usage and cost"
+      purpose="What this workspace holds, and what its model calls cost. Days are UTC days."
+      actions={
+        <select
+          className={`${controls.field} ${pageCss.range}`}
+          aria-label="Period"
+          value={days}
+          onChange={(event) => setParams(Number(event.target.value) === DEFAULT ? {} : { days: event.target.value })}
+        >
+          {PERIODS.map((period) => (
+            <option key={period} value={period}>
+              Last {period} days
+            </option>
+          ))}
+        </select>
+      }
+    >
+      <Loaded query={usage} what="usage" rows={4}>
+        {(held) => <Stored held={held} />}
+      </Loaded>
+      <Loaded query={spent} what="costs" rows={6}>
+        {(data) => (
+          <>
+            <Section title="Cost">
+              {!data.complete && (
+                <p className={css.note}>There is too much to count in one answer: the newest days are counted.</p>
+              )}
+              {data.total.total_tokens === 0 && data.models.length === 0 ? (
+                <p className={css.note}>
+                  No model was called in this time. A cost is what the caller reported, or a price by model.
+                </p>
+              ) : (
+                <Spent buckets={data.buckets} />
+              )}
+            </Section>
+            {data.models.length > 0 && (
+              <Section title="By model">
+                <Table
+                  label="Cost by model"
+                  columns={MODELS}
+                  rows={data.models.toSorted((a, b) => b.total_cost - a.total_cost || b.run_count - a.run_count)}
+                  rowKey={({ key }) => key}
+                />
+              </Section>
+            )}
+          </>
+        )}
+      </Loaded>
+      {usage.data && usage.data.traces.days.length > 0 && (
+        <Section title="By project">
+          <Table
+            label="Usage by project"
+            columns={PROJECTS}
+            rows={byProject(usage.data.traces.days)}
+            rowKey={({ id }) => id}
+          />
+        </Section>
+      )}
+    </Page>
+  );
+}
+
+const MODELS: Column<Group>[] = [
+  { id: "model", name: "Model", width: 140, kept: true, grows: true, cell: ({ key }) => key || "not named" },
+  { id: "calls", name: "Calls", width: 80, end: true, cell: (row) => count.format(row.run_count) },
+  { id: "in", name: "Tokens in", width: 96, end: true, cell: (row) => count.format(row.prompt_tokens) },
+  { id: "out", name: "Tokens out", width: 96, end: true, cell: (row) => count.format(row.completion_tokens) },
+  { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(String(row.total_cost)) },
+];
+
+const PROJECTS: Column<ProjectSum>[] = [
+  {
+    id: "project",
+    name: "Project",
+    width: 140,
+    kept: true,
+    grows: true,
+    cell: ({ id, name }) => (name === null ? "deleted project" : <Link href={`/traces?project=${id}`}>{name}</Link>),
+  },
+  { id: "runs", name: "Runs", width: 96, kept: true, end: true, cell: ({ runs }) => count.format(runs) },
+  { id: "bytes", name: "Size", width: 96, kept: true, end: true, cell: ({ bytes }) => bytesText(bytes) },
+];

@@ -1,0 +1,64 @@
+/** Figures of usage: sums by day and by project, and bytes in words. */
+
+export const count = new Intl.NumberFormat();
+export const dayText = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** "0 B", "84 kB", "1.2 GB". */
+export function bytesText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  const maximumFractionDigits = value < 10 && power > 0 ? 1 : 0;
+  return `${value.toLocaleString(undefined, { maximumFractionDigits })} ${UNITS[power]}`;
+}
+
+const DAY = 86_400_000;
+
+/** The first and the last UTC day of a period of so many days that ends today. */
+export function periodOf(days: number, now: number): { first: string; last: string } {
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return { first: day(now - (days - 1) * DAY), last: day(now) };
+}
+
+export interface Day {
+  day: string;
+  project_id: string;
+  project_name: string | null;
+  runs: number;
+  bytes: number;
+}
+
+/** Each day from the first to the last, also one on which nothing was stored. */
+export function byDay(first: string, last: string, days: Day[]): { day: string; runs: number; bytes: number }[] {
+  const sums = new Map<string, { day: string; runs: number; bytes: number }>();
+  for (let at = Date.parse(first); at <= Date.parse(last); at += DAY) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    sums.set(day, { day, runs: 0, bytes: 0 });
+  }
+  for (const { day, runs, bytes } of days) {
+    const sum = sums.get(day);
+    if (!sum) continue;
+    sum.runs += runs;
+    sum.bytes += bytes;
+  }
+  return [...sums.values()];
+}
+
+export interface ProjectSum {
+  id: string;
+  /** Null: the project was deleted. */
+  name: string | null;
+  runs: number;
+  bytes: number;
+}
+
+/** What each project holds, the largest first. */
+export function byProject(days: Day[]): ProjectSum[] {
+  const sums = new Map<string, ProjectSum>();
+  for (const { project_id: id, project_name: name, runs, bytes } of days) {
+    const sum = sums.get(id) ?? { id, name, runs: 0, bytes: 0 };
+    sums.set(id, { ...sum, runs: sum.runs + runs, bytes: sum.bytes + bytes });
+  }
+  return [...sums.values()].sort((a, b) => b.bytes - a.bytes);
+}

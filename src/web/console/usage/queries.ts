@@ -1,0 +1,56 @@
+/** What the workspace holds, and what its model calls cost, by UTC day. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { call } from "../../api/http.ts";
+import type { Figures, Series } from "../overview/queries.ts";
+import { type Day, periodOf } from "./figures.ts";
+
+export interface Usage {
+  start_date: string;
+  end_date: string;
+  traces: { runs: number; bytes: number; days: Day[] };
+  threads: Record<string, number>;
+  assistants: number;
+  store_items: number;
+}
+
+/** Figures of runs with the same model. An empty key: runs that name none. */
+export interface Group extends Figures {
+  key: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+export function useUsage(days: number) {
+  return useQuery({
+    queryKey: ["usage", "held", days],
+    queryFn: ({ signal }) => {
+      const { first, last } = periodOf(days, Date.now());
+      const query = new URLSearchParams({ start_date: first, end_date: last });
+      return call<Usage>("GET", `/api/v1/usage?${query}`, undefined, signal);
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Tokens and cost of the traces by day, and of model calls by model. */
+export function useSpent(days: number) {
+  return useQuery({
+    queryKey: ["usage", "spent", days],
+    queryFn: async ({ signal }) => {
+      const { first } = periodOf(days, Date.now());
+      const count = (body: object) =>
+        call<Series & { groups: Group[] | null }>(
+          "POST",
+          "/api/v1/runs/stats/series",
+          { interval: "day", start_time: `${first}T00:00:00Z`, ...body },
+          signal,
+        );
+      const [traces, models] = await Promise.all([
+        count({ is_root: true }),
+        count({ run_type: "llm", by: "model", max_groups: 50 }),
+      ]);
+      return { ...traces, complete: traces.complete && models.complete, models: models.groups ?? [] };
+    },
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,132 @@
+/** Webhooks: the secrets that sign them, and where they go. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { useAssistants } from "../../api/queries.ts";
+import { SERVER } from "../../api/server.ts";
+import type { ViewProps } from "../../frame/frame.ts";
+import { Button } from "../../ui/Button.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
+import { Page } from "../Page.tsx";
+import css from "../parts.module.css";
+import { Secret } from "../Secret.tsx";
+import { Section } from "../Section.tsx";
+import { Command, Empty, Loaded } from "../states.tsx";
+import { Table } from "../Table.tsx";
+import { cronColumns, secretColumns } from "./columns.tsx";
+import { deleteSecret, type HookedCron, useHookedCrons, useSecrets, type WebhookSecret } from "./queries.ts";
+import { Rotate } from "./Rotate.tsx";
+
+const PATH = "/console/webhooks";
+
+const RUN = `curl ${SERVER}/runs -X POST \\
+  -H "X-API-Key: $WEIR_API_KEY" -H 'content-type: application/json' -d '{
+    "assistant_id": "agent",
+    "input": {"messages": [{"role": "user", "content": "Hello"}]},
+    "webhook": "https://example.com/hook"
+  }'`;
+
+export default function Webhooks({ id }: ViewProps) {
+  const [, navigate] = useLocation();
+  const secrets = useSecrets();
+  const crons = useHookedCrons();
+  const assistants = useAssistants();
+  const [made, setMade] = useState<string>();
+  const [deleting, setDeleting] = useState<WebhookSecret>();
+  const close = () => navigate(PATH);
+  const nameOf = ({ assistant_id }: HookedCron) =>
+    assistants.data?.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id;
+  return (
+    <Page
+      title="Webhooks"
+      purpose="Calls that the server makes when a run has ended."
+      aside={
+        <>
+          <h2>Ask for a webhook</h2>
+          <p>A run or a cron names the address. It must be https and public.</p>
+          <Command label="Copy the request" text={RUN} />
+          <h2>Delivery</h2>
+          <p>
+            An address that does not answer 2xx within 20 seconds is called again after 1 s, 5 s, 30 s, 2 min, 10 min,
+            and three times an hour apart. Then the delivery is given up, and the log of the server says so.
+          </p>
+          <p>
+            The server keeps no history of deliveries. Each has a <code>Weir-Delivery</code> id, which is the same at
+            every attempt. How to check a signature: <a href="/docs/webhooks#verify-a-delivery">Verify a delivery</a>
+          </p>
+        </>
+      }
+    >
+      <Section
+        title="Signing secrets"
+        act={
+          <Button look="filled" onClick={() => navigate(`${PATH}/new`)}>
+            {secrets.data?.length ? "Rotate secret" : "Create secret"}
+          </Button>
+        }
+      >
+        <Loaded query={secrets} what="signing secrets" rows={2}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty
+                title="Webhooks are not signed."
+                text="With a signing secret, each delivery carries a Weir-Signature header. The receiver computes it again, and knows that the call is from this workspace and unchanged."
+              />
+            ) : (
+              <Table
+                label="Signing secrets"
+                columns={secretColumns(setDeleting)}
+                rows={rows}
+                rowKey={(row) => row.id}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+      <Section title="Crons with a webhook">
+        <Loaded query={crons} what="crons" rows={2}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <p className={css.note}>
+                No cron has a webhook. Webhooks of single runs are not listed: they end with the run.
+              </p>
+            ) : (
+              <Table
+                label="Crons with a webhook"
+                columns={cronColumns(nameOf)}
+                rows={rows}
+                rowKey={(row) => row.cron_id}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+      {id === "new" && secrets.data && (
+        <Rotate
+          others={secrets.data.length}
+          onMade={(secret) => {
+            setMade(secret);
+            close();
+          }}
+          onClose={close}
+        />
+      )}
+      {made !== undefined && (
+        <Secret
+          title="Signing secret"
+          text="Copy it to the receiver now: it is not shown again. The whole text is the key of the HMAC, with its prefix."
+          secret={made}
+          onDone={() => setMade(undefined)}
+        />
+      )}
+      {deleting && (
+        <Confirm
+          title={`Delete the secret ${deleting.hint}…?`}
+          text="It signs nothing from then on. A receiver that knows only this secret refuses every delivery."
+          act="Delete secret"
+          onAct={() => deleteSecret(deleting.id)}
+          onClose={() => setDeleting(undefined)}
+        />
+      )}
+    </Page>
+  );
+}

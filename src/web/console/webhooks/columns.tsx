@@ -1,0 +1,60 @@
+/** The columns of signing secrets, and of crons with a webhook. */
+import { Trash2 } from "lucide-react";
+import { IconButton } from "../../ui/IconButton.tsx";
+import { Ahead, Time } from "../Facts.tsx";
+import css from "../parts.module.css";
+import { State } from "../State.tsx";
+import type { Column } from "../Table.tsx";
+import type { HookedCron, WebhookSecret } from "./queries.ts";
+
+export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [
+  {
+    id: "hint",
+    name: "Secret",
+    width: 140,
+    kept: true,
+    grows: true,
+    cell: ({ hint }) => <span className={css.mono}>{hint}…</span>,
+  },
+  {
+    id: "expires",
+    name: "Signs until",
+    width: 120,
+    kept: true,
+    cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
+  },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "delete",
+    name: "",
+    width: 64,
+    kept: true,
+    end: true,
+    cell: (row) => (
+      <IconButton label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
+    ),
+  },
+];
+
+export const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] => [
+  { id: "state", name: "State", width: 88, cell: ({ enabled }) => <State state={enabled ? "enabled" : "paused"} /> },
+  {
+    id: "webhook",
+    name: "Address",
+    width: 180,
+    kept: true,
+    grows: true,
+    cell: ({ webhook }) => <span title={webhook}>{webhook}</span>,
+  },
+  { id: "schedule", name: "Schedule", width: 120, kept: true, cell: ({ schedule }) => <code>{schedule}</code> },
+  { id: "assistant", name: "Assistant", width: 120, cell: nameOf },
+  {
+    id: "next",
+    name: "Next run",
+    width: 130,
+    end: true,
+    cell: ({ next_run_date }) => <Ahead at={next_run_date} />,
+  },
+];

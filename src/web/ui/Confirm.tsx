@@ -1,0 +1,60 @@
+/** Asks before something that cannot be undone. The button says what is done. */
+import { AlertDialog } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import shell from "../frame/Shell.module.css";
+import { useAction } from "./action.ts";
+import { Button } from "./Button.tsx";
+import { opener } from "./Modal.tsx";
+import css from "./modal.module.css";
+
+export function Confirm({
+  title,
+  text,
+  act,
+  onAct,
+  onClose,
+}: {
+  title: string;
+  text: ReactNode;
+  /** On the button: verb and object. */
+  act: string;
+  /** An error is shown in the dialog, which then stays. */
+  onAct: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const [back] = useState(opener);
+  const action = useAction();
+  return (
+    <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className={shell.overlay} />
+        <AlertDialog.Content className={shell.dialog} onCloseAutoFocus={back}>
+          <AlertDialog.Title className={shell.dialogTitle}>{title}</AlertDialog.Title>
+          <AlertDialog.Description className={css.text}>{text}</AlertDialog.Description>
+          {action.trouble !== "" && (
+            <p className={css.trouble} role="alert">
+              {action.trouble}
+            </p>
+          )}
+          <div className={css.choices}>
+            <AlertDialog.Cancel asChild>
+              <Button>Go back</Button>
+            </AlertDialog.Cancel>
+            <Button
+              look="danger"
+              disabled={action.busy}
+              onClick={() =>
+                void action.run(async () => {
+                  await onAct();
+                  onClose();
+                })
+              }
+            >
+              {act}
+            </Button>
+          </div>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

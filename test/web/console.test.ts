@@ -1,0 +1,161 @@
+/** The words and figures of the console's pages of Operate and Admin. */
+import { describe, expect, it } from "vitest";
+import type { AuditAction } from "../../src/audit/store.ts";
+import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../src/web/console/audit/actions.ts";
+import { endOf, expiryText, networksOf } from "../../src/web/console/keys/expiry.ts";
+import { nameOf, returnsTo } from "../../src/web/console/oauth/words.ts";
+import { byDay, byProject, bytesText, periodOf } from "../../src/web/console/usage/figures.ts";
+
+const NOW = Date.parse("2026-11-22T12:00:00Z");
+
+describe("keys", () => {
+  it("say when they end", () => {
+    const after = (ms: number) => new Date(NOW + ms).toISOString();
+    const texts = [
+      null,
+      after(-1),
+      after(60_000),
+      after(5 * 3_600_000),
+      after(47 * 3_600_000),
+      after(30.5 * 86_400_000),
+    ];
+    expect(texts.map((at) => expiryText(at, NOW))).toEqual([
+      "never",
+      "expired",
+      "in under 1 h",
+      "in 5 h",
+      "in 47 h",
+      "in 30 days",
+    ]);
+    expect([endOf("never", NOW), endOf("30", NOW)]).toEqual([null, "2026-12-22T12:00:00.000Z"]);
+  });
+
+  it("take networks with commas, spaces and lines between them", () => {
+    expect(networksOf(" 192.0.2.0/24,2001:db8::/48\n198.51.100.7 ")).toEqual([
+      "192.0.2.0/24",
+      "2001:db8::/48",
+      "198.51.100.7",
+    ]);
+    expect(networksOf(" , ")).toBeNull();
+  });
+});
+
+describe("the audit log", () => {
+  // The type makes this list complete.
+  const EVERY: Record<AuditAction, boolean> = {
+    "sign_in.succeeded": false,
+    "sign_in.failed": true,
+    "credential.refused": true,
+    "admin_key.used": false,
+    "audit_log.exported": false,
+    "workspace.created": false,
+    "api_key.created": false,
+    "api_key.updated": false,
+    "api_key.rolled": false,
+    "api_key.deleted": false,
+    "webhook_secret.created": false,
+    "webhook_secret.deleted": false,
+    "client.registered": false,
+    "grant.created": false,
+    "grant.denied": true,
+    "grant.refused": true,
+    "grant.revoked": false,
+    "grant.reuse_detected": true,
+    "destination.created": false,
+    "destination.updated": false,
+    "destination.deleted": false,
+    "export.created": false,
+    "export.cancelled": false,
+  };
+
+  it("has words for each action of the server, and marks refusals", () => {
+    const offered = ACTIONS.flatMap(({ actions }) => actions.map(([action]) => action));
+    expect(offered.toSorted()).toEqual(Object.keys(EVERY).toSorted());
+    for (const [action, refusal] of Object.entries(EVERY)) {
+      expect(actionText(action)).not.toContain(".");
+      expect([action, isRefusal(action)]).toEqual([action, refusal]);
+    }
+    expect(actionText("later.added")).toBe("later.added");
+  });
+
+  it("names who did what to what", () => {
+    const keys = new Map([["k1", "nightly"]]);
+    const actors = [
+      { kind: "key", id: "k1" },
+      { kind: "token", id: "0123456789" },
+      { kind: "admin", id: "admin" },
+      { kind: "anonymous", id: "" },
+      { kind: "robot", id: "7" },
+    ];
+    expect(actors.map((actor) => actorText(actor, keys))).toEqual([
+      "nightly",
+      "Application 01234567",
+      "Admin key",
+      "Nobody signed in",
+      "robot 7",
+    ]);
+    const target = (target_id: string, detail: Record<string, unknown>) => targetText({ target_id, detail }, keys);
+    expect([target("x", { name: "Lake" }), target("k1", {}), target("x", { name: 1 })]).toEqual([
+      "Lake",
+      "nightly",
+      "x",
+    ]);
+  });
+});
+
+describe("applications", () => {
+  it("are named by the host of their document where they have no name", () => {
+    const names = [
+      { client_id: "weir_client_x", client_name: "Notes" },
+      { client_id: "https://app.example/client.json", client_name: null },
+      { client_id: "weir_client_x", client_name: "" },
+    ];
+    expect(names.map(nameOf)).toEqual(["Notes", "app.example", "weir_client_x"]);
+  });
+
+  it("return to hosts, to this device, or to a program", () => {
+    const uris = [
+      "http://127.0.0.1/cb",
+      "http://[::1]/cb",
+      "https://app.example/a",
+      "https://app.example/b",
+      "cursor://x/cb",
+    ];
+    expect(returnsTo(uris)).toBe("this device, app.example, cursor://");
+  });
+});
+
+describe("usage", () => {
+  it("says bytes in the unit that fits", () => {
+    expect([0, 999, 1_000, 1_240, 84_000, 1_240_000_000, 5e15].map(bytesText)).toEqual([
+      "0 B",
+      "999 B",
+      "1 kB",
+      "1.2 kB",
+      "84 kB",
+      "1.2 GB",
+      "5,000 TB",
+    ]);
+  });
+
+  it("sums by day, with days on which nothing was stored, and by project, the largest first", () => {
+    const day = (day: string, project_id: string, runs: number, bytes: number) => ({
+      day,
+      project_id,
+      runs,
+      bytes,
+      project_name: project_id === "gone" ? null : project_id,
+    });
+    const days = [day("2026-11-20", "a", 1, 10), day("2026-11-20", "gone", 2, 50), day("2026-11-22", "a", 3, 30)];
+    expect(byDay("2026-11-20", "2026-11-22", days)).toEqual([
+      { day: "2026-11-20", runs: 3, bytes: 60 },
+      { day: "2026-11-21", runs: 0, bytes: 0 },
+      { day: "2026-11-22", runs: 3, bytes: 30 },
+    ]);
+    expect(byProject(days)).toEqual([
+      { id: "gone", name: null, runs: 2, bytes: 50 },
+      { id: "a", name: "a", runs: 4, bytes: 40 },
+    ]);
+    expect(periodOf(7, NOW)).toEqual({ first: "2026-11-16", last: "2026-11-22" });
+  });
+});
