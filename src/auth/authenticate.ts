@@ -72,9 +72,19 @@ function watch(c: Context<App>, principal: Principal, stream: OpenStream): void 
   if (answer !== c.res) c.res = answer;
 }
 
+/**
+ * A header that names the caller. The Python SDK of LangSmith sends its key twice, in two spellings of the header's name, and a
+ * platform joins the two values with a comma. The same value several times is one value; different values stay joined and fit nothing.
+ */
+function headerOf(c: Context<App>, name: string): string | undefined {
+  const value = c.req.header(name);
+  const [first, ...others] = value?.split(",").map((one) => one.trim()) ?? [];
+  return others.every((one) => one === first) ? first : value;
+}
+
 /** Requires the deployment's admin key, with which workspaces and first keys are made. */
 function checkAdminKey(c: Context<App>): void {
-  const key = c.req.header("x-api-key");
+  const key = headerOf(c, "x-api-key");
   if (key === undefined) throw new Problem(401, "Send the deployment's admin key in X-API-Key.");
   if (!isAdminKey(sha256(key), c.env)) {
     noteRefusal(c);
@@ -98,7 +108,7 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
 
 async function principalOf(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
   const bearer = c.req.header("authorization");
-  const key = c.req.header("x-api-key");
+  const key = headerOf(c, "x-api-key");
   // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
   const isBare = bearer === undefined && key === undefined;
   if (isBare && c.req.path === TRUNCATE && isOpen(c.req.raw, c.env)) return inWorkspace(c, OPEN, rule);
@@ -190,7 +200,7 @@ function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
 
 /** The principal, if the headers name its workspace or none. */
 function inWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
-  const tenant = c.req.header("x-tenant-id")?.toLowerCase();
+  const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
   if (tenant !== undefined && tenant !== principal.workspaceId.toLowerCase()) {
     throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
   }
@@ -221,7 +231,7 @@ const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind:
 
 async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
   const everything = { scopes: SCOPES, kind: "admin", credentialId: "admin", hash } as const;
-  const tenant = c.req.header("x-tenant-id")?.toLowerCase();
+  const tenant = headerOf(c, "x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {
     if (!rule?.organization) {
       throw new Problem(403, "With the admin key, name the workspace to act in with X-Tenant-Id.");

@@ -7,7 +7,7 @@ const PUBLIC: RegExp[] = [
   // This link is also a credential. Its holder can give feedback on one run.
   /^(\/api\/v1)?\/feedback\/tokens\/[^/]+$/,
   // This link is also a credential. Its holder can read a shared trace or dataset.
-  /^(\/api\/v[12])?\/public\/[^/]+\/(r|d|run|run\/[^/]+|runs|runs\/query|datasets|examples)$/,
+  /^(\/api\/v[12])?\/public\/[^/]+\/(r|d|run|run\/[^/]+|runs|runs\/query|datasets|datasets\/.+|examples)$/,
   // Clients read and call these before they have a credential.
   /^\/\.well-known\/oauth-(authorization-server|protected-resource)(\/|$)/,
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,

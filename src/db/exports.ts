@@ -103,6 +103,13 @@ export interface PendingUpload {
 /** A number of each shard of a day, by the shard's number. */
 export type PerShard = Record<string, number>;
 
+/** A window of start_time, half-open, microseconds, with the last change of each shard that an export saw of it. */
+export interface SeenWindow {
+  startTime: number;
+  endTime: number;
+  seen: PerShard;
+}
+
 /** Export runs: one project and UTC day of an export. The lease, its epoch and the cursor are the ledger of the work. */
 export const exportRuns = sqliteTable(
   "export_runs",
@@ -126,8 +133,8 @@ export const exportRuns = sqliteTable(
     shard: integer("shard").notNull().default(0),
     /** The number of the last change of each shard before it was read. Null: not read, or not noted. */
     seen: text("seen", { mode: "json" }).$type<PerShard>(),
-    /** Of a late run: only what has changed after these changes is exported. */
-    since: text("since", { mode: "json" }).$type<PerShard>(),
+    /** Of a late run: the windows of the day. Only what has changed in a window after what was seen of it is exported. */
+    since: text("since", { mode: "json" }).$type<SeenWindow[]>(),
     /** Everything of the shard up to and including this position is in `files`. */
     cursor: text("cursor", { mode: "json" }).$type<{ start_time: number; id: string }>(),
     files: text("files", { mode: "json" }).$type<ExportedFile[]>().notNull().default([]),

@@ -19,6 +19,13 @@ import { plan } from "./plan.ts";
 import { clearRemains, exportSlice, LeaseLost } from "./slice.ts";
 import type { ExportRow, ExportRunRow } from "./store.ts";
 
+/**
+ * The messages that an export begins with. A worker goes on with the next run by itself, so more of them would only find that
+ * their runs are done. A worker that has been at it for longer than `BUSY_MS` sends more.
+ */
+const FIRST_MESSAGES = 4;
+const BUSY_MS = 1_000;
+
 /** Handles one message. Errors of the store are recorded in the ledger; other errors are thrown. */
 export async function handle(deps: Deps, wake: Wake): Promise<void> {
   if ("exportId" in wake) await advanceExport(deps, wake.exportId);
@@ -31,7 +38,7 @@ async function advanceExport(deps: Deps, id: string): Promise<void> {
   if (job?.status !== "RUNNING") return;
   try {
     if (job.plannedAt === null) await plan(deps, job);
-    if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job);
+    if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
     else if ((await findJob(deps.db, id))?.plannedAt) await finish(deps, job);
   } catch (error) {
     await noteJobFailure(deps, job, error);
@@ -48,9 +55,12 @@ export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown)
   await deps.send({ exportId: job.id }, deps.limits.retryDelay / 1000);
 }
 
-async function sendRuns(deps: Deps, job: ExportRow): Promise<void> {
+/** Sends messages for the next runs of an export, until `most` are on their way or the export has its share of all. */
+async function sendRuns(deps: Deps, job: ExportRow, most = deps.limits.runsPerExport): Promise<void> {
   const { destinationId } = job;
-  for (const runId of await takeRunsToSend(deps.db, job, deps.limits, deps.now())) {
+  const { inFlight, runsPerExport } = deps.limits;
+  const room = { inFlight, runsPerExport: Math.min(most, runsPerExport) };
+  for (const runId of await takeRunsToSend(deps.db, job, room, deps.now())) {
     await deps.send({ runId, destinationId });
   }
 }
@@ -66,10 +76,15 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
   const { exportId } = run;
   const job = await findJob(deps.db, exportId);
   if (!job) return;
+  let sent = deps.now();
   while (run) {
     if (!(await exportRun(deps, job, run, until))) return;
-    await sendRuns(deps, job);
-    if (!mayGoOn(deps, job, until)) break;
+    const goesOn = mayGoOn(deps, job, until);
+    if (!goesOn || deps.now() - sent >= BUSY_MS) {
+      await sendRuns(deps, job);
+      sent = deps.now();
+    }
+    if (!goesOn) break;
     run = await claimNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
   }
   // The manifest is written now: a message to do it would delay the end of a small export. The sweep repeats a failed attempt.

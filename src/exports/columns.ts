@@ -1,5 +1,5 @@
 /** The columns of an exported file: specification section 2.6, and raw feedback rows for who asks. */
-import type { SchemaElement } from "hyparquet";
+import type { RowGroup, SchemaElement } from "hyparquet";
 
 type Kind = "text" | "time" | "boolean" | "integer" | "double" | "texts";
 
@@ -92,6 +92,24 @@ function schemaOf(name: ExportField): SchemaElement[] {
     case "double":
       return [{ ...optional, type: "DOUBLE" }];
   }
+}
+
+/** Columns of ids that readers look runs up by. */
+const BLOOMED: ReadonlySet<ExportField> = new Set(["id", "trace_id"]);
+
+/** Whether the column has a bloom filter in each row group. */
+export function hasBloom(field: ExportField): boolean {
+  return BLOOMED.has(field);
+}
+
+/** The order of a row group's rows, as far as these columns tell it: `start_time`, then `id`. */
+export function sortingOf(fields: readonly ExportField[]): RowGroup["sorting_columns"] {
+  const order = (["start_time", "id"] as const).map((field) => fields.indexOf(field));
+  const known = order[0] === -1 ? [] : order.filter((column) => column !== -1);
+  // A list has one column of values, too, so the place among the fields is that among the columns.
+  return known.length === 0
+    ? undefined
+    : known.map((column_idx) => ({ column_idx, descending: false, nulls_first: false }));
 }
 
 /** What a column holds. */

@@ -3,7 +3,9 @@ import type { Database } from "../db/client.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow } from "./destinations/open.ts";
 import { manifestKey } from "./layout.ts";
+import { deletionsOf } from "./ledger/deletions.ts";
 import { allRuns, completeJob, startWaiting } from "./ledger/jobs.ts";
+import { noteLateSeen } from "./ledger/late.ts";
 import { openDestination } from "./open-destination.ts";
 import { abortOthers } from "./slice.ts";
 import { ObjectSink } from "../s3/sink.ts";
@@ -37,7 +39,10 @@ export async function finish(deps: Deps, job: ExportRow): Promise<void> {
     throw error;
   }
   await deps.at("after manifest");
-  if (await completeJob(deps.db, job.id, deps.now())) await startNext(deps, job.workspaceId);
+  const isEnded = await completeJob(deps.db, job.id, deps.now());
+  // If this fails, the next window exports the same late runs again.
+  await noteLateSeen(deps.db, job.id);
+  if (isEnded) await startNext(deps, job.workspaceId);
 }
 
 /** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
@@ -61,7 +66,19 @@ async function* manifestOf({ db }: Deps, job: ExportRow): AsyncGenerator<string>
   yield* listed(db, job, false);
   yield '\n ],\n "late": [';
   yield* listed(db, job, true);
+  yield '\n ],\n "deleted": [';
+  yield* deleted(db, job);
   yield "\n ]\n}\n";
+}
+
+/** The traces that were deleted in the window of a schedule's export. */
+async function* deleted(db: Database, job: ExportRow): AsyncGenerator<string> {
+  let separator = "\n  ";
+  for await (const { projectId, traceId, deletedAt } of deletionsOf(db, job)) {
+    const deleted_at = new Date(deletedAt).toISOString();
+    yield separator + JSON.stringify({ session_id: projectId, trace_id: traceId, deleted_at });
+    separator = ",\n  ";
+  }
 }
 
 /** The windows of an export with their files: its own, or the earlier ones of which it has late runs. */

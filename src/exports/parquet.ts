@@ -2,13 +2,15 @@
  * Pages of runs as one Parquet file, each page a row group. The columns are written here and not by hyparquet-writer, whose
  * format and footer they use: it takes values one by one, and a page has them laid out already.
  */
-import type { RowGroup, SchemaElement } from "hyparquet";
+import type { ColumnChunk, RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
+import { writeBloomFilter } from "hyparquet-writer/src/bloom.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
 import { isConstant, isPayload, type LightField, type RunPage, type Texts } from "../traces/page.ts";
 import type { PayloadField } from "../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
-import { type ExportField, kindOf, leafOf, parquetSchema } from "./columns.ts";
+import { type ExportField, hasBloom, kindOf, leafOf, parquetSchema, sortingOf } from "./columns.ts";
+import { bloomOf } from "./encode/bloom.ts";
 import { writeChunk } from "./encode/chunk.ts";
 import type { Encoded } from "./encode/encoded.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
@@ -47,7 +49,8 @@ export class RunFile {
   async add(page: RunPage, resolve = asGiven, pause = noPause): Promise<void> {
     if (page.rows === 0) return;
     const start = this.sink.offset;
-    const columns: ReturnType<typeof writeChunk>[] = [];
+    const columns: ColumnChunk[] = [];
+    const blooms: { chunk: ColumnChunk; filter: Uint32Array }[] = [];
     for (const field of this.fields) {
       if (isPayload(field)) {
         const texts = (await resolve(page, field)) ?? missing(field);
@@ -56,7 +59,11 @@ export class RunFile {
         texts.bytes.buffer.transfer(0);
         await pause();
       } else {
-        columns.push(this.write(field, page.rows, encode(page, field)));
+        const encoded = encode(page, field);
+        const chunk = this.write(field, page.rows, encoded);
+        columns.push(chunk);
+        const filter = hasBloom(field) ? bloomOf(encoded) : undefined;
+        if (filter) blooms.push({ chunk, filter });
       }
       await this.sink.flush?.();
     }
@@ -65,15 +72,26 @@ export class RunFile {
       num_rows: BigInt(page.rows),
       total_byte_size: columns.reduce((sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n), 0n),
       total_compressed_size: BigInt(this.sink.offset - start),
+      sorting_columns: sortingOf(this.fields),
     });
+    for (const { chunk, filter } of blooms) this.writeBloom(chunk, filter);
     this.rows += page.rows;
     this.textBytes += page.bytes;
   }
 
-  private write(field: ExportField, rows: number, encoded: Encoded): ReturnType<typeof writeChunk> {
+  private write(field: ExportField, rows: number, encoded: Encoded): ColumnChunk {
     const { compression } = this;
     const how = { codec: CODECS[compression], compress: COMPRESSORS[compression] };
     return writeChunk(this.sink, { ...leafOf(field), rows, ...how }, encoded);
+  }
+
+  /** Behind its row group: kept until the footer, the filters of a file would take some megabytes. */
+  private writeBloom({ meta_data }: ColumnChunk, filter: Uint32Array): void {
+    const offset = this.sink.offset;
+    writeBloomFilter(this.sink, filter);
+    if (!meta_data) return;
+    meta_data.bloom_filter_offset = BigInt(offset);
+    meta_data.bloom_filter_length = this.sink.offset - offset;
   }
 
   /** Writes the footer. */

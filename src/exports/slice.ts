@@ -201,7 +201,7 @@ function pagesOf(
     startTime: run.startTime,
     endTime: run.endTime,
     filter: job.filter,
-    since: run.since ? (run.since[run.shard] ?? 0) : undefined,
+    since: run.since?.map(({ startTime, endTime, seen }) => ({ startTime, endTime, change: seen[run.shard] ?? 0 })),
     limit: deps.limits.pageRows,
     maxBytes: deps.limits.pageBytes,
     fields,

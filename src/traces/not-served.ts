@@ -22,6 +22,8 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
     "rows of experiments and searches in datasets",
   ],
   [undefined, new RegExp(`${ROOT}/sessions/(?:resolutions|${UUID}/dashboard)$`, "i"), "dashboards"],
+  [undefined, new RegExp(`${ROOT}/sessions/${UUID}/insights(?:/|$)`, "i"), "reports of insights"],
+  [undefined, new RegExp(`${ROOT}/public/${UUID}/datasets/`, "i"), "the experiments of a shared dataset"],
   [undefined, new RegExp(`${V2}/(?:datasets|sessions)(?:/|$)`), "the second generation of datasets and sessions"],
   [undefined, new RegExp(`${V2}/runs/${UUID}/url$`, "i"), "addresses of runs"],
   [undefined, new RegExp(`${V2}/threads/(?:stats|${UUID}/stats|[^/]+/share)$`, "i"), "statistics and links of threads"],

@@ -24,10 +24,17 @@ export interface ChangedRequest {
   filter?: string | null;
 }
 
+/** A half-open window of start_time, microseconds, and the number of the last change that was seen of it. */
+export interface SinceWindow {
+  startTime: number;
+  endTime: number;
+  change: number;
+}
+
 export interface PageRequest {
   after: RunPosition | null;
-  /** Only runs that have changed after the change of this number. */
-  since?: number;
+  /** Only runs in these windows that have changed after the change of their window. */
+  since?: SinceWindow[];
   /** Half-open window of start_time, microseconds: [startTime, endTime). */
   startTime: number;
   endTime: number;

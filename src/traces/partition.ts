@@ -2,21 +2,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
+import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
 import { seal } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
-import {
-  DELETED_AT_ONCE,
-  deleteTraces,
-  dueBlobs,
-  forgetBlobs,
-  nextDue,
-  noteDeleted,
-  tracesOfThreads,
-  withoutDeleted,
-} from "./partition/delete.ts";
+import { DELETED_AT_ONCE, deleteTraces, noteDeleted, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
@@ -300,16 +292,15 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private apply(writes: RunWrite[]): void {
     const identity = this.told;
     if (!identity) throw new Error("A write came without the partition's identity.");
+    const prefix = blobPrefix(identity.workspaceId, identity);
     const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
     for (const group of groups) {
-      this.commit(identity, () =>
-        applyWrites(
-          this.sql,
-          dayBounds(identity.day),
-          withoutDeleted(this.sql, group),
-          priceTable(this.env.TRACE_PRICES),
-        ),
-      );
+      this.commit(identity, () => {
+        const kept = new Set(withoutDeleted(this.sql, group));
+        const dropped = group.filter((write) => !kept.has(write));
+        noteBlobs(this.sql, prefix, dropped.flatMap(blobsOfWrite));
+        applyWrites(this.sql, prefix, dayBounds(identity.day), [...kept], priceTable(this.env.TRACE_PRICES));
+      });
     }
   }
 

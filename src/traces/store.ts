@@ -276,24 +276,6 @@ export async function recentDeletions(
   return rows.map((row) => row.traceId);
 }
 
-/** The traces of a project that were deleted at or after `since`, milliseconds, oldest first. For exports. */
-export async function listDeletions(
-  db: Database,
-  workspaceId: string,
-  projectId: string,
-  since: number,
-  limit: number,
-): Promise<{ traceId: string; deletedAt: number }[]> {
-  const { workspaceId: workspace, projectId: project, traceId, deletedAt } = traceDeletions;
-  return db
-    .select({ traceId, deletedAt })
-    .from(traceDeletions)
-    .where(and(eq(workspace, workspaceId), eq(project, projectId), gte(deletedAt, since)))
-    .orderBy(asc(deletedAt), asc(traceId))
-    .limit(limit)
-    .all();
-}
-
 export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
 }

@@ -21,6 +21,29 @@ describe("API keys", () => {
     expect((await one.fetch("/api/v1/api-keys", { headers: { "x-tenant-id": other.workspaceId } })).status).toBe(403);
   });
 
+  it("go with the workspace's id and with a service key, as the LangSmith SDKs send them", async () => {
+    const [one, other] = [await newCaller(), await newCaller()];
+    const trace = (headers: Record<string, string>) => send("/runs/batch", { body: { post: [], patch: [] }, headers });
+    const [key, service] = [{ "x-api-key": one.key }, { "x-service-key": "a token" }];
+    expect((await trace({ ...key, "x-tenant-id": one.workspaceId.toUpperCase() })).status).toBe(202);
+    expect((await trace({ ...key, "x-tenant-id": other.workspaceId })).status).toBe(403);
+    expect((await trace({ ...key, ...service })).status).toBe(202);
+    expect((await trace({ ...service, "x-tenant-id": one.workspaceId })).status).toBe(401);
+    expect((await trace({ "x-service-key": one.key })).status).toBe(401);
+  });
+
+  it("may be sent twice, as the LangSmith SDK for Python does, but not two of them", async () => {
+    const [one, other] = [await newCaller(), await newCaller()];
+    const listed = async (key: string, tenant = one.workspaceId) =>
+      (await send("/api/v1/api-keys", { headers: { "x-api-key": key, "x-tenant-id": tenant } })).status;
+    expect(await listed(`${one.key}, ${one.key}`, `${one.workspaceId}, ${one.workspaceId}`)).toBe(200);
+    expect(await listed(`${one.key}, ${other.key}`)).toBe(401);
+    expect(await listed(`${one.key},`)).toBe(401);
+    expect(await listed(one.key, `${one.workspaceId}, ${other.workspaceId}`)).toBe(403);
+    expect(await listed(`${ADMIN_KEY}, ${ADMIN_KEY}`)).toBe(200);
+    expect(await listed(`${ADMIN_KEY}, ${one.key}`)).toBe(401);
+  });
+
   it("are required, and only the admin key makes workspaces", async () => {
     const caller = await newCaller();
     expect((await send("/api/v1/api-keys")).status).toBe(401);

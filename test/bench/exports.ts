@@ -1,7 +1,7 @@
 /**
  * Bulk export: rows a second of processor time and memory of the writer for each codec, beside DuckDB writing the same rows
  * with one thread (reading them included); then rows a second end to end, from a server into an S3 server beside it.
- * EXPORT_ROWS (200,000) sizes both parts, EXPORT_CODECS (all four) says which.
+ * `--rows` sizes both parts, `--codecs` says which.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -10,11 +10,8 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { endToEnd } from "./exports/server.ts";
 import { mb, table } from "./figures.ts";
-import type { Bench } from "./target.ts";
+import { type Bench, CODECS, type Options } from "./target.ts";
 
-const ROWS = Number(process.env.EXPORT_ROWS ?? 200_000);
-const ALL = ["none", "snappy", "gzip", "zstandard"] as const;
-const CODECS = ALL.filter((codec) => (process.env.EXPORT_CODECS ?? ALL.join()).split(",").includes(codec));
 const DUCKDB = { none: "uncompressed", snappy: "snappy", gzip: "gzip", zstandard: "zstd" };
 /** The old space, and four times the semi-space: an isolate's heap, with room left for buffers within 128 MB. */
 const CAPPED = [
@@ -33,10 +30,10 @@ interface Written {
   rss: number;
 }
 
-function write(codec: string, file: string): Written {
+function write(rows: number, codec: string, file: string): Written {
   const script = join(import.meta.dirname, "exports", "write.ts");
   return JSON.parse(
-    execFileSync(process.execPath, [...CAPPED, script, String(ROWS), codec, file], { encoding: "utf8" }),
+    execFileSync(process.execPath, [...CAPPED, script, String(rows), codec, file], { encoding: "utf8" }),
   );
 }
 
@@ -52,35 +49,35 @@ async function duckdb(folder: string, codec: keyof typeof DUCKDB) {
   return { seconds, bytes };
 }
 
-async function writers(folder: string): Promise<void> {
-  const rows = [];
-  for (const codec of ALL.filter((codec) => codec === "none" || CODECS.includes(codec))) {
+async function writers(folder: string, rows: number, codecs: Options["codecs"]): Promise<void> {
+  const cells = [];
+  for (const codec of CODECS.filter((one) => one === "none" || codecs.includes(one))) {
     const file = join(folder, `${codec}.parquet`);
-    const ours = write(codec, file);
+    const ours = write(rows, codec, file);
     const theirs = await duckdb(folder, codec);
     if (codec !== "none") rmSync(file);
-    rows.push([
+    cells.push([
       codec,
-      thousands(ROWS / ours.seconds),
+      thousands(rows / ours.seconds),
       mb(ours.bytes),
       mb(ours.live),
       mb(ours.rss),
-      thousands(ROWS / theirs.seconds),
+      thousands(rows / theirs.seconds),
       mb(theirs.bytes),
     ]);
   }
-  table([`${ROWS} rows`, "rows per CPU second", "file", "heap + buffers", "RSS", "DuckDB", "its file"], rows);
+  table([`${rows} rows`, "rows per CPU second", "file", "heap + buffers", "RSS", "DuckDB", "its file"], cells);
 }
 
 export const bench: Bench = {
   title: "bulk export of runs of 2.6 KB",
   weirOnly: true,
-  async start() {
+  async start({ rows, codecs }) {
     const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
     try {
-      await writers(folder);
+      await writers(folder, rows, codecs);
       console.log("");
-      await endToEnd(folder, ROWS, CODECS);
+      await endToEnd(folder, rows, codecs);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -1,7 +1,7 @@
 /** The options of `npm run bench`. */
 import { parseArgs } from "node:util";
 import { type Graph, WORK } from "./runs/drive.ts";
-import type { Options } from "./target.ts";
+import { CODECS, type Options } from "./target.ts";
 
 const numbers = (text: string) => text.split(",").map(Number);
 
@@ -16,16 +16,23 @@ export function readOptions(): { names: string[]; options: Options } {
       runs: { type: "string", default: "50" },
       rounds: { type: "string", default: "5" },
       at: { type: "string", default: "1,16,64,200" },
+      rows: { type: "string", default: "200000" },
+      codecs: { type: "string", default: CODECS.join() },
       graphs: { type: "string", default: Object.keys(WORK).join() },
     },
   });
   const { url, key, against } = values;
   const pid = values.pid === undefined ? undefined : Number(values.pid);
   const [runs, rounds, atOnce] = [Number(values.runs), Number(values.rounds), numbers(values.at)];
-  if (![runs, rounds, pid ?? 1, ...atOnce].every((number) => Number.isInteger(number) && number > 0))
-    throw new Error("--runs, --rounds and --pid take a whole number from 1 on, --at such numbers with commas between.");
+  const rows = Number(values.rows);
+  const codecs = CODECS.filter((codec) => values.codecs.split(",").includes(codec));
+  if (![runs, rounds, rows, pid ?? 1, ...atOnce].every((number) => Number.isInteger(number) && number > 0))
+    throw new Error(
+      "--runs, --rounds, --rows and --pid take a whole number from 1 on, --at such numbers with commas between.",
+    );
   const graphs = values.graphs.split(",");
   const unknown = graphs.find((graph) => !(graph in WORK));
   if (unknown) throw new Error(`--graphs takes ${Object.keys(WORK).join(" and ")}, not "${unknown}".`);
-  return { names: positionals, options: { url, key, pid, against, runs, rounds, atOnce, graphs: graphs as Graph[] } };
+  const options = { url, key, pid, against, runs, rounds, rows, codecs, atOnce, graphs: graphs as Graph[] };
+  return { names: positionals, options };
 }

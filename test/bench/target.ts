@@ -24,6 +24,9 @@ export interface Bench {
   start?(options: Options): Promise<void>;
 }
 
+/** The codecs of exports. */
+export const CODECS = ["none", "snappy", "gzip", "zstandard"] as const;
+
 /** The options of the command line. */
 export interface Options extends RoundsOptions {
   /** A server that runs already, its key, and the process above all others of it. */
@@ -32,6 +35,9 @@ export interface Options extends RoundsOptions {
   pid?: number;
   /** Another checkout to compare this one with. */
   against?: string;
+  /** How many trace runs are exported, and how they are compressed. */
+  rows: number;
+  codecs: (typeof CODECS)[number][];
 }
 
 export async function openTarget({ url, key }: Options): Promise<Target> {

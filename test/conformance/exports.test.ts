@@ -229,6 +229,17 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
       `SELECT typeof(start_time) t, typeof(tags) g, typeof(total_tokens) n, typeof(total_cost) c, typeof(is_root) b FROM ${files} LIMIT 1`,
     );
     expect(types).toEqual({ t: "TIMESTAMP WITH TIME ZONE", g: "VARCHAR[]", n: "BIGINT", c: "DOUBLE", b: "BOOLEAN" });
+    const [run] = sent["alpha"] as [SentRun];
+    const probe = async (id: string) => {
+      const groups = await query(
+        `SELECT bloom_filter_excludes AS out FROM parquet_bloom_probe('${join(folder, root)}/**/*.parquet', 'id', '${id}')`,
+      );
+      return groups.filter(({ out }) => out === false).length;
+    };
+    // One row group has the run. A group of 90 rows lets a few in a hundred other ids through.
+    expect(await probe(run.id)).toBeGreaterThanOrEqual(1);
+    expect(await Promise.all(["a", "b", "c"].map(probe))).toContain(0);
+    expect(await query(`SELECT name FROM ${files} WHERE id = '${run.id}'`)).toEqual([{ name: run.name }]);
     const byDay = await query(
       `SELECT day::INT d, count(*)::INT n, sum(total_tokens)::INT t FROM ${files} GROUP BY 1 ORDER BY 1`,
     );

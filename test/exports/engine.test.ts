@@ -275,6 +275,46 @@ describe("waiting exports", () => {
   });
 });
 
+describe("messages for runs", () => {
+  const DAYS = 12;
+
+  async function ofDays() {
+    const world = newWorld();
+    const session_id = await newProject(world, workspaceId);
+    const from = { tenantId: workspaceId, projectId: session_id, from: DAY_1, spread: DAYS * MICROS_PER_DAY, seed: 7 };
+    world.runs = makeRuns({ ...from, count: 60 });
+    for (let day = 0; day < DAYS; day++)
+      await registerDay(world, workspaceId, session_id, DAY_1 + day * MICROS_PER_DAY);
+    const job = await newExport(world, workspaceId, {
+      bulk_export_destination_id: await newDestination(world, workspaceId),
+      session_id,
+      end_time: DAY_1 + DAYS * MICROS_PER_DAY,
+    });
+    const sent = () => world.queue.filter(({ wake }) => "runId" in wake);
+    await handle(world.deps, { exportId: job.id });
+    return { world, job, sent };
+  }
+
+  it("are few when its runs take a moment, for one worker does them all", async () => {
+    const { world, job, sent } = await ofDays();
+    expect(sent()).toHaveLength(4);
+    const [first] = sent();
+    await handle(world.deps, first!.wake);
+    expect(sent()).toHaveLength(4);
+    expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("are more when a worker is busy for longer, so that others help", async () => {
+    const { world, sent } = await ofDays();
+    world.deps.at = async (point) => {
+      if (point === "after commit") world.clock.now += 1_500;
+    };
+    const [first] = sent();
+    await handle(world.deps, first!.wake);
+    expect(sent().length).toBeGreaterThan(4);
+  });
+});
+
 describe("days without runs", () => {
   it("are complete when the export is planned, without a message each", async () => {
     const world = newWorld();

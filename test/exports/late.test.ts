@@ -114,6 +114,52 @@ describe("a schedule", () => {
     expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
   });
 
+  it("exports no run of a window again that has not changed since", async () => {
+    const { caller, world, job, object } = await stage({ interval_hours: 1 });
+    const day = [object(0)];
+    const runs = [0, 1].map((hour) => sentRun((START + hour * HOUR) * 1000 + 5, { name: `hour ${hour}` }));
+    const [first, second] = runs as [Sent, Sent];
+    await send(caller, [first], day);
+    expect(names((await tick(world, job.id, 1, 1)).rows)).toEqual(["hour 0"]);
+    await send(caller, [second], day);
+    // Both runs change between the window's own run and its late one, so one of these sees the change and the other does not.
+    world.deps.at = async (point) => {
+      if (point !== "after commit") return;
+      world.deps.at = async () => undefined;
+      await send(
+        caller,
+        [first, second].map((run) => ({ ...run, outputs: {} })),
+        day,
+        "patch",
+      );
+    };
+    expect((await tick(world, job.id, 2, 1)).rows).not.toEqual([]);
+    expect((await tick(world, job.id, 3, 1)).rows).toHaveLength(1);
+    expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
+  });
+
+  it("names the traces that were deleted in its window", async () => {
+    const { caller, world, job, session_id } = await stage({ interval_hours: 24 });
+    const note = async (project: string, trace: string, at: number) =>
+      env.DB.prepare("INSERT INTO trace_deletions VALUES (?, ?, ?, ?)")
+        .bind(caller.workspaceId, project, trace, at)
+        .run();
+    await note(session_id, "before", START - 1);
+    await note(session_id, "first", START);
+    await note(session_id, "last", START + DAY_MS - 1);
+    await note(session_id, "after", START + DAY_MS);
+    await note("another project", "other", START);
+    const deleted = (trace_id: string, at: number) => ({
+      session_id,
+      trace_id,
+      deleted_at: new Date(at).toISOString(),
+    });
+    const one = await tick(world, job.id, 1);
+    expect(one.manifest?.deleted).toEqual([deleted("first", START), deleted("last", START + DAY_MS - 1)]);
+    expect((await tick(world, job.id, 2)).manifest?.deleted).toEqual([deleted("after", START + DAY_MS)]);
+    expect((await tick(world, job.id, 3)).manifest?.deleted).toEqual([]);
+  });
+
   it("exports what comes after a partition was destroyed and made again", async () => {
     const { caller, world, job, session_id, object } = await stage({ interval_hours: 24 });
     const run = sentRun(NOON, { name: "first" });

@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
-import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { parquetMetadata, parquetReadObjects, type SchemaElement } from "hyparquet";
+import { hashParquetValue, readBloomFilter, sbbfContains } from "hyparquet/src/bloom.js";
 import { ByteWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { CODECS, type Compression } from "../../src/exports/codecs.ts";
@@ -82,5 +83,44 @@ describe("the schema", () => {
     expect(metadata.schema.map(({ name }) => name)).toEqual(["root", "start_time", "total_tokens"]);
     const statistics = metadata.row_groups[0]?.columns[0]?.meta_data?.statistics;
     expect(statistics?.min_value).toEqual(new Date(Math.floor((MANY[0]?.start_time ?? 0) / 1000)));
+  });
+});
+
+describe("a row group", () => {
+  it("has bloom filters of its ids, in a dictionary or not, that know each of them and few others", async () => {
+    const odd = MANY.map((run, i) => ({ ...run, id: i % 3 === 0 ? `${"文".repeat(i % 50)}${i}` : run.id }));
+    const runs = odd.map((run, i) => ({ ...run, trace_id: (odd[i - (i % 20)] as StoredRun).id }));
+    const buffer = await fileOf(runs, DEFAULT_FIELDS, "zstandard");
+    const view = new DataView(buffer);
+    const { row_groups, schema } = parquetMetadata(buffer);
+    expect(row_groups.length).toBeGreaterThan(1);
+    for (const [n, group] of row_groups.entries()) {
+      const own = runs.slice(n * PAGE, (n + 1) * PAGE);
+      const filtered = group.columns.filter(({ meta_data }) => meta_data?.bloom_filter_offset !== undefined);
+      expect(filtered.map(({ meta_data }) => meta_data?.path_in_schema)).toEqual([["id"], ["trace_id"]]);
+      for (const { meta_data } of filtered) {
+        const filter = readBloomFilter({ view, offset: Number(meta_data?.bloom_filter_offset) });
+        const name = meta_data?.path_in_schema[0] as "id" | "trace_id";
+        const element = schema.find((one) => one.name === name) as SchemaElement;
+        const holds = (id: string) =>
+          sbbfContains(filter?.blocks ?? Uint32Array.of(), hashParquetValue(id, element) ?? 0n);
+        expect(own.filter((run) => !holds(run[name]))).toEqual([]);
+        const others = Array.from({ length: 1_000 }, (_, i) => `nobody ${i}`);
+        expect(others.filter(holds).length).toBeLessThan(30);
+      }
+    }
+  });
+
+  it("says in which order its rows are, as far as its columns tell", async () => {
+    const sortedBy = async (fields: ExportField[]) => {
+      const [group] = parquetMetadata(await fileOf(MANY, fields, "none")).row_groups;
+      return group?.sorting_columns?.map(({ column_idx, descending }) => [fields[column_idx], descending]);
+    };
+    expect(await sortedBy([...DEFAULT_FIELDS])).toEqual([
+      ["start_time", false],
+      ["id", false],
+    ]);
+    expect(await sortedBy(["parent_run_ids", "start_time"])).toEqual([["start_time", false]]);
+    expect(await sortedBy(["id", "name"])).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ import type { CreateExportInput } from "../../src/exports/schema.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import { handle } from "../../src/exports/advance.ts";
 import { Slots } from "../../src/exports/slots.ts";
-import type { PageRequest, RunPage } from "../../src/traces/page.ts";
+import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/page.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { announcePartition } from "../../src/traces/store.ts";
@@ -109,6 +109,7 @@ interface Manifest {
   rows: number;
   partitions: ExportedWindow[];
   late: ExportedWindow[];
+  deleted: { session_id: string; trace_id: string; deleted_at: string }[];
 }
 
 /** What a reader of the bucket finds: the manifest, and the rows of every Parquet file below the export's folder. */
@@ -139,10 +140,10 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
     private readonly changes: number,
   ) {}
 
-  async readPage({ after, since = -1, startTime, endTime, limit, maxBytes }: PageRequest): Promise<RunPage> {
+  async readPage({ after, since, startTime, endTime, limit, maxBytes }: PageRequest): Promise<RunPage> {
     const rest = this.runs.filter(
       (run) =>
-        this.changeOf(run) > since &&
+        (!since || since.some((one) => isChanged(run, this.changeOf(run), one))) &&
         run.start_time >= startTime &&
         run.start_time < endTime &&
         (!after || run.start_time > after.start_time || (run.start_time === after.start_time && run.id > after.id)),
@@ -152,6 +153,10 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
     while (size < rest.length && size < limit && bytes < maxBytes) bytes += rest[size++]?.inputs?.length ?? 0;
     return { ...pageOf(rest.slice(0, size)), done: size === rest.length, changes: this.changes };
   }
+}
+
+function isChanged({ start_time }: StoredRun, by: number, { startTime, endTime, change }: SinceWindow): boolean {
+  return start_time >= startTime && start_time < endTime && by > change;
 }
 
 export interface World {

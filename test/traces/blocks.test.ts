@@ -101,6 +101,61 @@ describe("sealed blocks", () => {
     }
   });
 
+  it("find the same runs for every comparison of a number, and for its opposite", async () => {
+    const { partition, runs } = await sealed();
+    const fields = ["total_tokens", "completion_tokens", "total_cost", "execution_order", "latency"];
+    const values = ["0", "1", "2", "7", "100", "1000000", "null"];
+    const compared = fields.flatMap((field) =>
+      values.flatMap((value) =>
+        (value === "null" ? ["eq", "neq"] : ["eq", "neq", "gt", "gte", "lt", "lte"]).map(
+          (comparison) => `${comparison}(${field}, ${value})`,
+        ),
+      ),
+    );
+    const texts = ["neq(end_time, null)", 'lt(end_time, "2026-11-20T06:00:00Z")', "eq(first_token_time, null)"];
+    const positive = [...compared, ...texts, 'has(tags, "prod")', 'eq(status, "success")', 'neq(run_type, "llm")'];
+    const nested = ['not(and(gt(latency, 1), has(tags, "prod")))', 'not(or(gt(latency, 1), not(has(tags, "prod"))))'];
+    for (const text of [...positive, ...positive.map((one) => `not(${one})`), ...nested]) {
+      const filter = parseFilter(text);
+      const expected = runs.filter((run) => evaluate(filter, run)).length;
+      expect({ text, found: (await partition.query({ filter: text, ...PAGE })).runs.length }).toEqual({
+        text,
+        found: expected,
+      });
+    }
+  });
+
+  it("are not read when all their values lie elsewhere, or all their runs have the tag that none may have", async () => {
+    const day = await filled(COUNT);
+    await runInDurableObject(stubOf(day), (_, { storage }) => {
+      storage.sql.exec(
+        `UPDATE runs SET tags = '["a","every"]', total_tokens = n, end_time = start_time, total_cost = NULL`,
+      );
+      storage.sql.exec(`UPDATE runs SET status = 'success', run_type = 'llm'`);
+    });
+    await seal(day);
+    await runInDurableObject(stubOf(day), (_, { storage }) => {
+      // Runs that the bounds do not know are not found.
+      storage.sql.exec(
+        `UPDATE runs SET tags = '[]', total_tokens = 1000000, total_cost = 5, status = 'error' WHERE n < 1000`,
+      );
+      storage.sql.exec(`UPDATE runs SET end_time = start_time + 60000000, run_type = 'tool' WHERE n < 1000`);
+    });
+    const inLast = async (filter: string) => (await day.partition.query({ filter, ...PAGE })).runs.length;
+    const absent = [
+      'not(has(tags, "every"))',
+      "gt(total_tokens, 500000)",
+      "neq(total_cost, null)",
+      'gt(latency, "30s")',
+      'not(lte(latency, "30s"))',
+      'neq(status, "success")',
+      'not(eq(run_type, "llm"))',
+      'not(or(has(tags, "every"), eq(name, "x")))',
+    ];
+    for (const filter of absent) expect({ filter, runs: await inLast(filter) }).toEqual({ filter, runs: 0 });
+    expect(await inLast('not(has(tags, "other"))')).toBe(COUNT);
+  });
+
   it("are opened by a change to one of their runs", async () => {
     const day = await sealed();
     const [run] = day.runs;

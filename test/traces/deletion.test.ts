@@ -2,8 +2,8 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
+import { deletePlacesById } from "../../src/traces/feedback/store.ts";
 import { RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
-import { listDeletions } from "../../src/traces/store.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
@@ -75,6 +75,32 @@ async function deleteDue(project: string): Promise<void> {
   }
 }
 
+describe("a payload in R2", () => {
+  it("is deleted when a patch has replaced it, unless another run has it", async () => {
+    const first = sentRun(NOON, {
+      session_name: "replaced",
+      inputs: { big: `1 ${BIG}` },
+      outputs: { big: `2 ${BIG}` },
+    });
+    const other = sentRun(NOON + 1, { session_name: "replaced", inputs: first["inputs"] });
+    const patch = { ...first, inputs: { big: `3 ${BIG}` }, outputs: { small: true } };
+    await sendMultipart(
+      caller,
+      [first, other].flatMap((run) => runParts("post", run)),
+    );
+    await sendMultipart(caller, runParts("patch", patch));
+    // The patch wins over the post, whichever comes later.
+    await sendMultipart(caller, runParts("post", { ...first, inputs: { big: `4 ${BIG}` } }));
+    const session_id = await projectId(caller, "replaced");
+    expect(await keys("replaced")).toHaveLength(4);
+    await deleteDue(session_id);
+    expect(await keys("replaced")).toHaveLength(2);
+    const read = async ({ id }: Sent) => (await ask<{ inputs: unknown }>(caller, `/runs/${id}`)).inputs;
+    expect(await read(first)).toEqual(patch.inputs);
+    expect(await read(other)).toEqual(first["inputs"]);
+  });
+});
+
 describe("deleting a trace", () => {
   it("removes its runs, feedback, link and objects on every day, and nothing else", async () => {
     const [gone, left] = [trace("delete", "t-1"), trace("delete", "t-2")];
@@ -101,9 +127,10 @@ describe("deleting a trace", () => {
     expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
     expect(await ask(caller, `/feedback?run=${gone.root.id}`)).toEqual([]);
     expect((await send(`/public/${share_token}/runs`)).status).toBe(404);
-    expect(await listDeletions(database(env.DB), caller.workspaceId, session_id, 0, 10)).toMatchObject([
-      { traceId: gone.root.id },
-    ]);
+    const noted = await env.DB.prepare("SELECT trace_id FROM trace_deletions WHERE project_id = ?")
+      .bind(session_id)
+      .all();
+    expect(noted.results).toEqual([{ trace_id: gone.root.id }]);
     expect(await ask(caller, "/runs/stats", { body: { session: [session_id] } })).toMatchObject({ run_count: 3 });
     // Again: nothing is left to do.
     expect(
@@ -157,6 +184,17 @@ describe("deleting a trace", () => {
     expect(await keys("crash")).toHaveLength(1);
   });
 
+  it("removes the objects of writes that were dropped because they came later", async () => {
+    const { root } = trace("dropped", "t-1");
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "dropped");
+    await ask(caller, "/runs/delete", { body: { session_id, trace_ids: [root.id] } });
+    await sendRuns([{ ...root, outputs: { big: `late ${BIG}` } }]);
+    expect(await keys("dropped")).toHaveLength(3);
+    await deleteDue(session_id);
+    expect(await keys("dropped")).toEqual([]);
+  });
+
   it("keeps a payload that a later run has too", async () => {
     const { root } = trace("reused", "t-1");
     await sendRuns([root]);
@@ -191,6 +229,26 @@ describe("deleting a trace", () => {
     const body = { session_id, trace_ids: [root.id] };
     expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ runs: 52_000 });
     expect(await stored("many")).toEqual([]);
+  });
+
+  it("deletes a thread whose list of traces, or of feedback, is longer than a bound value can be", async () => {
+    const { root } = trace("long", "t-1", {});
+    await sendRuns([root]);
+    const session_id = await projectId(caller, "long");
+    await runInDurableObject(stub(session_id), (_, { storage }) => {
+      const numbers = "WITH RECURSIVE s (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM s WHERE i < 52000)";
+      const columns = RUN_COLUMNS.filter((name) => !["n", "id", "trace_id"].includes(name)).join(", ");
+      storage.sql.exec(
+        `${numbers} INSERT INTO runs (n, id, trace_id, ${columns}) SELECT i, id || i, id || i, ${columns} FROM s, runs WHERE n = 1`,
+      );
+      storage.sql.exec(`${numbers} INSERT INTO payloads (n) SELECT i FROM s`);
+    });
+    const body = { session_id, thread_ids: ["t-1"] };
+    expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ traces: 52_000, runs: 52_000 });
+    const feedback = await ask<{ id: string }>(caller, "/feedback", { body: { session_id, key: "mood", score: 1 } });
+    const ids = Array.from({ length: 60_000 }, () => crypto.randomUUID());
+    await deletePlacesById(database(env.DB), caller.workspaceId, [...ids, feedback.id]);
+    expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
   });
 
   it("deletes the traces of a thread", async () => {

@@ -1,11 +1,11 @@
 /** D1: how an export job starts, is laid out in runs, and ends. */
 import { and, eq, inArray, isNull, isNotNull, lte, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { PerShard } from "../../db/exports.ts";
+import type { SeenWindow } from "../../db/exports.ts";
+import { inParameters } from "../../db/parameters.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
 import { before, OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
-import { noteLateSeen } from "./late.ts";
 import { endOpenRuns } from "./lease.ts";
 
 /** The most exports that one call starts. Each takes a queue message. */
@@ -42,12 +42,12 @@ export interface PlannedRun {
   startTime: number;
   endTime: number;
   /** Of a late run (ledger/late.ts). */
-  since?: PerShard;
+  since?: SeenWindow[];
 }
 
 /** Lays down the runs of an export. Doing so again changes nothing. */
 export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[], now: number): Promise<void> {
-  for (let at = 0; at < runs.length; at += 1000) {
+  for (const list of inParameters(runs)) {
     await db.run(sql`
       INSERT OR IGNORE INTO export_runs
         (export_id, id, workspace_id, project_id, day, late, since, start_time, end_time, status, files, created_at,
@@ -55,7 +55,7 @@ export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[
       SELECT ${job.id}, value ->> 'id', ${job.workspaceId}, value ->> 'projectId', value ->> 'day',
         value -> 'since' IS NOT NULL, value -> 'since', value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now},
         ${now}
-      FROM json_each(${JSON.stringify(runs.slice(at, at + 1000))})`);
+      FROM json_each(${list})`);
   }
 }
 
@@ -139,8 +139,6 @@ export async function completeJob(db: Database, id: string, now: number): Promis
       ),
     )
     .returning({ id: bulkExports.id });
-  // If this fails, the next window exports the same late runs again.
-  await noteLateSeen(db, id);
   return done.length > 0;
 }
 

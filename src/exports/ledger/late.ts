@@ -4,7 +4,7 @@
  */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { PerShard } from "../../db/exports.ts";
+import type { SeenWindow } from "../../db/exports.ts";
 import { DAY_MICROS } from "../../traces/time.ts";
 import { OPEN } from "../status.ts";
 import type { ExportRow } from "../store.ts";
@@ -16,7 +16,7 @@ const LATE_FOR = 30 * DAY_MICROS;
 const MOST_ASKED = 100;
 
 export interface LateDay extends Omit<PlannedRun, "id"> {
-  since: PerShard;
+  since: SeenWindow[];
 }
 
 /** The number of a run's shard, as `trace_partitions p` and `export_runs r` are joined. */
@@ -34,28 +34,16 @@ export async function lateDays(db: Database, job: ExportRow): Promise<LateDay[]>
     AND e.end_time > ${job.startTime - LATE_FOR}`;
   const open = await db.get(sql`SELECT 1 FROM bulk_exports e WHERE ${earlier} AND e.status IN ${OPEN} LIMIT 1`);
   if (open !== undefined) return [];
-  const rows = await db.all<{
-    projectId: string;
-    day: string;
-    startTime: number;
-    endTime: number;
-    shard: number;
-    since: number;
-    changes: number;
-  }>(sql`
+  // All windows of a day, for the run sees what changes in any of them while it reads.
+  const days = await db.all<Omit<LateDay, "since"> & { windows: string }>(sql`
     SELECT r.project_id AS projectId, r.day AS day, min(r.start_time) AS startTime, max(r.end_time) AS endTime,
-      p.shard AS shard, min(${SEEN}) AS since, max(p.changes) AS changes
-    FROM bulk_exports e JOIN export_runs r ON r.export_id = e.id ${PARTITIONS}
+      json_group_array(json_object('startTime', r.start_time, 'endTime', r.end_time, 'seen', json(r.seen))) AS windows
+    FROM bulk_exports e JOIN export_runs r ON r.export_id = e.id
     WHERE ${earlier} AND r.late = 0 AND r.status = 'COMPLETED' AND r.seen IS NOT NULL
-    GROUP BY r.project_id, r.day, p.shard`);
-  const days = [...Map.groupBy(rows, ({ projectId, day }) => `${projectId}/${day}`).values()];
-  return days
-    .filter((shards) => shards.some(({ changes, since }) => changes > since))
-    .flatMap((shards) => {
-      const [{ projectId, day, startTime, endTime }] = shards as [(typeof shards)[number]];
-      const since = Object.fromEntries(shards.map((one) => [one.shard, one.since]));
-      return [{ projectId, day, startTime, endTime, since }];
-    });
+    GROUP BY r.project_id, r.day
+    HAVING max(EXISTS (SELECT 1 FROM trace_partitions p
+      WHERE p.workspace_id = r.workspace_id AND p.project_id = r.project_id AND p.day = r.day AND p.changes > ${SEEN}))`);
+  return days.map(({ windows, ...day }) => ({ ...day, since: JSON.parse(windows) as SeenWindow[] }));
 }
 
 /** Notes that the earlier windows have been exported up to what the late runs of a completed export saw. */

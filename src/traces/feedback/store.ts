@@ -44,11 +44,16 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
     .get();
 }
 
+/** A run can have more feedback than fits in one parameter of a statement, which is at most 2 MB. */
+const AT_ONCE = 10_000;
+
 /** Deletes the locations of these feedbacks. */
 export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
   const { workspaceId: workspace, id } = feedbackPlaces;
-  await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), among(id, ids)));
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const some = among(id, ids.slice(at, at + AT_ONCE));
+    await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), some));
+  }
 }
 
 export async function deletePlace(db: Database, workspaceId: string, id: string): Promise<void> {

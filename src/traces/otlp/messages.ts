@@ -1,17 +1,34 @@
-/** Inputs and outputs of a span: the conventions of several instrumentations, the first that is there counts. */
-import { isObject, parseJson } from "../../http/json.ts";
+/** Inputs and outputs of a span: the attributes of several conventions, the first that is there counts. */
+import { isObject } from "../../http/json.ts";
+import { nested, parsed, unflatten } from "./flat.ts";
+import { messagesOf } from "./message.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
 type Reading = (span: OtlpSpan) => object | undefined;
 
 const INPUTS: Reading[] = [
+  // OpenLLMetry, and the LangSmith SDK's bridge.
   whole("gen_ai.prompt", "input"),
   indexed("gen_ai.prompt", "messages"),
-  messages("gen_ai.input.messages"),
+  // OpenTelemetry: model calls, agents and workflows, tools, retrieval, memory.
+  messages("gen_ai.input.messages", "gen_ai.system_instructions"),
+  whole("gen_ai.tool.call.arguments", "input"),
+  whole("gen_ai.retrieval.query.text", "query"),
+  whole("gen_ai.memory.query.text", "query"),
+  // OpenInference.
   indexed("llm.input_messages", "messages"),
   messages("llm.input_messages"),
-  whole("gen_ai.tool.call.arguments", "input"),
+  numbered("llm.prompts", "prompts", ({ prompt }) => at(prompt, "text")),
+  rerank,
   whole("input.value", "input"),
+  numbered("embedding.embeddings", "input", ({ embedding }) => at(embedding, "text")),
+  // Vercel AI SDK.
+  messages("ai.prompt.messages"),
+  promptOfAiSdk,
+  whole("ai.toolCall.args", "input"),
+  list("ai.values", "input"),
+  whole("ai.value", "input"),
+  // OpenLLMetry, Logfire.
   whole("traceloop.entity.input", "input"),
   whole("prompt", "input"),
   whole("tool_arguments", "input"),
@@ -23,11 +40,21 @@ const OUTPUTS: Reading[] = [
   whole("gen_ai.completion", "output"),
   indexed("gen_ai.completion", "messages"),
   messages("gen_ai.output.messages"),
+  whole("gen_ai.tool.call.result", "output"),
+  whole("gen_ai.retrieval.documents", "documents"),
+  whole("gen_ai.memory.records", "records"),
   indexed("llm.output_messages", "messages"),
   messages("llm.output_messages"),
-  documents,
-  whole("gen_ai.tool.call.result", "output"),
+  numbered("llm.choices", "completions", ({ completion }) => at(completion, "text")),
+  documents("retrieval.documents"),
+  documents("reranker.output_documents"),
   whole("output.value", "output"),
+  numbered("embedding.embeddings", "embeddings", ({ embedding }) => at(embedding, "vector")),
+  answerOfAiSdk,
+  whole("ai.toolCall.result", "output"),
+  list("ai.embeddings", "embeddings"),
+  whole("ai.embedding", "embedding"),
+  list("ai.ranking", "ranking"),
   whole("traceloop.entity.output", "output"),
   whole("all_messages_events", "messages"),
   whole("tool_response", "output"),
@@ -45,12 +72,18 @@ export function outputsOf(span: OtlpSpan): object | undefined {
   return first(OUTPUTS, span);
 }
 
-/** Events that became inputs or outputs. */
-export const CONTENT_EVENT = /^(gen_ai\.|exception$)/;
+/** An event of OpenTelemetry that holds the messages instead of the span. */
+const DETAILS = "gen_ai.client.inference.operation.details";
+
+/** Events that became inputs, outputs or the error. */
+export const CONTENT_EVENT =
+  /^(exception|gen_ai\.(content\..*|(system|user|assistant|tool)\.message|choice|client\.inference\.operation\.details))$/;
 
 function first(readings: Reading[], span: OtlpSpan): object | undefined {
+  const details = span.events.find(({ name }) => name === DETAILS)?.attributes;
+  const read = details ? { ...span, attributes: { ...details, ...span.attributes } } : span;
   for (const reading of readings) {
-    const value = reading(span);
+    const value = reading(read);
     if (value !== undefined) return value;
   }
   return undefined;
@@ -61,30 +94,91 @@ function whole(name: string, key: string): Reading {
   return ({ attributes }) => asObject(attributes[name], key);
 }
 
-function messages(name: string): Reading {
+/** A list of JSON texts. */
+function list(name: string, key: string): Reading {
   return ({ attributes }) => {
-    const value = parsed(attributes[name]);
-    return value === undefined || value === null ? undefined : { messages: value };
+    const value = attributes[name];
+    return Array.isArray(value) ? { [key]: value.map(parsed) } : undefined;
   };
 }
 
-/** `prefix.0.role`, `prefix.0.message.content`, … as a list of objects. */
+/** A list of messages, with the instructions before them if the convention keeps these apart. */
+function messages(name: string, instructions?: string): Reading {
+  return ({ attributes }) => {
+    const value = parsed(attributes[name]);
+    const system = instructions === undefined ? undefined : parsed(attributes[instructions]);
+    if ((value ?? undefined) === undefined && (system ?? undefined) === undefined) return undefined;
+    const before = (system ?? undefined) === undefined ? [] : [{ role: "system", content: system }];
+    return { messages: messagesOf(Array.isArray(value) || before.length > 0 ? [...before, ...asList(value)] : value) };
+  };
+}
+
+function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : (value ?? undefined) === undefined ? [] : [value];
+}
+
+/** `prefix.0.role`, `prefix.0.message.content`, … as a list of messages. */
 function indexed(prefix: string, key: string): Reading {
   return ({ attributes }) => {
     const items = unflatten(attributes, prefix).map((item) => {
       const { message, ...rest } = item;
       return isObject(message) ? { ...rest, ...message } : item;
     });
+    return items.length > 0 ? { [key]: messagesOf(items) } : undefined;
+  };
+}
+
+/** `prefix.0.a.b`, … as a list of what `pick` finds in each object. */
+function numbered(prefix: string, key: string, pick: (item: Attributes) => unknown): Reading {
+  return ({ attributes }) => {
+    const items = unflatten(attributes, prefix)
+      .map(pick)
+      .filter((item) => item !== undefined);
     return items.length > 0 ? { [key]: items } : undefined;
   };
 }
 
-function documents({ attributes }: OtlpSpan): object | undefined {
-  const items = unflatten(attributes, "retrieval.documents").map(({ document }) => {
+function documents(prefix: string): Reading {
+  return ({ attributes }) => {
+    const items = documentsIn(attributes, prefix);
+    return items.length > 0 ? { documents: items } : undefined;
+  };
+}
+
+function documentsIn(attributes: Attributes, prefix: string): object[] {
+  return unflatten(attributes, prefix).map(({ document }) => {
     const { content, metadata, ...rest } = isObject(document) ? document : {};
     return { page_content: content ?? "", metadata: parsed(metadata) ?? {}, type: "Document", ...rest };
   });
-  return items.length > 0 ? { documents: items } : undefined;
+}
+
+function rerank({ attributes }: OtlpSpan): object | undefined {
+  const query = attributes["reranker.query"];
+  const items = documentsIn(attributes, "reranker.input_documents");
+  return query === undefined && items.length === 0 ? undefined : { query, documents: items };
+}
+
+/** What the AI SDK was called with: `{system, prompt}`, or `{system, messages}`. */
+function promptOfAiSdk({ attributes }: OtlpSpan): object | undefined {
+  const prompt = asObject(attributes["ai.prompt"], "input");
+  if (!isObject(prompt) || !Array.isArray(prompt["messages"])) return prompt;
+  const { system, messages: sent, ...rest } = prompt;
+  const before = system === undefined ? [] : [{ role: "system", content: system }];
+  return { messages: messagesOf([...before, ...asList(sent)]), ...rest };
+}
+
+/** What the AI SDK says of an answer: an object, or text, reasoning and calls of tools. */
+function answerOfAiSdk({ attributes }: OtlpSpan): object | undefined {
+  const of = (name: string) => attributes[`ai.response.${name}`] ?? attributes[`ai.result.${name}`];
+  const object = of("object");
+  if (object !== undefined) return asObject(object, "output");
+  const [said, reasoning, calls] = [of("text"), of("reasoning"), parsed(of("toolCalls"))];
+  if (said === undefined && calls === undefined) return undefined;
+  const parts = [
+    ...(reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }]),
+    ...(said === undefined ? [] : [{ type: "text", text: said }]),
+  ];
+  return { messages: messagesOf([{ role: "assistant", content: parts, tool_calls: calls }]) };
 }
 
 function eventValue(event: string, name: string, key: string): Reading {
@@ -100,56 +194,12 @@ function eventMessages(names: string[], key: string): Reading {
       const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1] ?? "assistant";
       return { role, ...rest, ...(isObject(message) ? message : {}) };
     });
-    return { [key]: items };
+    return { [key]: messagesOf(items) };
   };
 }
 
-/** A list of objects from attributes such as `prefix.3.a.b`. */
-function unflatten(attributes: Attributes, prefix: string): Record<string, unknown>[] {
-  const own = Object.entries(attributes).filter(
-    ([name]) => name.startsWith(`${prefix}.`) && /^\d{1,5}\./.test(name.slice(prefix.length + 1)),
-  );
-  const groups = Map.groupBy(own, ([name]) => Number(name.slice(prefix.length + 1).split(".")[0]));
-  return [...groups.entries()]
-    .sort(([a], [b]) => a - b)
-    .map(([index, entries]) =>
-      nested(
-        Object.fromEntries(
-          entries.map(([name, value]) => [name.slice(prefix.length + String(index).length + 2), value]),
-        ),
-      ),
-    );
-}
-
-/** `{"a.b": 1, "c.0.d": 2}` as `{a: {b: 1}, c: [{d: 2}]}`. */
-function nested(flat: Attributes): Record<string, unknown> {
-  const root = Object.create(null) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(flat)) {
-    const path = name.split(".").slice(0, 20);
-    let at = root;
-    for (const step of path.slice(0, -1)) {
-      if (!isObject(at[step])) at[step] = Object.create(null) as Record<string, unknown>;
-      at = at[step] as Record<string, unknown>;
-    }
-    at[path.at(-1) ?? ""] = value;
-  }
-  return lists(root) as Record<string, unknown>;
-}
-
-function lists(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, lists(item)] as const);
-  const isList = entries.length > 0 && entries.every(([key]) => /^\d{1,5}$/.test(key));
-  return isList
-    ? entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, item]) => item)
-    : Object.fromEntries(entries);
-}
-
-/** JSON texts as what they say, other values as they are. */
-export function parsed(value: unknown): unknown {
-  if (typeof value !== "string" || !/^\s*[[{"]/.test(value)) return value;
-  const json = parseJson(value);
-  return json === undefined ? value : json;
+function at(value: unknown, key: string): unknown {
+  return isObject(value) ? value[key] : undefined;
 }
 
 function asObject(given: unknown, key: string): object | undefined {

@@ -9,7 +9,7 @@ import { wholeBody, withClaim } from "../ingest/body.ts";
 import { Gathering } from "../ingest/operations.ts";
 import { Intake } from "../ingest/take.ts";
 import { spansFromJson } from "./json.ts";
-import { parsed } from "./messages.ts";
+import { parsed } from "./flat.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";
 import { runIdOf, runOfSpan } from "./run.ts";
 import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./span.ts";

@@ -7,6 +7,7 @@ import {
   type ChangedRequest,
   type PageRequest,
   type RunPage,
+  type SinceWindow,
   TextsBuilder,
 } from "../page.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
@@ -98,6 +99,7 @@ function rowsOf(
 ): Iterable<SqlStorageValue[]> {
   const from = after ? Math.max(startTime, after.start_time) : startTime;
   const condition = selectionCondition(sql, identity, { startTime: from, endTime, filter: filter ?? undefined });
+  const changed = changedSince(since);
   const columns = [
     ...OWN,
     ...light.map((field) => `r.${field}`),
@@ -106,11 +108,11 @@ function rowsOf(
   ];
   return sql
     .exec(
-      `SELECT ${columns.join(", ")} FROM (
-         SELECT r.n FROM ${changedRuns(since)} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
+      `${changed.windows} SELECT ${columns.join(", ")} FROM (
+         SELECT r.n FROM ${changed.runs} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
          ORDER BY r.start_time, r.id LIMIT ?
        ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
-      ...(since === undefined ? [] : [since]),
+      ...changed.values,
       ...condition.values,
       ...(after ? [after.start_time, after.id] : []),
       limit + 1,
@@ -125,11 +127,26 @@ export function countChanged(
   { since, startTime, endTime, filter }: ChangedRequest,
 ): number {
   const condition = selectionCondition(sql, identity, { startTime, endTime, filter: filter ?? undefined });
-  const text = `SELECT count(*) AS n FROM ${changedRuns(since)} ${condition.sql}`;
-  return sql.exec<{ n: number }>(text, since, ...condition.values).one().n;
+  const changed = changedSince([{ startTime, endTime, change: since }]);
+  const text = `${changed.windows} SELECT count(*) AS n FROM ${changed.runs} ${condition.sql}`;
+  return sql.exec<{ n: number }>(text, ...changed.values, ...condition.values).one().n;
 }
 
-/** The runs that have changed after a change, or all, up to a condition. The planner would read the whole window for them. */
-function changedRuns(since: number | undefined): string {
-  return since === undefined ? "runs r WHERE" : "runs r INDEXED BY runs_change WHERE r.change > 0 AND r.change > ? AND";
+/**
+ * The runs that have changed in these windows since their changes, or all: SQL up to a condition. The planner would read the
+ * whole window for them without the name of the index.
+ */
+function changedSince(since: SinceWindow[] | undefined): {
+  windows: string;
+  runs: string;
+  values: [] | [string, number];
+} {
+  if (since === undefined) return { windows: "", runs: "runs r WHERE", values: [] };
+  return {
+    windows: `WITH w AS MATERIALIZED (SELECT value ->> 'startTime' AS start, value ->> 'endTime' AS until,
+      value ->> 'change' AS change FROM json_each(?))`,
+    runs: `runs r INDEXED BY runs_change WHERE r.change > 0 AND r.change > ? AND EXISTS (
+      SELECT 1 FROM w WHERE r.start_time >= w.start AND r.start_time < w.until AND r.change > w.change) AND`,
+    values: [JSON.stringify(since), Math.min(...since.map(({ change }) => change))],
+  };
 }

@@ -141,6 +141,13 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       ALTER TABLE doomed ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
     `,
   },
+  {
+    id: "0006_bounds",
+    sql: `
+      -- The least and greatest values of sealed blocks as JSON (blocks/bounds.ts).
+      CREATE TABLE bounds (block INTEGER PRIMARY KEY, bounds TEXT NOT NULL);
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */

@@ -1,5 +1,6 @@
 /** Upserting a batch of writes in one transaction. */
 import { uuidTime } from "../dotted.ts";
+import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { nextChange, numberRuns } from "./changes.ts";
 import { refreshStats } from "./feedback.ts";
@@ -45,16 +46,21 @@ export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWri
   if (group.length > 0) yield group;
 }
 
-/** Merges the writes into the runs that are there. To be called inside a transaction. */
-export function applyWrites(sql: SqlStorage, day: Day, writes: RunWrite[], prices: PriceTable): void {
+/**
+ * Merges the writes into the runs that are there. Objects below `prefix` in R2 that no run has then are noted to be deleted. To be called
+ * inside a transaction.
+ */
+export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: RunWrite[], prices: PriceTable): void {
   const ids = [...new Set(writes.map(({ id }) => id))];
   const stored = loadRows(sql, ids);
   const before = new Map([...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes }]));
   const rows = new Map(stored);
+  const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
   for (const write of writes) {
     const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
     rows.set(write.id, merge(row, write, day, prices));
   }
+  noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
   const changed = [...rows.values()].filter((row) => {
     const known = before.get(row.id);
     return !known || known.text !== JSON.stringify(row);

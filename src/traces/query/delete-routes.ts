@@ -54,6 +54,9 @@ export const runDeletionV2 = new Hono<App>()
     return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
   });
 
+/** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
+const AT_ONCE = 10_000;
+
 /**
  * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
  * them. The deletion is noted first, so that a request that fails and is sent again leaves nothing behind.
@@ -74,11 +77,14 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
     });
   }
   const all = [...traces];
-  if (all.length > 0) await noteDeletions(db, workspaceId, projectId, all);
-  // A partition that is made after this list reads the note.
-  const counts = await inParallel(all.length > 0 ? await places() : [], CONNECTIONS, async (place) =>
-    partition(place).deleteTraces(all),
-  );
-  if (all.length > 0) await deleteSharesOfTraces(db, workspaceId, all);
-  return { message: "Traces deleted", traces: all.length, runs: counts.reduce((sum, count) => sum + count, 0) };
+  let runs = 0;
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    const some = all.slice(at, at + AT_ONCE);
+    await noteDeletions(db, workspaceId, projectId, some);
+    // A partition that is made after this list reads the note.
+    const counts = await inParallel(await places(), CONNECTIONS, async (place) => partition(place).deleteTraces(some));
+    runs += counts.reduce((sum, count) => sum + count, 0);
+    await deleteSharesOfTraces(db, workspaceId, some);
+  }
+  return { message: "Traces deleted", traces: all.length, runs };
 }

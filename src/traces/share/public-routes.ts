@@ -1,5 +1,5 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
@@ -31,6 +31,7 @@ const ListRuns = v.object({ id: many(Uuid), ...pagingQuery(100) });
 const ListShared = v.object({ id: many(Uuid), ...pagingQuery(1000) });
 const ReadRun = v.object({ selects: v.optional(list), "selects[]": v.optional(list) });
 const QueryRuns = v.looseObject({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
+const QueryRunsV1 = v.looseObject({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
 
 /** The most runs of a shared trace in one answer. */
 const MOST_RUNS = 1_000;
@@ -44,10 +45,25 @@ export const publicShares = new Hono<App>()
   )
   .get("/public/:share_token/run", doc("The root run of a shared trace"), param(Token), async (c) => {
     const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
-    const [run] = await sharedRuns(c.env, share, { ids: [share.targetId], limit: 1, payloads: payloadsOf(NAMES_V1) });
-    if (!run) throw new Problem(404, "Run not found.");
-    return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
+    return sharedRun(c, share, share.targetId);
   })
+  .get("/public/:share_token/run/:run_id", doc("A run of a shared trace"), param(RunOfToken), async (c) => {
+    const { share_token, run_id } = c.req.valid("param");
+    return sharedRun(c, await sharedBy(c.env, share_token, "run"), run_id);
+  })
+  .post(
+    "/public/:share_token/runs/query",
+    doc("The runs of a shared trace"),
+    param(Token),
+    body(QueryRunsV1),
+    async (c) => {
+      const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
+      const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
+      const runs = await sharedRuns(c.env, share, find);
+      const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
+      return answer(c.env.BLOBS, { runs: runs.map((run) => runV1(run, undefined, context)), cursors: { next: null } });
+    },
+  )
   .get("/public/:share_token/runs", doc("The runs of a shared trace"), param(Token), query(ListRuns), async (c) => {
     const share = await sharedBy(c.env, c.req.valid("param").share_token, "run");
     const { id: ids, limit, offset } = c.req.valid("query");
@@ -114,6 +130,12 @@ export const publicSharesV2 = new Hono<App>()
       return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
+
+async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
+  const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: payloadsOf(NAMES_V1) });
+  if (!run) throw new Problem(404, "Run not found.");
+  return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
+}
 
 interface Wanted {
   ids?: string[];

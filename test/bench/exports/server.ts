@@ -19,7 +19,7 @@ const BATCH = 500;
 /** A heap that leaves the larger part of an isolate's 128 MB to buffers: V8 lets 64 MB of them gather before it looks. */
 const CAP = "--max-old-space-size=48";
 
-async function call<T>(server: KillableServer, path: string, body?: unknown): Promise<T> {
+export async function call<T>(server: KillableServer, path: string, body?: unknown): Promise<T> {
   const response = await fetch(server.url + path, {
     method: body === undefined ? "GET" : "POST",
     headers: { ...server.headers, "content-type": "application/json" },
@@ -81,7 +81,8 @@ export async function endToEnd(folder: string, rows: number, codecs: readonly st
     const results: (string | number)[][] = [];
     for (const compression of codecs) {
       const job = { bulk_export_destination_id: destination.id, session_id: project, compression };
-      const [timed, most] = await isolate.watch(exported(server, rows, job));
+      const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
+      const [timed, most] = await isolate.watch(exported(server, rows, { ...job, ...window }));
       const bytes = await check(folder, timed.id, rows);
       rmSync(join(folder, "objects"), { recursive: true });
       results.push([
@@ -121,14 +122,13 @@ interface Timed {
   cpu: number;
 }
 
-/** From the request to the completed export. */
-async function exported(server: KillableServer, rows: number, job: object): Promise<Timed> {
+/** From the request to the completed export, seen every `look` milliseconds. */
+export async function exported(server: KillableServer, rows: number, job: object, look = 100): Promise<Timed> {
   const before = workerdUsage(server.pid).cpu;
   const start = performance.now();
-  const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
-  const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", { ...job, ...window });
+  const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", job);
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, look));
     const { status, error, progress } = await call<{
       status: string;
       error: string;
@@ -143,7 +143,7 @@ async function exported(server: KillableServer, rows: number, job: object): Prom
 }
 
 /** DuckDB finds every run in the files, once. Gives the bytes of the files. */
-async function check(folder: string, id: string, rows: number): Promise<number> {
+export async function check(folder: string, id: string, rows: number): Promise<number> {
   const files = globSync(join(folder, "objects", "**", `export_id=${id}`, "**", "*.parquet"));
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
   const read = await connection.runAndReadAll(

@@ -5,15 +5,13 @@ import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/contains.ts";
 import { deleteAll } from "../../../db/delete.ts";
 import { datasets, datasetVersions, examples } from "../../../db/schema.ts";
+import { inParameters } from "../../../db/parameters.ts";
 import { Problem } from "../../../http/problem.ts";
 import { exampleFilter } from "./filter.ts";
 
 export type ExampleRow = typeof examples.$inferSelect;
 /** A state of an example that is about to be written. */
 export type ExampleState = Omit<ExampleRow, "workspaceId" | "datasetId" | "since" | "until">;
-
-/** The most bytes of states in one bound parameter. D1 takes strings of at most 2,000,000 bytes. */
-const PARAMETER_BYTES = 1_000_000;
 
 const ofDataset = (workspaceId: string, datasetId: string) =>
   and(eq(examples.workspaceId, workspaceId), eq(examples.datasetId, datasetId));
@@ -110,24 +108,6 @@ const CONFLICT = "An example with one of these ids was created or changed at the
 function isConflict(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.message.includes("UNIQUE constraint failed: examples") || isConflict(error.cause);
-}
-
-/** JSON lists of the items, each below `PARAMETER_BYTES` unless a single item is larger. */
-function inParameters(items: unknown[]): string[] {
-  const lists: string[] = [];
-  let list: string[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const text = JSON.stringify(item);
-    const size = Buffer.byteLength(text) + 1;
-    if (list.length > 0 && bytes + size > PARAMETER_BYTES) {
-      lists.push(`[${list.join(",")}]`);
-      [list, bytes] = [[], 0];
-    }
-    list.push(text);
-    bytes += size;
-  }
-  return list.length > 0 ? [...lists, `[${list.join(",")}]`] : lists;
 }
 
 export interface ExamplesWanted {

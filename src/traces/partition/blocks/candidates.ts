@@ -1,5 +1,6 @@
-/** Which blocks can have runs that match a filter, according to their grams. */
+/** Which blocks can have runs that match a filter, according to their grams and bounds. */
 import { blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
+import { withinBounds } from "./bounds.ts";
 import { gramsOf, hasGrams } from "./grams.ts";
 import { SLICE_ROWS } from "./seal.ts";
 import type { Wanted } from "./wanted.ts";
@@ -36,6 +37,7 @@ export function sourceOf(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
 function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
   if (wanted === undefined || blocks.length === 0) return blocks;
   if ("text" in wanted) return havingText(sql, wanted.text, blocks);
+  if ("bounded" in wanted) return withinBounds(sql, wanted.bounded, blocks);
   if ("all" in wanted) return wanted.all.reduce((left, part) => passing(sql, part, left), blocks);
   const found = new Set<number>();
   for (const part of wanted.any) {

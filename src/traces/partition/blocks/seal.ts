@@ -1,7 +1,8 @@
-/** Sealing a block: writing its grams and its sums. */
+/** Sealing a block: writing its grams, its bounds and its sums. */
 import { addRun, GROUPED, GROUPED_COUNT, type Groups } from "../rollups/groups.ts";
 import { writeSums } from "../rollups/store.ts";
 import { runsOfBlocks } from "./blocks.ts";
+import { writeBounds } from "./bounds.ts";
 import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./document.ts";
 import { GramSet, SLICES } from "./grams.ts";
 
@@ -37,6 +38,7 @@ export function seal(sql: SqlStorage, block: number): void {
   }
   const hasSums = writeSums(sql, block, groups);
   if (room > 0) writeGrams(sql, block);
+  writeBounds(sql, block);
   sql.exec(
     "INSERT OR REPLACE INTO blocks (block, has_grams, has_sums) VALUES (?, ?, ?)",
     block,

@@ -1,14 +1,16 @@
-/** What the texts of a block must have for a run of the block to pass a filter. */
+/** What the texts and the bounds of a block must have for a run of the block to pass a filter. */
+import type { Comparison } from "../../filter/fields.ts";
 import { type Filter, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
 import type { Literal } from "../../filter/syntax.ts";
 import { patternPieces } from "../../filter/values.ts";
 import { isObject } from "../../../http/json.ts";
 import type { RunSelection } from "../../rpc.ts";
+import { type Bounded, isBounded } from "./bounds.ts";
 import { isMarked, marked } from "./document.ts";
 import { GRAM } from "./grams.ts";
 
 /** `undefined` says nothing: any block may have such a run. */
-export type Wanted = { text: string } | { all: Wanted[] } | { any: Wanted[] } | undefined;
+export type Wanted = { text: string } | { bounded: Bounded } | { all: Wanted[] } | { any: Wanted[] } | undefined;
 
 /** Longer texts are searched by their beginning. */
 const MOST = 200;
@@ -45,8 +47,49 @@ export function wantedBy(filter: Filter): Wanted {
     case "pair":
       return pair(filter.kind, filter.tests);
     case "not":
+      return wantedByNot(filter.arg);
+  }
+}
+
+/** What a run that does not pass a filter wants. Grams say nothing of what a run lacks. */
+function wantedByNot(filter: Filter): Wanted {
+  switch (filter.op) {
+    case "and":
+      return any(filter.args.map(wantedByNot));
+    case "or":
+      return all(filter.args.map(wantedByNot));
+    case "not":
+      return wantedBy(filter.arg);
+    case "tag":
+      return { bounded: { withoutTag: filter.tag } };
+    case "compare":
+      return comparedByNot(filter.field, filter.comparison, filter.value);
+    case "in":
+    case "exists":
+    case "contains":
+    case "search":
+    case "pair":
       return undefined;
   }
+}
+
+const OPPOSITE = { gt: "lte", gte: "lt", lt: "gte", lte: "gt", eq: "neq", neq: "eq" } as const;
+
+/** A run without a value passes no comparison but that with null, so it passes the opposite of each. */
+function comparedByNot(column: string, comparison: Comparison, value: Literal): Wanted {
+  if (comparison === "like") return undefined;
+  const opposite = bounded(column, OPPOSITE[comparison], value);
+  const isOrdered = comparison !== "eq" && comparison !== "neq";
+  return isOrdered ? any([opposite, bounded(column, "eq", null)]) : opposite;
+}
+
+/** Texts are not compared by their order, which is not the same here and in SQLite. */
+function bounded(column: string, comparison: Comparison, value: Literal): Wanted {
+  const isText = isMarked(column);
+  if (!isBounded(column) || comparison === "like" || (isText && comparison === "eq" && value !== null))
+    return undefined;
+  if (value !== null && typeof value !== (isText ? "string" : "number")) return undefined;
+  return { bounded: { column, comparison, value: value as string | number | null } };
 }
 
 function all(parts: Wanted[]): Wanted {
@@ -69,7 +112,9 @@ function escaped(value: string): string {
   return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
 }
 
-function compared(column: string, comparison: string, value: Literal): Wanted {
+function compared(column: string, comparison: Comparison, value: Literal): Wanted {
+  const within = bounded(column, comparison, value);
+  if (within !== undefined) return within;
   if (typeof value !== "string" || !(isMarked(column) || column === "error")) return undefined;
   if (comparison === "like") return all(literals(value).map(text));
   if (comparison !== "eq") return undefined;

@@ -1,0 +1,95 @@
+/** The least and the greatest values of a block's runs: a block whose values all lie elsewhere is not read for a comparison. */
+import type { Comparison } from "../../filter/fields.ts";
+import { runsOfBlocks } from "./blocks.ts";
+
+/** What is bounded, as the filter computes it (filter/sql.ts). */
+const COLUMNS = {
+  end_time: "r.end_time",
+  first_token_time: "r.first_token_time",
+  latency: "max(0, (r.end_time - r.start_time) / 1000000.0)",
+  total_tokens: "r.total_tokens",
+  prompt_tokens: "r.prompt_tokens",
+  completion_tokens: "r.completion_tokens",
+  total_cost: "r.total_cost",
+  prompt_cost: "r.prompt_cost",
+  completion_cost: "r.completion_cost",
+  execution_order: "r.execution_order",
+  run_type: "r.run_type",
+  status: "r.status",
+} as const;
+export type BoundedColumn = keyof typeof COLUMNS;
+const NAMES = Object.keys(COLUMNS) as BoundedColumn[];
+
+/** More tags than these of one run are not looked at. */
+const MOST_TAGS = 20;
+
+type Value = string | number;
+
+interface Bounds {
+  /** By column: the least, the greatest, and how many runs have no value. Both are null when none has one. */
+  columns: Record<string, [least: Value | null, greatest: Value | null, absent: number]>;
+  /** The tags that all runs of the block have. */
+  tags: string[];
+}
+
+/** A comparison of a column, or the absence of a tag. */
+export type Bounded =
+  | { column: BoundedColumn; comparison: Exclude<Comparison, "like">; value: Value | null }
+  | { withoutTag: string };
+
+export function isBounded(column: string): column is BoundedColumn {
+  return Object.hasOwn(COLUMNS, column);
+}
+
+/** Writes the bounds of a block. To be called in the transaction that seals it. */
+export function writeBounds(sql: SqlStorage, block: number): void {
+  const blocks = JSON.stringify([block]);
+  const figures = Object.values(COLUMNS).map((value) => `min(${value}), max(${value}), count(*) - count(${value})`);
+  const [row = []] = sql.exec(`SELECT ${figures.join(", ")} FROM ${runsOfBlocks()}`, blocks).raw();
+  const columns = Object.fromEntries(NAMES.map((name, i) => [name, row.slice(3 * i, 3 * i + 3)]));
+  // The first run's tags that no other run lacks.
+  const tags = sql.exec<{ tag: string }>(
+    `SELECT t.value AS tag FROM (SELECT r.tags FROM ${runsOfBlocks()} LIMIT 1) f, json_each(f.tags) t
+     WHERE NOT EXISTS (
+       SELECT 1 FROM ${runsOfBlocks("o")} WHERE NOT EXISTS (SELECT 1 FROM json_each(o.tags) u WHERE u.value = t.value)
+     ) LIMIT ${MOST_TAGS}`,
+    blocks,
+    blocks,
+  );
+  const bounds = { columns, tags: tags.toArray().map(({ tag }) => tag) };
+  sql.exec("INSERT OR REPLACE INTO bounds (block, bounds) VALUES (?, ?)", block, JSON.stringify(bounds));
+}
+
+/** The blocks that can have a run that passes. A block without bounds was sealed by an earlier version. */
+export function withinBounds(sql: SqlStorage, wanted: Bounded, blocks: number[]): number[] {
+  const rows = sql.exec<{ block: number; bounds: string | null }>(
+    "SELECT b.value AS block, s.bounds FROM json_each(?) b LEFT JOIN bounds s ON s.block = b.value",
+    JSON.stringify(blocks),
+  );
+  // The numbers are compared here, for SQLite reads a double from JSON less exactly.
+  return rows
+    .toArray()
+    .flatMap(({ block, bounds }) => (bounds === null || canPass(JSON.parse(bounds) as Bounds, wanted) ? [block] : []));
+}
+
+function canPass({ columns, tags }: Bounds, wanted: Bounded): boolean {
+  if ("withoutTag" in wanted) return !tags.includes(wanted.withoutTag);
+  const { column, comparison, value } = wanted;
+  const [least, greatest, absent] = columns[column] ?? [null, null, 1];
+  if (value === null) return comparison === "eq" ? absent > 0 : least !== null;
+  if (least === null || greatest === null) return comparison === "neq";
+  switch (comparison) {
+    case "gt":
+      return greatest > value;
+    case "gte":
+      return greatest >= value;
+    case "lt":
+      return least < value;
+    case "lte":
+      return least <= value;
+    case "eq":
+      return least <= value && value <= greatest;
+    case "neq":
+      return absent > 0 || least !== value || greatest !== value;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * One day of a project: `--rows` trace runs are sent to it, its shards grow at a quarter of its size, and it is exported to an S3
+ * server in another process. `/ok` is called beside both.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { quietPort } from "../../scripts/local-server.ts";
+import { type KillableServer, startKillable, withBenchRoutes } from "../support/server.ts";
+import { call, check, exported } from "./exports/server.ts";
+import { load, mb, ms, percentile, table } from "./figures.ts";
+import { Isolate } from "./inspector.ts";
+import { workerdUsage } from "./servers/processes.ts";
+import type { Bench } from "./target.ts";
+import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
+
+const DAY = Date.parse("2026-11-01T00:00:00Z");
+const AT_ONCE = 5;
+/** About the bytes of a run in a partition. */
+const RUN_BYTES = 4_700;
+
+/** Sends runs in batches of 100, five requests at a time. Gives the seconds. */
+async function send(server: KillableServer, rows: number): Promise<number> {
+  const started = performance.now();
+  let next = 0;
+  const worker = async () => {
+    while (next < rows) {
+      const { body } = batch("bench", (next += BATCH) - BATCH, [DAY]);
+      for (;;) {
+        const response = await fetch(`${server.url}/runs/multipart`, {
+          method: "POST",
+          body,
+          headers: {
+            ...server.headers,
+            "content-encoding": "gzip",
+            "content-type": `multipart/form-data; boundary=${BOUNDARY}`,
+          },
+        });
+        await response.arrayBuffer();
+        if (response.status === 202) break;
+        // As the SDKs do with a 503.
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return (performance.now() - started) / 1000;
+}
+
+/** The result of some work, and the times of calls of `/ok` while it went on. */
+async function beside<T>(server: KillableServer, work: Promise<T>): Promise<[T, number[]]> {
+  const times: number[] = [];
+  const going = { on: true };
+  const result = work.finally(() => (going.on = false));
+  while (going.on) {
+    const at = performance.now();
+    await (await fetch(`${server.url}/ok`)).arrayBuffer();
+    times.push(performance.now() - at);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return [await result, times];
+}
+
+export const bench: Bench = {
+  title: "one day of a project: ingest, shards and export",
+  weirOnly: true,
+  byName: true,
+  async start({ rows, codecs }) {
+    const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
+    const [port, inspectorPort] = [await quietPort(), await quietPort()];
+    const store = spawn(process.execPath, [
+      join(import.meta.dirname, "..", "support", "disk-s3.ts"),
+      folder,
+      String(port),
+    ]);
+    const vars = { ALLOW_PRIVATE_ADDRESSES: "true", TRACE_SHARD_BYTES: String((rows * RUN_BYTES) / 4) };
+    const capped = { config: withBenchRoutes(), inspectorPort, v8Flags: "--max-old-space-size=48" };
+    const server = await startKillable(vars, capped);
+    const isolate = await Isolate.at(inspectorPort);
+    try {
+      const before = workerdUsage(server.pid).cpu;
+      const [[seconds, most], okTimes] = await beside(
+        server,
+        isolate.watch(send(server, rows)).then(([s, m]) => [s, m] as const),
+      );
+      const cpu = workerdUsage(server.pid).cpu - before;
+      const kib = Number(execFileSync("du", ["-sk", server.persistTo], { encoding: "utf8" }).split("\t")[0]);
+      const columns = ["s", "rows/s", "rows per CPU second", "`/ok` p50", "p99", "heap and buffers"];
+      const figures = (s: number, c: number, times: number[], both: number) => [
+        s.toFixed(1),
+        Math.round(rows / s),
+        Math.round(rows / c),
+        ms(percentile(times, 50)),
+        ms(percentile(times, 99)),
+        mb(both),
+      ];
+      const results: (string | number)[][] = [["ingest", ...figures(seconds, cpu, okTimes, most.both)]];
+      const [project] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
+      const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", {
+        display_name: "bench",
+        config: { bucket_name: "bench", endpoint_url: `http://127.0.0.1:${port}` },
+        credentials: { access_key_id: "any", secret_access_key: "any" },
+      });
+      for (const compression of codecs) {
+        const job = {
+          bulk_export_destination_id: destination.id,
+          session_id: project?.id,
+          compression,
+          start_time: new Date(DAY),
+          end_time: new Date(DAY + 86_400_000),
+        };
+        const [[timed, memory], times] = await beside(server, isolate.watch(exported(server, rows, job)));
+        await check(folder, timed.id, rows);
+        rmSync(join(folder, "objects"), { recursive: true });
+        results.push([`export, ${compression}`, ...figures(timed.seconds, timed.cpu, times, memory.both)]);
+      }
+      table([`${rows} runs`, ...columns], results);
+      console.log(
+        `\n${Math.round((kib * 1024) / rows)} bytes a run on disk. RSS of workerd: ${mb(workerdUsage(server.pid).rss)}. Load: ${load()}.`,
+      );
+    } finally {
+      isolate.close();
+      await server.stop();
+      store.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};

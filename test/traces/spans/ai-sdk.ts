@@ -1,0 +1,163 @@
+/** `ai` 6.0 with `experimental_telemetry`. */
+import { CALL, type Shape, WEATHER } from "./shape.ts";
+
+export const AI_SDK: Shape[] = [
+  {
+    name: "ai.generateText",
+    attributes: {
+      "operation.name": "ai.generateText ask",
+      "resource.name": "ask",
+      "ai.operationId": "ai.generateText",
+      "ai.telemetry.functionId": "ask",
+      "ai.model.provider": "openai.chat",
+      "ai.model.id": "gpt-4o",
+      "ai.settings.temperature": 0.2,
+      "ai.telemetry.metadata.threadId": "t-1",
+      "ai.telemetry.metadata.userId": "u-1",
+      "ai.request.headers.user-agent": "ai/6.0.326",
+      "ai.prompt": '{"system":"Be short.","prompt":"Weather in Oslo?"}',
+      "ai.response.finishReason": "stop",
+      "ai.response.text": "It is 3 degrees.",
+      "ai.response.reasoning": "hm",
+      "ai.usage.inputTokens": 60,
+      "ai.usage.outputTokens": 24,
+      "ai.usage.totalTokens": 84,
+    },
+    run: {
+      name: "ask",
+      run_type: "chain",
+      thread_id: "t-1",
+      inputs: { system: "Be short.", prompt: "Weather in Oslo?" },
+      outputs: {
+        messages: [
+          {
+            role: "assistant",
+            content: [
+              { type: "reasoning", reasoning: "hm" },
+              { type: "text", text: "It is 3 degrees." },
+            ],
+          },
+        ],
+      },
+      total_tokens: 84,
+      metadata: { userId: "u-1", ls_provider: "openai", ls_model_name: "gpt-4o", finish_reason: "stop" },
+    },
+  },
+  {
+    name: "ai.generateText.doGenerate",
+    attributes: {
+      "ai.operationId": "ai.generateText.doGenerate",
+      "ai.telemetry.functionId": "ask",
+      "ai.model.provider": "openai.chat",
+      "ai.model.id": "gpt-4o",
+      "ai.prompt.messages":
+        '[{"role":"system","content":"Be short."},{"role":"user","content":[{"type":"text","text":"Weather in Oslo?"}]},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"call-1","toolName":"weather","input":{"city":"Oslo"}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"call-1","toolName":"weather","output":{"type":"json","value":{"degrees":3}}}]}]',
+      "ai.prompt.tools": [JSON.stringify(WEATHER)],
+      "ai.prompt.toolChoice": '{"type":"auto"}',
+      "gen_ai.system": "openai.chat",
+      "gen_ai.request.model": "gpt-4o",
+      "gen_ai.request.temperature": 0.2,
+      "ai.response.finishReason": "tool-calls",
+      "ai.response.toolCalls": '[{"toolCallId":"call-1","toolName":"weather","input":"{\\"city\\":\\"Oslo\\"}"}]',
+      "ai.response.id": "resp-1",
+      "ai.response.model": "gpt-4o-2024-08-06",
+      "ai.response.msToFirstChunk": 250,
+      "ai.usage.inputTokens": 30,
+      "ai.usage.inputTokenDetails.noCacheTokens": 18,
+      "ai.usage.inputTokenDetails.cacheReadTokens": 10,
+      "ai.usage.inputTokenDetails.cacheWriteTokens": 2,
+      "ai.usage.outputTokens": 12,
+      "ai.usage.outputTokenDetails.reasoningTokens": 5,
+      "ai.usage.totalTokens": 42,
+      "gen_ai.response.finish_reasons": ["tool-calls"],
+      "gen_ai.response.model": "gpt-4o-2024-08-06",
+      "gen_ai.usage.input_tokens": 30,
+      "gen_ai.usage.output_tokens": 12,
+    },
+    run: {
+      name: "ai.generateText.doGenerate",
+      run_type: "llm",
+      inputs: {
+        messages: [
+          { role: "system", content: "Be short." },
+          { role: "user", content: "Weather in Oslo?" },
+          { role: "assistant", content: "", tool_calls: [CALL] },
+          { role: "tool", content: '{"degrees":3}', tool_call_id: "call-1", name: "weather" },
+        ],
+      },
+      outputs: { messages: [{ role: "assistant", content: "", tool_calls: [CALL] }] },
+      prompt_tokens: 30,
+      completion_tokens: 12,
+      prompt_token_details: { cache_read: 10, cache_creation: 2 },
+      completion_token_details: { reasoning: 5 },
+      first_token: 250,
+      metadata: { ls_provider: "openai", ls_model_name: "gpt-4o-2024-08-06", response_id: "resp-1" },
+      invocation_params: { model: "gpt-4o", temperature: 0.2, tools: [WEATHER], tool_choice: { type: "auto" } },
+    },
+  },
+  {
+    name: "ai.toolCall",
+    attributes: {
+      "ai.operationId": "ai.toolCall",
+      "ai.telemetry.functionId": "ask",
+      "ai.toolCall.name": "weather",
+      "ai.toolCall.id": "call-1",
+      "ai.toolCall.args": '{"city":"Oslo"}',
+      "ai.toolCall.result": '{"degrees":3}',
+    },
+    run: {
+      name: "weather",
+      run_type: "tool",
+      inputs: { city: "Oslo" },
+      outputs: { degrees: 3 },
+      metadata: { tool_call_id: "call-1" },
+    },
+  },
+  {
+    name: "ai.streamText",
+    attributes: {
+      "ai.operationId": "ai.streamText",
+      "ai.prompt": '{"system":"Be short.","messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}',
+      "ai.response.text": "Hello",
+    },
+    run: {
+      name: "ai.streamText",
+      inputs: {
+        messages: [
+          { role: "system", content: "Be short." },
+          { role: "user", content: "Hi" },
+        ],
+      },
+      outputs: { messages: [{ role: "assistant", content: "Hello" }] },
+    },
+  },
+  {
+    name: "ai.generateObject",
+    attributes: {
+      "ai.operationId": "ai.generateObject",
+      "ai.prompt": '{"prompt":"an object"}',
+      "ai.response.object": '{"a":1}',
+      "ai.usage.promptTokens": 30,
+      "ai.usage.completionTokens": 12,
+    },
+    run: { inputs: { prompt: "an object" }, outputs: { a: 1 }, total_tokens: 42 },
+  },
+  {
+    name: "ai.embed.doEmbed",
+    attributes: {
+      "ai.operationId": "ai.embed.doEmbed",
+      "ai.model.provider": "openai.embedding",
+      "ai.model.id": "text-embedding-3-small",
+      "ai.values": ['"hello"'],
+      "ai.embeddings": ["[0.1,0.2]"],
+      "ai.usage.tokens": 4,
+    },
+    run: {
+      run_type: "embedding",
+      inputs: { input: ["hello"] },
+      outputs: { embeddings: [[0.1, 0.2]] },
+      prompt_tokens: 4,
+      metadata: { ls_provider: "openai", ls_model_name: "text-embedding-3-small" },
+    },
+  },
+];

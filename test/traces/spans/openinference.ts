@@ -1,0 +1,98 @@
+/** OpenInference, as `@arizeai/openinference-instrumentation-openai` sends it. */
+import { CALL, type Shape, WEATHER } from "./shape.ts";
+
+export const OPENINFERENCE: Shape[] = [
+  {
+    name: "OpenAI Chat Completions",
+    attributes: {
+      "openinference.span.kind": "LLM",
+      "llm.model_name": "gpt-4o-2024-08-06",
+      "input.value": '{"model":"gpt-4o","messages":[]}',
+      "input.mime_type": "application/json",
+      "llm.invocation_parameters": '{"model":"gpt-4o","temperature":0.2}',
+      "llm.system": "openai",
+      "llm.input_messages.0.message.role": "system",
+      "llm.input_messages.0.message.content": "Be short.",
+      "llm.input_messages.1.message.role": "user",
+      "llm.input_messages.1.message.contents.0.message_content.type": "text",
+      "llm.input_messages.1.message.contents.0.message_content.text": "Weather in Oslo?",
+      "llm.input_messages.1.message.contents.1.message_content.type": "image",
+      "llm.input_messages.1.message.contents.1.message_content.image.image.url": "https://example.com/a.png",
+      "llm.tools.0.tool.json_schema": JSON.stringify(WEATHER),
+      "output.value": '{"id":"c1"}',
+      "llm.output_messages.0.message.role": "assistant",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.id": "call-1",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"city":"Oslo"}',
+      "llm.finish_reason": "tool_calls",
+      "llm.token_count.completion": 12,
+      "llm.token_count.prompt": 30,
+      "llm.token_count.total": 42,
+      "llm.token_count.prompt_details.cache_read": 10,
+      "llm.token_count.completion_details.reasoning": 5,
+      "llm.cost.prompt": 0.5,
+      "llm.cost.completion": 0.25,
+      "session.id": "t-5",
+      "user.id": "u-5",
+      metadata: '{"city":"Oslo"}',
+      "tag.tags": ["a", "b"],
+    },
+    run: {
+      run_type: "llm",
+      thread_id: "t-5",
+      tags: ["a", "b"],
+      inputs: {
+        messages: [
+          { role: "system", content: "Be short." },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "Weather in Oslo?" },
+              { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+            ],
+          },
+        ],
+      },
+      outputs: { messages: [{ role: "assistant", content: "", tool_calls: [CALL] }] },
+      total_tokens: 42,
+      total_cost: "0.75",
+      prompt_token_details: { cache_read: 10 },
+      completion_token_details: { reasoning: 5 },
+      metadata: { ls_provider: "openai", user_id: "u-5", city: "Oslo", finish_reason: "tool_calls" },
+      invocation_params: { model: "gpt-4o", temperature: 0.2, tools: [WEATHER] },
+    },
+  },
+  {
+    name: "OpenAI Embeddings",
+    attributes: {
+      "openinference.span.kind": "EMBEDDING",
+      "embedding.model_name": "text-embedding-3-small",
+      "input.value": "hello",
+      "input.mime_type": "text/plain",
+      "embedding.embeddings.0.embedding.text": "hello",
+      "embedding.embeddings.0.embedding.vector": [0.5, 0.25],
+    },
+    run: {
+      run_type: "embedding",
+      inputs: { input: "hello" },
+      outputs: { embeddings: [[0.5, 0.25]] },
+      metadata: { ls_model_name: "text-embedding-3-small" },
+    },
+  },
+  {
+    name: "rerank",
+    attributes: {
+      "openinference.span.kind": "RERANKER",
+      "reranker.query": "Oslo",
+      "reranker.input_documents.0.document.content": "a",
+      "reranker.input_documents.1.document.content": "b",
+      "reranker.output_documents.0.document.content": "b",
+      "reranker.output_documents.0.document.score": 0.9,
+    },
+    run: {
+      run_type: "retriever",
+      inputs: { query: "Oslo", documents: [{ page_content: "a" }, { page_content: "b" }] },
+      outputs: { documents: [{ page_content: "b", score: 0.9 }] },
+    },
+  },
+];
