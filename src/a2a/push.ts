@@ -2,7 +2,7 @@
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import { addressFault, webhookFault } from "../http/address.ts";
-import type { TaskEffect } from "../threads/tasks/outbox.ts";
+import type { TaskEffect } from "../threads/tasks/effect.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";

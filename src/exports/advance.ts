@@ -20,8 +20,8 @@ import { clearRemains, exportSlice, LeaseLost } from "./slice.ts";
 import type { ExportRow, ExportRunRow } from "./store.ts";
 
 /**
- * The messages that an export begins with. A worker goes on with the next run by itself, so more of them would only find that
- * their runs are done. A worker that has been at it for longer than `BUSY_MS` sends more.
+ * The messages that an export begins with. A worker takes the next run itself, so further messages would only find that
+ * their runs are done. A worker that works for longer than `BUSY_MS` sends more.
  */
 const FIRST_MESSAGES = 4;
 const BUSY_MS = 1_000;

@@ -109,7 +109,7 @@ export async function listsFirings(call: Call): Promise<void> {
       return metadata && (!filter || containsJson(metadata, filter)) ? [id] : [];
     }),
   );
-  // What is no list of so many ids is refused by the route.
+  // The route refuses a longer list, and a value that is not a list.
   call.pass(ids.length > MOST_CRONS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
 }
 

@@ -7,7 +7,7 @@ import { Journal } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
 import { idsIn } from "./stub.ts";
 import { storedRun, type StoredRun } from "./runs/runs.ts";
-import type { OnTask } from "./tasks/outbox.ts";
+import type { OnTask } from "./tasks/effect.ts";
 import { putThread, removeThread } from "./store.ts";
 import { Tables } from "./storage/tables.ts";
 import { Values } from "./checkpoints/values.ts";

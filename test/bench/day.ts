@@ -48,7 +48,7 @@ async function send(server: KillableServer, rows: number): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** The result of some work, and the times of calls of `/ok` while it went on. */
+/** The result of some work, and the times of calls of `/ok` during it. */
 async function beside<T>(server: KillableServer, work: Promise<T>): Promise<[T, number[]]> {
   const times: number[] = [];
   const going = { on: true };

@@ -8,7 +8,7 @@ const YEAR = Date.parse("2025-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const RUNS = 31;
 const TIMES = 10;
-/** How often the status is asked for, milliseconds. */
+/** Milliseconds between two reads of the status. */
 const LOOK = 20;
 
 export const bench: Bench = {

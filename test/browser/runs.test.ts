@@ -57,7 +57,7 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await close();
   });
 
-  it("asks before all that waits is cancelled, and what runs goes on", async () => {
+  it("asks before all that waits is cancelled, and running runs continue", async () => {
     await busyThread("Many");
     const { page, close } = await visit(stage, { path: "/console/runs" });
     await page.getByRole("button", { name: "Cancel all queued" }).click();

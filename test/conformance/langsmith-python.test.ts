@@ -1,6 +1,6 @@
 /**
  * Every method of the LangSmith Python SDK, unmodified: `python/langsmith_sdk.py`. It runs where `python3` (or LANGSMITH_PYTHON)
- * can import `langsmith`; PYTHONPATH may name where it and what it needs lie.
+ * can import `langsmith`; PYTHONPATH may name its folder and those of its dependencies.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -105,7 +105,7 @@ describe("a row group", () => {
         const holds = (id: string) =>
           sbbfContains(filter?.blocks ?? Uint32Array.of(), hashParquetValue(id, element) ?? 0n);
         expect(own.filter((run) => !holds(run[name]))).toEqual([]);
-        const others = Array.from({ length: 1_000 }, (_, i) => `nobody ${i}`);
+        const others = Array.from({ length: 1_000 }, (_, i) => `absent ${i}`);
         expect(others.filter(holds).length).toBeLessThan(30);
       }
     }

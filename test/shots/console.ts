@@ -20,7 +20,7 @@ export async function seedConsole({ url }: Access, call: Call) {
     config: { recursion_limit: 40, tags: ["support"] },
   });
   const { assistant_id: research } = await call("GET", "/assistants/research");
-  const input = { messages: [{ role: "user", content: "Summarize what customers asked for yesterday." }] };
+  const input = { messages: [{ role: "user", content: "Summarize the questions of yesterday's customers." }] };
   const cron = { input, timezone: "Europe/Berlin", on_run_completed: "keep" };
   await call("POST", "/runs/crons", { ...cron, assistant_id: research, schedule: "0 6 * * 1" });
   const paused = await call("POST", "/runs/crons", { ...cron, assistant_id: "agent", schedule: "*/15 8-18 * * *" });

@@ -125,7 +125,7 @@ describe("sealed blocks", () => {
     }
   });
 
-  it("are not read when all their values lie elsewhere, or all their runs have the tag that none may have", async () => {
+  it("are not read when all their values are outside, or all their runs have the tag that none may have", async () => {
     const day = await filled(COUNT);
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       storage.sql.exec(

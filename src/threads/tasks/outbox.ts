@@ -8,6 +8,7 @@ import type { OutboxRow } from "./outbox-store.ts";
 import type { RunFacts, Tracer } from "../../runtime/tracer.ts";
 import { ownProject, storeOwnRuns } from "../../traces/self.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
+import type { TaskEffect } from "./effect.ts";
 import { queueTaskEffects } from "./tasks.ts";
 
 /** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
@@ -30,22 +31,6 @@ export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tr
     parts.tables.outbox.add("webhook", JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }));
   queueTaskEffects(parts, run);
 }
-
-/**
- * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
- * `hook` is the id of the hook, if any.
- */
-export interface TaskEffect {
-  workspaceId: string;
-  threadId: string;
-  task_id: string;
-  run_id: string;
-  began?: boolean;
-  hook?: string;
-}
-
-/** What a change of a task leads to. Called at least once for each change. */
-export type OnTask = (env: Env, effect: TaskEffect) => Promise<void>;
 
 /** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
 function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {

@@ -1,4 +1,4 @@
-/** Objects in R2 that no run has any more: of deleted runs, of payloads that were replaced, and of writes that were dropped. */
+/** Objects in R2 that no run uses: of deleted runs, of payloads that were replaced, and of writes that were dropped. */
 import { attachmentKey } from "../ingest/payloads.ts";
 import { LARGE_BYTES } from "../limits.ts";
 import { payloadKey } from "../stub.ts";
@@ -55,7 +55,7 @@ export function noteBlobs(sql: SqlStorage, prefix: string, blobs: Blob[]): void 
   }
 }
 
-/** Objects in R2 that are to be deleted now. A payload that a run has is kept, and is forgotten here. */
+/** Objects in R2 that are to be deleted now. A payload that a run has is kept, and removed from this list. */
 export function dueBlobs(sql: SqlStorage, prefix: string): string[] {
   const rows = sql.exec<{ key: string }>(`SELECT key FROM doomed WHERE due <= ? LIMIT ${BLOBS_AT_ONCE}`, Date.now());
   const keys = rows.toArray().map(({ key }) => key);

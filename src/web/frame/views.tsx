@@ -119,7 +119,7 @@ export const VIEWS: View[] = [
     group: "Operate",
     path: "/console/store",
     icon: Database,
-    purpose: "Read and change what agents remember",
+    purpose: "Read and change what agents store",
     load: () => import("../console/store/Store.tsx"),
   }),
   view({

@@ -326,8 +326,8 @@ async def check(kind, address, key):
         error = await failure(call, client(), state)
         asked = [(status, text) for status, url, text in ANSWERS if not url.endswith("/info")]
         others = [status for status, text in asked if not is_refusal(status, text)]
-        told = any(is_refusal(*answer) for answer in asked)
-        report(kind, name, "refused", None if told and not others else f"{error} {others}")
+        refused = any(is_refusal(*answer) for answer in asked)
+        report(kind, name, "refused", None if refused and not others else f"{error} {others}")
 
 
 async def failure(call, client, state):

@@ -1,4 +1,4 @@
-/** The least and the greatest values of a block's runs: a block whose values all lie elsewhere is not read for a comparison. */
+/** The least and the greatest values of a block's runs: a block whose values are all outside of a comparison is not read. */
 import type { Comparison } from "../../filter/fields.ts";
 import { runsOfBlocks } from "./blocks.ts";
 

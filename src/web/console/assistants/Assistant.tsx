@@ -104,7 +104,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
               <Link href={`/console/runs?assistant=${assistant.assistant_id}`}>Open runs</Link>
             </dd>
           </div>
-          {/* A default assistant comes back with the next use of its graph. */}
+          {/* The next use of its graph makes a default assistant again. */}
           {assistant.metadata?.created_by !== "system" && (
             <div className={css.delete}>
               <dt className="visually-hidden">Delete</dt>
@@ -125,7 +125,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
         </div>
         {tab === "Configuration" && <Configuration key={assistant.version} assistant={assistant} />}
         {tab === "Versions" && <Versions assistant={assistant} />}
-        {/* A run stays in view, and goes on, while another tab is open. */}
+        {/* A run continues, and its view is kept, while another tab is open. */}
         <div hidden={tab !== "Try"}>
           <TryRun assistant={assistant} onLights={setLights} />
         </div>

@@ -17,7 +17,7 @@ const CREATE = `curl ${SERVER}/assistants -X POST \\
   -H 'content-type: application/json' \\
   -d '{"graph_id": "agent", "name": "Formal agent", "context": {"tone": "formal"}}'`;
 
-/** Milliseconds that the words stand still before the server is asked. */
+/** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
 
 export function List() {

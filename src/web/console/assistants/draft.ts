@@ -47,8 +47,8 @@ export function draftOf({ name, description, config, context, metadata }: Config
 }
 
 /**
- * What the API takes of a draft. A field without a text is not set. Throws an `Error` whose message says which field to
- * mend.
+ * What the API takes of a draft. A field without a text is not set. Throws an `Error` whose message names the
+ * wrong field.
  */
 export function bodyOf(draft: Draft, fields: Field[]): Record<string, unknown> {
   const context: Record<string, unknown> = {};

@@ -4,7 +4,7 @@ import { after, type Course, ended } from "./course.ts";
 import type { Lights } from "./graph.ts";
 import { framesOf } from "./sse.ts";
 
-/** Runs to the end of the run, or until `signal` leaves the stream: the run itself goes on. */
+/** Runs to the end of the run, or until `signal` leaves the stream. The run itself continues. */
 export async function follow(
   assistant: string,
   input: unknown,

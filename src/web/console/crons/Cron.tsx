@@ -92,7 +92,7 @@ export function Cron({ id }: { id: string }) {
       {asked && (
         <Confirm
           title="Delete this cron?"
-          text="No run is started by it any more. Its runs and threads stay. To stop it for a time, pause it."
+          text="It starts no further runs. Its runs and threads stay. To stop it for a time, pause it."
           action="Delete cron"
           onConfirm={async () => {
             await deleteCron(id);

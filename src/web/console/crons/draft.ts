@@ -53,7 +53,7 @@ export function draftOf(cron: Cron): Draft {
   };
 }
 
-/** What the API takes of a draft. Throws an `Error` whose message says which field to mend. */
+/** What the API takes of a draft. Throws an `Error` whose message names the wrong field. */
 export function bodyOf({ schedule, timezone, input, place, end }: Draft): Record<string, unknown> {
   return {
     schedule: schedule.trim(),

@@ -31,7 +31,7 @@ interface Timing {
   next_run_date: string | null;
 }
 
-/** Whether a cron fires: it is on, paused by a person, or has no due time any more. */
+/** Whether a cron fires: it is on, paused by a person, or has no further due time. */
 export function standing({ enabled, next_run_date }: Timing): "active" | "paused" | "over" {
   if (!enabled) return "paused";
   return next_run_date === null ? "over" : "active";

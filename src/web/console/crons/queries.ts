@@ -31,7 +31,7 @@ export function useCron(id: string) {
   });
 }
 
-/** Crons that one request asks for. */
+/** The most crons in one request. */
 const AT_ONCE = 100;
 
 /** The latest due times of crons by cron, the newest first; at most `limit` of each. */

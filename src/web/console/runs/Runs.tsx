@@ -91,7 +91,7 @@ function Open({ assistant, assistants }: { assistant: string; assistants: Assist
         <>
           <Lists split={splitOf(runs, Date.now())} threads={threads.data ?? new Map()} assistants={assistants} />
           {!complete && (
-            <p className={work.note}>Not all open runs are listed: there are more than this page can ask for.</p>
+            <p className={work.note}>Not all open runs are listed: there are more than this page can read.</p>
           )}
         </>
       )}

@@ -61,7 +61,7 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
       {asked && (
         <Confirm
           title={`Delete “${name}”?`}
-          text="Agents do not find it any more. This cannot be undone."
+          text="Agents no longer find it. This cannot be undone."
           action="Delete item"
           onConfirm={async () => {
             await deleteItem(namespace, name);

@@ -45,7 +45,7 @@ export function Items({
             ) : (
               <Empty
                 title="The Store is empty."
-                text="Graphs remember here what is to outlive a thread, with runtime.store. Write an item with the button above, or by the API:"
+                text="Graphs store here what must outlast a thread, with runtime.store. Write an item with the button above, or by the API:"
                 command={WRITE}
               />
             )

@@ -27,7 +27,7 @@ export default function Store() {
     <Page
       whole
       title="Store"
-      purpose="What agents remember across threads, by namespace and key."
+      purpose="What agents store across threads, by namespace and key."
       actions={
         <Link
           href={addressOf({ namespace, isNew: true })}
@@ -87,7 +87,7 @@ function Path({ namespace }: { namespace: string[] }) {
   );
 }
 
-/** Milliseconds that the words stand still before the server is asked. */
+/** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
 
 function Find({ query, onQuery }: { query: string; onQuery: (query: string) => void }) {
