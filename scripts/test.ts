@@ -1,7 +1,7 @@
 /**
  * `npm test`: every test in workerd, then every test in Node against the built Worker. What needs Chromium or the sources of
- * the Python SDK runs where they are, and is named where they are not. With CI=true Chromium must be there, and no test may
- * be skipped. No package registry that a bare machine has carries the Python SDK, so it is not mandatory.
+ * the Python SDKs runs where they are, and is named where they are not. With CI=true Chromium must be there, and no test may
+ * be skipped. No package registry that a bare machine has carries the Python SDKs, so they are not mandatory.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -25,6 +25,14 @@ const PARTS = [
     tests: "test/conformance/python-sdk.test.ts",
     needs: "a python3 (or PYTHON) that can import langgraph_sdk (PYTHONPATH may name its sources)",
     isThere: () => spawnSync(process.env.PYTHON ?? "python3", ["-c", "import langgraph_sdk"]).status === 0,
+    mandatory: false,
+  },
+  {
+    tests: "test/conformance/langsmith-python.test.ts",
+    needs: "a python3 (or LANGSMITH_PYTHON) that can import langsmith (PYTHONPATH may name its folders)",
+    isThere: () =>
+      spawnSync(process.env.LANGSMITH_PYTHON ?? process.env.PYTHON ?? "python3", ["-c", "import langsmith"]).status ===
+      0,
     mandatory: false,
   },
   {
