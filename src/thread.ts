@@ -8,15 +8,15 @@ import { protocolFraming } from "./streaming/stream.ts";
 import { Thread as ThreadObject } from "./threads/thread.ts";
 
 export class Thread extends ThreadObject {
-  readonly #sockets: Sockets;
+  private readonly sockets: Sockets;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, onTask);
-    this.#sockets = new Sockets(ctx, env, this, (query, framing, pingMs) => this.read(query, framing, pingMs));
+    this.sockets = new Sockets(ctx, env, this, (query, framing, pingMs) => this.read(query, framing, pingMs));
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.#sockets.accept(request);
+    return this.sockets.accept(request);
   }
 
   async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
@@ -24,14 +24,14 @@ export class Thread extends ThreadObject {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    await this.#sockets.onMessage(socket, message);
+    await this.sockets.onMessage(socket, message);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    await this.#sockets.onClose(socket, code);
+    await this.sockets.onClose(socket, code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.#sockets.onError(socket);
+    await this.sockets.onError(socket);
   }
 }
