@@ -15,9 +15,11 @@ import {
   type DueCron,
   dueCrons,
   type Firing,
+  findCron,
   findFiring,
   type Move,
   recordDue,
+  refuseFiring,
   setFiring,
   takeFirings,
 } from "./store.ts";
@@ -44,6 +46,8 @@ const CRONS_PER_TICK = 500;
 const MESSAGES_PER_BATCH = 100;
 /** A message without effect for this long is considered lost. */
 const LOST_MS = 60_000;
+/** The longest time between two messages that check whether a run has ended. A run may take days. */
+const LONGEST_PAUSE_MS = 15 * 60_000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** A run that could not be started for this long, for a fault of ours, is given up. */
 const GIVEN_UP_MS = 24 * 3_600_000;
@@ -58,8 +62,8 @@ export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Pr
   );
   const waiting = [
     ...(await takeFirings(db, "due", { before: now - LOST_MS, now, limit: 1000 })),
-    ...(await takeFirings(db, "started", { before: now - LOST_MS, now, limit: 1000 })),
-    ...(await takeFirings(db, "followed", { before: now - LOST_MS, now, limit: 1000 })),
+    ...(await takeFirings(db, "started", { before: now - LOST_MS, now, limit: 1000, longest: LONGEST_PAUSE_MS })),
+    ...(await takeFirings(db, "followed", { before: now - LOST_MS, now, limit: 1000, longest: LONGEST_PAUSE_MS })),
   ];
   for (let n = 0; n < waiting.length; n += MESSAGES_PER_BATCH) {
     await env.CRON_QUEUE.sendBatch(waiting.slice(n, n + MESSAGES_PER_BATCH).map((body) => ({ body })));
@@ -72,8 +76,8 @@ export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Pr
 export async function work(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
   const found = await findFiring(db, firing);
   if (!found) return;
-  const ids = idsOf(firing, found.cron?.threadId ?? undefined);
-  if (found.state === "due") await start(db, firing, found.cron, ids, threads, now);
+  const ids = idsOf(firing, found.threadId ?? undefined);
+  if (found.state === "due") await start(db, firing, ids, threads, now);
   if (found.state !== "started" && found.state !== "followed") return;
   const outcome = await threads.outcome(firing.workspaceId, ids);
   if (outcome === undefined) return;
@@ -94,15 +98,9 @@ function moveOf(cron: DueCron, now: number): Move {
   }
 }
 
-async function start(
-  db: Database,
-  firing: Firing,
-  cron: CronRow | null,
-  ids: FiringIds,
-  threads: Threads,
-  now: number,
-): Promise<void> {
-  if (!cron) return setFiring(db, firing, "refused", now);
+async function start(db: Database, firing: Firing, ids: FiringIds, threads: Threads, now: number): Promise<void> {
+  const cron = await findCron(db, firing.workspaceId, firing.cronId);
+  if (!cron) return refuseFiring(db, firing, now);
   try {
     await threads.start(cron, ids);
   } catch (error) {
@@ -112,7 +110,7 @@ async function start(
     // A thread may expire without a request that deletes it.
     if (cron.threadId !== null && !(await threads.exists(cron.workspaceId, cron.threadId)))
       await deleteCron(db, cron.workspaceId, cron.id);
-    return setFiring(db, firing, "refused", now);
+    return refuseFiring(db, firing, now);
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";
   await setFiring(db, firing, leavesThread ? "started" : "followed", now);

@@ -41,6 +41,12 @@ export async function findCron(db: Database, workspaceId: string, id: string): P
   return db.select().from(crons).where(isCron(workspaceId, id)).get();
 }
 
+/** Only the metadata of a cron: the payload takes up to 1 MiB. */
+export async function findCronMetadata(db: Database, workspaceId: string, id: string): Promise<Json | undefined> {
+  const row = await db.select({ metadata: crons.metadata }).from(crons).where(isCron(workspaceId, id)).get();
+  return row?.metadata;
+}
+
 /** The cron after the change; undefined when there is none. */
 export async function updateCron(
   db: Database,
@@ -152,16 +158,26 @@ export async function recordDue(db: Database, moves: Move[]): Promise<void> {
   ]);
 }
 
-/** Firings in `state` about which no message was sent since `before`; marks them as sent now. */
+/**
+ * Firings in `state` about which no message was sent since `before`; marks them as sent now. With `longest`, the pause
+ * between two messages grows to a tenth of the firing's age, at most to `longest` milliseconds.
+ */
 export async function takeFirings(
   db: Database,
   state: "due" | "started" | "followed",
-  { before, now, limit }: { before: number; now: number; limit: number },
+  { before, now, limit, longest = 0 }: { before: number; now: number; limit: number; longest?: number },
 ): Promise<Firing[]> {
+  const { due, touchedAt } = cronFirings;
   const stale = db
     .select({ id: sql`${cronFirings}.rowid` })
     .from(cronFirings)
-    .where(and(eq(cronFirings.state, state), lte(cronFirings.touchedAt, before)))
+    .where(
+      and(
+        eq(cronFirings.state, state),
+        lte(touchedAt, before),
+        lte(touchedAt, sql`${now} - min(${longest}, (${now} - ${due}) / 10)`),
+      ),
+    )
     .limit(limit);
   return db
     .update(cronFirings)
@@ -170,13 +186,13 @@ export async function takeFirings(
     .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
 }
 
-/** The state of a firing and its cron, which may be deleted by now. */
+/** The state of a firing and the thread of its cron; null when the cron has none or is deleted. */
 export async function findFiring(
   db: Database,
   firing: Firing,
-): Promise<{ state: FiringState; cron: CronRow | null } | undefined> {
+): Promise<{ state: FiringState; threadId: string | null } | undefined> {
   return db
-    .select({ state: cronFirings.state, cron: crons })
+    .select({ state: cronFirings.state, threadId: crons.threadId })
     .from(cronFirings)
     .leftJoin(crons, eq(crons.id, cronFirings.cronId))
     .where(isFiring(firing))
@@ -187,10 +203,16 @@ export async function findFiring(
 export async function setFiring(
   db: Database,
   firing: Firing,
-  state: Exclude<FiringState, "due">,
+  state: Exclude<FiringState, "due" | "refused">,
   now: number,
 ): Promise<void> {
   await db.update(cronFirings).set({ state, touchedAt: now }).where(isFiring(firing));
+}
+
+/** Records that the run was not started, unless another delivery of the message has started it. */
+export async function refuseFiring(db: Database, firing: Firing, now: number): Promise<void> {
+  const waiting = and(isFiring(firing), eq(cronFirings.state, "due"));
+  await db.update(cronFirings).set({ state: "refused", touchedAt: now }).where(waiting);
 }
 
 export type ListedFiring = Pick<typeof cronFirings.$inferSelect, "cronId" | "due" | "state"> & {

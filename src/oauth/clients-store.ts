@@ -1,5 +1,5 @@
 /** The clients of a workspace. A client belongs to the deployment; what a workspace allowed it are its grants. */
-import { and, count, desc, eq, isNull, max, sql } from "drizzle-orm";
+import { and, count, desc, eq, max, sql } from "drizzle-orm";
 import { forgetCredentials } from "../auth/known.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/schema.ts";
@@ -44,18 +44,17 @@ export async function listClients(
   }));
 }
 
-/** Ends all grants that a client has in the workspace. Gives the ids of those that had not ended before. */
+/** Ends all grants that a client has in the workspace. Gives the ids of those that had not ended or expired before. */
 export async function revokeClient(
   db: Database,
   workspaceId: string,
   clientId: string,
   now: number,
 ): Promise<string[]> {
-  const own = and(eq(oauthGrants.workspaceId, workspaceId), eq(oauthGrants.clientId, clientId));
   const ended = await db
     .update(oauthGrants)
     .set({ revokedAt: now })
-    .where(and(own, isNull(oauthGrants.revokedAt)))
+    .where(and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId)))
     .returning({ id: oauthGrants.id })
     .all();
   forgetCredentials();

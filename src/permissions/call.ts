@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { type Assistant, resolveAssistant } from "../assistants/store.ts";
 import type { Principal } from "../principal.ts";
-import { findCron } from "../crons/store.ts";
+import { findCronMetadata } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { isObject } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
@@ -88,7 +88,7 @@ export class Call {
   }
 
   async cron(id: string): Promise<Json | undefined> {
-    return (await findCron(database(this.c.env.DB), this.principal.workspaceId, id))?.metadata;
+    return findCronMetadata(database(this.c.env.DB), this.principal.workspaceId, id);
   }
 
   /** A thread that this call works on, and makes when there is none: then it is the user's. */

@@ -7,6 +7,7 @@ import type {
   CancelAction,
   CheckpointAddress,
   MultitaskStrategy,
+  OpenRun,
   Run,
   RunStatus,
   Standing,
@@ -165,6 +166,8 @@ export interface ThreadRpc {
   streamThread(modes: string[], after?: number): Promise<ReadableStream<Uint8Array>>;
   getRun(runId: string): Promise<Run | undefined>;
   listRuns(query: RunsQuery): Promise<Run[]>;
+  /** At most `most` open runs without what they were given, in the order in which they run. */
+  openRuns(most: number): Promise<OpenRun[]>;
   /** With `wait` it resolves when the run has ended. 404 when there is no such run, 409 when it has ended. */
   cancel(runId: string, action: CancelAction, wait: boolean): Promise<void>;
   /** Cancels the open runs with one of these statuses, or with these ids. Returns how many. */

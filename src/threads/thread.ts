@@ -172,6 +172,14 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return runs;
   }
 
+  async openRuns(most: number): Promise<types.OpenRun[]> {
+    this.#existing();
+    return this.#runner.open.slice(0, most).map((run) => {
+      const { kwargs: _kwargs, ...shown } = shownRun(run, this.#parts.threadId);
+      return shown;
+    });
+  }
+
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
     this.#runner.cancel(runId, action);
     if (wait) await this.#runner.ended(runId);

@@ -64,6 +64,9 @@ export interface Run {
   kwargs: Json;
 }
 
+/** A run in a list over many threads: without what it was given. */
+export type OpenRun = Omit<Run, "kwargs">;
+
 export interface Thread {
   thread_id: string;
   created_at: string;

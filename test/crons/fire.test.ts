@@ -220,3 +220,56 @@ describe("a firing's own thread", () => {
     await deleteCron(db, "w", cron.id);
   });
 });
+
+describe("a firing whose run is open", () => {
+  it("is checked less often the longer its run takes, and to its end", async () => {
+    const start = Date.parse("2026-05-08T00:00Z");
+    const cron = await newCron(start, { endTime: start });
+    const { threads, queue, ...run } = world();
+    const sent: number[] = [];
+    for (let minute = 0; minute < 4 * 60; minute++) {
+      await run.tick(start + minute * MINUTE);
+      if (queue.some(({ cronId }) => cronId === cron.id)) sent.push(minute);
+      await run.deliver(start + minute * MINUTE);
+    }
+    expect(sent.slice(0, 4)).toEqual([0, 1, 2, 3]);
+    expect(sent.length).toBeLessThan(70);
+    expect(Math.max(...sent.slice(1).map((minute, n) => minute - (sent[n] ?? 0)))).toBe(15);
+    threads.running.clear();
+    await run.tick(start + 5 * 60 * MINUTE);
+    await run.deliver(start + 5 * 60 * MINUTE);
+    expect(await firings(cron)).toMatchObject([{ state: "ended" }]);
+    await deleteCron(db, "w", cron.id);
+  });
+
+  it("is not refused by a second delivery of its message", async () => {
+    const start = Date.parse("2026-05-09T00:00Z");
+    const cron = await newCron(start, { threadId: null, onRunCompleted: "delete", endTime: start });
+    const { threads, queue, ...run } = world();
+    await run.tick(start);
+    const [firing] = queue;
+    const second: Threads = {
+      ...threads,
+      async start() {
+        await work(db, firing!, threads, start);
+        throw new Problem(404, "The assistant of this cron is deleted.");
+      },
+    };
+    await work(db, firing!, second, start);
+    expect(await firings(cron)).toMatchObject([{ state: "started" }]);
+    await deleteCron(db, "w", cron.id);
+  });
+
+  it("reads the payload of its cron only to start the run", async () => {
+    const start = Date.parse("2026-05-10T00:00Z");
+    const cron = await newCron(start, { endTime: start });
+    const { threads, ...run } = world();
+    await run.tick(start);
+    await run.deliver(start);
+    const { DB, statements } = counted();
+    await work(database(DB), { workspaceId: "w", cronId: cron.id, due: start }, threads, start + MINUTE);
+    expect(statements.length).toBeGreaterThan(0);
+    expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
+    await deleteCron(db, "w", cron.id);
+  });
+});

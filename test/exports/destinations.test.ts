@@ -125,6 +125,33 @@ describe("a destination", () => {
     expect(await storedCredentials(String(id))).not.toBe(before);
   });
 
+  it("has one test object, however often it is checked, when the object may not be removed", async () => {
+    const { id } = await create();
+    s3 = new FakeS3(({ method }) =>
+      method === "DELETE" ? { kind: "status", status: 403, code: "AccessDenied" } : undefined,
+    );
+    vi.stubGlobal("fetch", s3.fetch);
+    for (let n = 0; n < 3; n++)
+      expect((await caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" })).status).toBe(200);
+    expect(s3.objects.size).toBe(1);
+  });
+
+  it("whose endpoint is private is not called by a check", async () => {
+    const { id } = await create();
+    const config = { ...S3.config, endpoint_url: "https://127.0.0.1", prefix: "" };
+    await database(env.DB)
+      .update(exportDestinations)
+      .set({
+        config: { ...config, include_bucket_in_prefix: true, config_kwargs_s3: null, s3_additional_kwargs: null },
+      })
+      .where(eq(exportDestinations.id, String(id)));
+    s3.requests.length = 0;
+    const answer = await caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });
+    expect(answer.status).toBe(400);
+    expect((await answer.json<{ detail: string }>()).detail).toContain("EndpointRefused");
+    expect(s3.requests).toEqual([]);
+  });
+
   it("is checked again with the credentials that are stored", async () => {
     const { id } = await create();
     const check = () => caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });

@@ -1,4 +1,5 @@
 /** The clients that a workspace let in: `/api/v1/oauth-clients`. */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { Browser, CALLBACK, newClient, newTokens, redeem, request, type Tokens, withToken } from "./person.ts";
@@ -59,5 +60,14 @@ describe("an application that a workspace let in", () => {
     expect((await remove(caller, client)).status).toBe(404);
     const audit = await (await caller.fetch("/api/v1/audit-log?action=grant.revoked")).json<{ detail: object }[]>();
     expect(audit.map(({ detail }) => detail)).toEqual([{ client_id: client }, { client_id: client }]);
+  });
+
+  it("has no access when its grants have expired", async () => {
+    const caller = await newCaller();
+    const { client } = await newTokens(caller);
+    await env.DB.prepare("UPDATE oauth_grants SET expires_at = 1 WHERE client_id = ?").bind(client).run();
+    expect(await list(caller)).toEqual([]);
+    expect((await remove(caller, client)).status).toBe(404);
+    expect(await (await caller.fetch("/api/v1/audit-log?action=grant.revoked")).json()).toEqual([]);
   });
 });

@@ -50,6 +50,21 @@ it("names no thread as deleted that has changed since its deletion was requested
   await reader.cancel();
 });
 
+it("lists open runs whose inputs together are larger than one answer", async () => {
+  const caller = await newCaller();
+  const id = await newThread(caller);
+  const input = { messages: [], text: "x".repeat(4_000_000) };
+  for (let n = 0; n < 8; n++) {
+    const body = { assistant_id: "echo", input, after_seconds: 600, multitask_strategy: "enqueue" };
+    expect((await caller.fetch(`/threads/${id}/runs`, { body })).status).toBe(200);
+  }
+  await vi.waitFor(async () => {
+    const answer = await caller.fetch("/api/v1/activity/runs");
+    const { runs, complete } = await answer.json<{ runs: object[]; complete: boolean }>();
+    expect([runs.length, complete]).toEqual([8, true]);
+  });
+});
+
 it("lists the runs that are open on all threads, and those of no other workspace", async () => {
   const [caller, other] = [await newCaller(), await newCaller()];
   const open = async (of: Caller) =>

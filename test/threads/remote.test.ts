@@ -44,6 +44,7 @@ const REPEATABLE: [Method, unknown[]][] = [
   ["launch", [run]],
   ["getRun", ["r"]],
   ["listRuns", [{ limit: 1, offset: 0 }]],
+  ["openRuns", [1]],
   ["cancelMany", [{ status: "all" }, "interrupt"]],
   ["task", ["t"]],
   ["setHook", ["t", "h", {}, 1]],

@@ -21,8 +21,8 @@ export class Front {
   readonly #options: FrontOptions;
   readonly #server;
   readonly #watchers = new Set<ServerResponse>();
-  /** Answers that are not complete. */
-  readonly #open = new Set<ServerResponse>();
+  /** Answers that are not complete, and open WebSockets. */
+  readonly #open = new Set<ServerResponse | Duplex>();
   #error: string | undefined;
 
   constructor(options: FrontOptions) {
@@ -53,7 +53,7 @@ export class Front {
     for (const watcher of this.#watchers) watcher.write(event(error));
   }
 
-  /** Resolves when no answer is under way, at the latest after `limit` milliseconds: a page keeps streams open. */
+  /** Resolves when no answer is under way and no WebSocket is open, at the latest after `limit` milliseconds: a page keeps streams open. */
   async idle(limit: number): Promise<void> {
     const until = Date.now() + limit;
     while (this.#open.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -120,6 +120,10 @@ export class Front {
 
   /** A WebSocket: the bytes of both sides as they are. */
   async #upgrade(asked: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+    // Without a listener, a client that closes while the server starts would end the process.
+    socket.once("error", () => socket.destroy());
     const target = await this.#options.target();
     if (target === undefined) return void socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n");
     const { hostname, port } = new URL(target);

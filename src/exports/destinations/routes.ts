@@ -55,8 +55,9 @@ export const destinations = new Hono<App>()
         config_kwargs_s3: given.config_kwargs_s3 ?? null,
         s3_additional_kwargs: given.s3_additional_kwargs ?? null,
       };
-      await check({ type, config, credentials: credentials ?? null }, c.env);
       const id = crypto.randomUUID();
+      refuseEndpoint(config, c.env);
+      await check(id, { type, config, credentials: credentials ?? null }, c.env);
       const now = Date.now();
       const row: DestinationRow = {
         id,
@@ -99,7 +100,7 @@ export const destinations = new Hono<App>()
       if (!row) throw notFound();
       if (row.type === "r2") throw new Problem(422, "A destination of type r2 has no credentials.");
       const { credentials } = c.req.valid("json");
-      await check({ type: row.type, config: row.config, credentials }, c.env);
+      await check(row.id, { type: row.type, config: row.config, credentials }, c.env);
       const updated = await updateCredentials(db, {
         id: row.id,
         credentials: await lock(c.env, row.id, credentials),
@@ -123,7 +124,7 @@ export const destinations = new Hono<App>()
       const db = database(c.env.DB);
       const row = await findDestination(db, c.get("principal").workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
-      await check(await unlock(db, c.env, row), c.env);
+      await check(row.id, await unlock(db, c.env, row), c.env);
       return c.json({ ok: true, checked_at: new Date().toISOString() });
     },
   )
@@ -152,17 +153,21 @@ function keysOf(credentials: DestinationCredentials | undefined): string[] {
   return Object.entries(credentials ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
-/** Refuses an endpoint that may not be called (422) and a store that refuses (400, with the store's own reason). */
-async function check(destination: OpenDestination, env: Env): Promise<void> {
-  const world = storeWorld(env);
-  const endpoint = destination.config.endpoint_url;
-  const fault = endpoint === null ? undefined : endpointFault(endpoint, world.allowPrivateEndpoints);
-  if (fault) {
-    const errors = [{ path: "config.endpoint_url", message: fault }];
-    throw new Problem(422, `Invalid body.config.endpoint_url: ${fault}`, { errors });
-  }
+/** Throws 422 when the body names an endpoint that may not be called. */
+function refuseEndpoint({ endpoint_url }: DestinationConfig, env: Env): void {
+  const fault = endpoint_url === null ? undefined : endpointFault(endpoint_url, storeWorld(env).allowPrivateEndpoints);
+  if (!fault) return;
+  const errors = [{ path: "config.endpoint_url", message: fault }];
+  throw new Problem(422, `Invalid body.config.endpoint_url: ${fault}`, { errors });
+}
+
+/**
+ * Throws 400 with the store's own reason when the destination cannot be written to. The test object has the id of the
+ * destination, so that credentials that may not remove objects leave one object, not one for each check.
+ */
+async function check(id: string, destination: OpenDestination, env: Env): Promise<void> {
   try {
-    await tryOut(destination, world, crypto.randomUUID());
+    await tryOut(destination, storeWorld(env), id);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new Problem(400, `Failed to validate ${destination.type.toUpperCase()} destination: ${error.message}`);

@@ -100,6 +100,10 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().listRuns(query));
   }
 
+  async openRuns(most: number): Promise<types.OpenRun[]> {
+    return repeated(() => this.stub().openRuns(most));
+  }
+
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
     return repeated((attempt) =>
       this.stub()

@@ -3,7 +3,7 @@ import { toProblem } from "../../http/problem.ts";
 import { forEach, moreRemain, MOST_THREADS, settleEach } from "../fan-out.ts";
 import type { OpenRuns } from "../rpc.ts";
 import { threadStub } from "../stub.ts";
-import type { CancelAction, Run } from "../types.ts";
+import type { CancelAction, OpenRun } from "../types.ts";
 import { threadIds } from "../store.ts";
 
 /** The ids of at most `most` of them, and whether there are more. */
@@ -19,9 +19,6 @@ export async function busyThreads(
 /** Open runs of one thread that are listed at most. */
 const RUNS = 100;
 
-/** What of a run a list over many threads has: not what it was given. */
-export type OpenRun = Omit<Run, "kwargs">;
-
 /**
  * The open runs of at most `most` threads, the oldest first. `complete` is false when more threads are busy, when a thread has
  * more than 100 runs that wait, or when a thread did not answer.
@@ -32,14 +29,11 @@ export async function openRuns(
   most: number,
 ): Promise<{ runs: OpenRun[]; complete: boolean }> {
   const { ids, more } = await busyThreads(env, workspaceId, most);
-  const lists = await settleEach(ids, async (id) => {
-    const thread = threadStub(env, workspaceId, id);
-    const running = await thread.listRuns({ limit: 1, offset: 0, status: "running" });
-    return [...running, ...(await thread.listRuns({ limit: RUNS + 1, offset: 0, status: "pending" }))];
-  });
+  // One that runs, those that wait, and one more that shows that the list is cut.
+  const lists = await settleEach(ids, (id) => threadStub(env, workspaceId, id).openRuns(RUNS + 2));
   const found = lists.map((list) => (list.status === "fulfilled" ? list.value : undefined));
   const cut = found.some((runs, i) => (runs ? runs.length > RUNS + 1 : !isGone(lists[i])));
-  const runs = found.flatMap((list = []) => list.slice(0, RUNS + 1)).map(({ kwargs: _kwargs, ...run }) => run);
+  const runs = found.flatMap((list = []) => list.slice(0, RUNS + 1));
   return {
     runs: runs.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1)),
     complete: !more && !cut,
