@@ -2,10 +2,10 @@
 import "./runtime/als.ts";
 import { createApp } from "./app.ts";
 import { readConfig, settings } from "./config.ts";
-import { tick } from "./crons/fire.ts";
+import { fireDueCrons } from "./crons/fire.ts";
 import { isFiring, workCrons } from "./crons/queue.ts";
 import { schedule } from "./exports/schedule.ts";
-import { isWake, work } from "./exports/work.ts";
+import { isExportMessage, consumeExports } from "./exports/work.ts";
 import type { GraphEntry } from "./graphs/entry.ts";
 import { graphs } from "./graphs/index.ts";
 import { type BuiltSchemas, builtSchemas } from "./graphs/schemas.ts";
@@ -73,13 +73,13 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
     },
     /** Dispatches messages by their shape, so that queues may have any name. */
     async queue({ queue, messages }, env) {
-      for (const message of messages.filter((one) => !isFiring(one) && !isWake(one))) {
+      for (const message of messages.filter((one) => !isFiring(one) && !isExportMessage(one))) {
         logError("A message of no known shape is dropped.", { queue, message: message.id });
         message.ack();
       }
       await allOf({
         crons: () => workCrons(messages.filter(isFiring), env),
-        exports: () => work(messages.filter(isWake), env),
+        exports: () => consumeExports(messages.filter(isExportMessage), env),
       });
     },
     /**
@@ -88,7 +88,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
      */
     async scheduled({ scheduledTime: now }, env) {
       await allOf({
-        crons: () => tick(env, now),
+        crons: () => fireDueCrons(env, now),
         exports: () => schedule(env),
         housekeeping: () => housekeeping(env, now),
       });

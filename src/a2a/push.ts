@@ -12,7 +12,7 @@ import { taskIdOf } from "./context.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
 import { invalidParams, pushConfigNotFound } from "./errors.ts";
 import { taskOf } from "./find.ts";
-import { read } from "./follow.ts";
+import { readTask } from "./follow.ts";
 import { PushQuery, SetPush } from "./schema.ts";
 import { type Generation, isSettled, type PushConfig, type Task } from "./types.ts";
 
@@ -47,7 +47,7 @@ export async function setPush(call: Call, given: unknown): Promise<unknown> {
 const hooksOf = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
 
 /** A configuration as it is read back: without the credentials. */
-function shownHook({ config }: Hook, taskId: string, generation: Generation): Json {
+function toWireHook({ config }: Hook, taskId: string, generation: Generation): Json {
   const { authentication, ...rest } = config;
   return pushConfig(
     { ...rest, authentication: authentication && { scheme: authentication.scheme } },
@@ -62,14 +62,14 @@ export async function getPush(call: Call, given: unknown): Promise<unknown> {
   const { ref, view } = await taskOf(call, taskId);
   const hook = hooksOf(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
   if (!hook) throw pushConfigNotFound();
-  return shownHook(hook, ref.ids.taskId, call.generation);
+  return toWireHook(hook, ref.ids.taskId, call.generation);
 }
 
 /** All receivers of a task. 0.3 has a bare list, 1.0 a page. */
 export async function listPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId } = params(PushQuery, given);
   const { ref, view } = await taskOf(call, taskId);
-  const configs = hooksOf(view.hooks).map((hook) => shownHook(hook, ref.ids.taskId, call.generation));
+  const configs = hooksOf(view.hooks).map((hook) => toWireHook(hook, ref.ids.taskId, call.generation));
   return call.generation === "0.3" ? configs : { configs, nextPageToken: "" };
 }
 
@@ -90,7 +90,7 @@ export async function onTask(env: Env, effect: TaskEffect): Promise<void> {
   const [first] = view?.runs ?? [];
   if (!view || !first) return;
   const ids = { taskId: taskIdOf(threadId, task_id), contextId: contextOf(view) };
-  const task = (await read({ thread, runId: task_id, ids }, view)).fold.task();
+  const task = (await readTask({ thread, runId: task_id, ids }, view)).reducer.task();
   if (hook === undefined) return project(database(env.DB), workspaceId, first.assistant_id, task);
   const receiver = view.hooks[hook] as unknown as Hook | undefined;
   if (receiver && !isOvertaken(effect, view, task)) await notify(env, effect, receiver, task);

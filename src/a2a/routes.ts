@@ -24,7 +24,7 @@ import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
 import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
 import { send, stream, subscribe } from "./send.ts";
-import { cancel, get, list } from "./tasks.ts";
+import { cancel, get, answerList } from "./tasks.ts";
 import type { Generation } from "./types.ts";
 
 type Handler = (call: Call, params: unknown) => Promise<unknown>;
@@ -35,7 +35,7 @@ const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = 
   ["message/send", "SendMessage", send, Send],
   ["message/stream", "SendStreamingMessage", stream, Send],
   ["tasks/get", "GetTask", get, TaskQuery],
-  ["tasks/list", "ListTasks", list, List],
+  ["tasks/list", "ListTasks", answerList, List],
   ["tasks/cancel", "CancelTask", cancel, TaskQuery],
   ["tasks/resubscribe", "SubscribeToTask", subscribe, TaskQuery],
   ["tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig", setPush, SetPush],

@@ -3,8 +3,8 @@ import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { answered, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
-import { follow, followToEnd, read, type TaskRef } from "./follow.ts";
-import type { Fold } from "./fold.ts";
+import { follow, followToEnd, readTask, type TaskRef } from "./follow.ts";
+import type { TaskReducer } from "./task-reducer.ts";
 import { rpcStream } from "./respond.ts";
 import { Kinds, Send, TaskQuery } from "./schema.ts";
 import { start } from "./start.ts";
@@ -20,11 +20,11 @@ function sentOf({ generation }: Call, given: unknown): Send {
 export async function send(call: Call, given: unknown): Promise<unknown> {
   const sent = sentOf(call, given);
   const { configuration } = sent;
-  const { fold, updates } = await start(call, sent);
+  const { reducer, updates } = await start(call, sent);
   const { generation } = call;
   if (!configuration.blocking) {
     await updates.return();
-    return wrappedTask(shorten(fold.task(), configuration.historyLength), generation);
+    return wrappedTask(shorten(reducer.task(), configuration.historyLength), generation);
   }
   for await (const update of updates) {
     if (update.kind === "message") {
@@ -32,24 +32,24 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
       return wrappedMessage(update.message, generation);
     }
   }
-  const task = fold.task();
+  const task = reducer.task();
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, task);
   return wrappedTask(shorten(task, configuration.historyLength), generation);
 }
 
 /** An update as an event. The last one of 0.3 carries the answer in its status, as the task of `message/send` does. */
-function shownUpdate(given: Update, fold: Fold, ids: TaskRef["ids"], generation: Generation): unknown {
+function toWireUpdate(given: Update, reducer: TaskReducer, ids: TaskRef["ids"], generation: Generation): unknown {
   const isLast = given.kind === "status" && given.status.state === "completed";
-  const shown = isLast && generation === "0.3" ? { ...given, status: answered(fold.task()) } : given;
+  const shown = isLast && generation === "0.3" ? { ...given, status: answered(reducer.task()) } : given;
   return update(shown, ids, generation);
 }
 
 /** The answer to a stream: SSE, until the task has ended or waits. */
 export async function stream(call: Call, given: unknown): Promise<Response> {
   const sent = sentOf(call, given);
-  const { ref, fold, updates } = await start(call, sent);
+  const { ref, reducer, updates } = await start(call, sent);
   const { historyLength } = sent.configuration;
-  return rpcStream(call, results(call, ref, fold, updates, historyLength));
+  return rpcStream(call, results(call, ref, reducer, updates, historyLength));
 }
 
 /** Milliseconds that a stream waits for the graph's first output, which may be a message instead of a task. */
@@ -59,11 +59,11 @@ const FIRST_WORD_MS = 300;
 async function* results(
   { generation }: Call,
   { ids }: TaskRef,
-  fold: Fold,
+  reducer: TaskReducer,
   updates: AsyncGenerator<Update, void, void>,
   historyLength: number | undefined,
 ): AsyncGenerator<unknown, void, void> {
-  const task = shorten(fold.task(), historyLength);
+  const task = shorten(reducer.task(), historyLength);
   const early: Update[] = [];
   const late = new Promise<"late">((resolve) => setTimeout(resolve, FIRST_WORD_MS, "late"));
   let next = updates.next();
@@ -77,10 +77,10 @@ async function* results(
       if (first.value.kind !== "status" || first.value.status.state !== "working") break;
     }
     yield wrappedTask(task, generation);
-    for (const one of early) yield shownUpdate(one, fold, ids, generation);
+    for (const one of early) yield toWireUpdate(one, reducer, ids, generation);
     // A message that comes after the task is the message of its last status.
     for (let one = await next; !one.done; one = await updates.next()) {
-      if (one.value.kind !== "message") yield shownUpdate(one.value, fold, ids, generation);
+      if (one.value.kind !== "message") yield toWireUpdate(one.value, reducer, ids, generation);
     }
   } finally {
     await updates.return();
@@ -91,28 +91,28 @@ async function* results(
 export async function subscribe(call: Call, given: unknown): Promise<Response> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);
-  const { fold, ended } = await read(ref, view);
-  if (call.generation === "1.0" && isTerminal(fold.state)) {
-    throw unsupported(`The task is ${fold.state}: nothing more comes. Get it instead.`);
+  const { reducer, ended } = await readTask(ref, view);
+  if (call.generation === "1.0" && isTerminal(reducer.state)) {
+    throw unsupported(`The task is ${reducer.state}: nothing more comes. Get it instead.`);
   }
-  return rpcStream(call, resumed(call, ref, fold, ended));
+  return rpcStream(call, resumed(call, ref, reducer, ended));
 }
 
 async function* resumed(
   { generation }: Call,
   ref: TaskRef,
-  fold: Fold,
+  reducer: TaskReducer,
   ended: number,
 ): AsyncGenerator<unknown, void, void> {
-  const task = fold.task();
+  const task = reducer.task();
   yield wrappedTask(task, generation);
   if (isSettled(task.status.state) && generation === "0.3") {
     // 0.3 callers stop at an event with `final: true`.
-    return yield shownUpdate({ kind: "status", status: task.status }, fold, ref.ids, generation);
+    return yield toWireUpdate({ kind: "status", status: task.status }, reducer, ref.ids, generation);
   }
   // 1.0, section 3.1.6: the stream stays open until the task has ended, also while the task waits for its caller.
-  const updates = generation === "0.3" ? follow(ref, fold, ended) : followToEnd(ref, fold, ended);
+  const updates = generation === "0.3" ? follow(ref, reducer, ended) : followToEnd(ref, reducer, ended);
   for await (const update of updates) {
-    if (update?.kind !== "message") yield update && shownUpdate(update, fold, ref.ids, generation);
+    if (update?.kind !== "message") yield update && toWireUpdate(update, reducer, ref.ids, generation);
   }
 }

@@ -14,8 +14,8 @@ import { contentOf, stateOf } from "./content.ts";
 import { readTaskId, taskIdOf } from "./context.ts";
 import { contentNotSupported, invalidParams, taskNotFound, unsupported } from "./errors.ts";
 import { taskOf } from "./find.ts";
-import { follow, METHODS, read, type TaskRef } from "./follow.ts";
-import { Fold } from "./fold.ts";
+import { follow, METHODS, readTask, type TaskRef } from "./follow.ts";
+import { TaskReducer } from "./task-reducer.ts";
 import { acceptParts } from "./modes.ts";
 import { resumeOf } from "./prompt.ts";
 import { hookOf } from "./push.ts";
@@ -26,7 +26,7 @@ import { isTerminal, type PushConfig, type Update } from "./types.ts";
 interface Target {
   ref: TaskRef;
   /** Undefined for a new task. */
-  known?: { view: TaskView; fold: Fold; ended: number };
+  known?: { view: TaskView; reducer: TaskReducer; ended: number };
 }
 
 async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
@@ -36,12 +36,12 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
   if (contextId !== undefined && contextId !== ref.ids.contextId) {
     throw invalidParams("message.contextId is not the context of message.taskId.");
   }
-  const { fold, ended } = await read(ref, view);
-  if (!isTerminal(fold.state)) return { ref, known: { view, fold, ended } };
+  const { reducer, ended } = await readTask(ref, view);
+  if (!isTerminal(reducer.state)) return { ref, known: { view, reducer, ended } };
   // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
   if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
   throw unsupported(
-    `The task is ${fold.state}: it accepts no more messages. Send without taskId to continue in the context.`,
+    `The task is ${reducer.state}: it accepts no more messages. Send without taskId to continue in the context.`,
   );
 }
 
@@ -122,7 +122,7 @@ function hooks(call: Call, push: PushConfig | undefined): { hooks?: Record<strin
 
 interface Started {
   ref: TaskRef;
-  fold: Fold;
+  reducer: TaskReducer;
   updates: AsyncGenerator<Update, void, void>;
 }
 
@@ -135,12 +135,12 @@ export async function start(call: Call, sent: Send): Promise<Started> {
   const request = await requestOf(call, sent, target, runId);
   const created_at = new Date().toISOString();
   const events = await ref.thread.startAndFollow(request, { methods: METHODS });
-  const fold = known?.fold ?? new Fold(ref.ids);
+  const reducer = known?.reducer ?? new TaskReducer(ref.ids);
   const behind = known && known.ended < known.view.runs.length;
-  if (!behind) fold.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
-  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, fold.task());
+  if (!behind) reducer.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
+  await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, reducer.task());
   // A working task is followed from its current position; the new run follows.
   if (behind) await events.cancel();
-  const updates = behind ? follow(ref, fold, known.ended) : follow(ref, fold, known?.ended ?? 0, events);
-  return { ref, fold, updates };
+  const updates = behind ? follow(ref, reducer, known.ended) : follow(ref, reducer, known?.ended ?? 0, events);
+  return { ref, reducer, updates };
 }

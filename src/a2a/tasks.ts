@@ -6,7 +6,7 @@ import { type Call, databaseOf, params, project, shorten } from "./call.ts";
 import { task as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
 import { listedTask, taskOf } from "./find.ts";
-import { read, taskNow } from "./follow.ts";
+import { readTask, taskNow } from "./follow.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
 import { isTerminal, type Task } from "./types.ts";
@@ -19,15 +19,15 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
   const { id, contextId, historyLength } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id);
   if (contextId && contextId !== ref.ids.contextId) throw taskNotFound();
-  const { fold } = await read(ref, view);
-  return shownTask(shorten(fold.task(), historyLength), call.generation);
+  const { reducer } = await readTask(ref, view);
+  return shownTask(shorten(reducer.task(), historyLength), call.generation);
 }
 
 /** Stops the task; refused when it has ended. */
 export async function cancel(call: Call, given: unknown): Promise<unknown> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await taskOf(call, id, "update");
-  const { state } = (await read(ref, view)).fold;
+  const { state } = (await readTask(ref, view)).reducer;
   if (isTerminal(state)) throw notCancelable(state);
   await ref.thread.cancelTask(ref.runId);
   const task = await taskNow(ref);
@@ -38,7 +38,7 @@ export async function cancel(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** A page of the assistant's tasks, newest status first, each read from its thread. */
-export async function list(call: Call, given: unknown): Promise<unknown> {
+export async function answerList(call: Call, given: unknown): Promise<unknown> {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } = params(
     List,
     given,
@@ -91,7 +91,7 @@ async function listVisible(
 async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined> {
   try {
     const { ref, view } = await listedTask(call, id);
-    return (await read(ref, view)).fold.task();
+    return (await readTask(ref, view)).reducer.task();
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     await removeTask(databaseOf(call), call.workspaceId, id);

@@ -16,7 +16,7 @@ export const BREAKPOINT = { id: "breakpoint", reason: "breakpoint", message: "Th
  * `@ag-ui/langgraph`'s mapping: members of the question that the protocol defines keep their meaning; the whole is
  * metadata.
  */
-export function shownInterrupt({ interrupt_id, payload }: Asked): Json {
+export function toWireInterrupt({ interrupt_id, payload }: Asked): Json {
   const given = isObject(payload) ? payload : {};
   const text = (...names: string[]) => names.map((name) => given[name]).find((one) => typeof one === "string");
   const schema = given.responseSchema ?? given.response_schema;

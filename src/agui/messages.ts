@@ -47,11 +47,11 @@ function block(part: Json): Json {
 }
 
 /** The messages of a state. What is no message of a person, an agent, a tool or a system is left out. */
-export function shownMessages(messages: unknown): Json[] {
-  return Array.isArray(messages) ? messages.filter(isObject).flatMap(shown) : [];
+export function toWireMessages(messages: unknown): Json[] {
+  return Array.isArray(messages) ? messages.filter(isObject).flatMap(toWire) : [];
 }
 
-function shown(message: Json, place: number): Json[] {
+function toWire(message: Json, place: number): Json[] {
   const { type, content, tool_calls, tool_call_id, status, name } = message;
   const common = {
     id: typeof message.id === "string" && message.id !== "" ? message.id : `message-${place}`,
@@ -59,7 +59,7 @@ function shown(message: Json, place: number): Json[] {
   };
   switch (type) {
     case "human":
-      return [{ ...common, role: "user", content: shownContent(content) }];
+      return [{ ...common, role: "user", content: toWireContent(content) }];
     case "system":
       return [{ ...common, role: "system", content: textOf(content) }];
     case "tool": {
@@ -67,7 +67,7 @@ function shown(message: Json, place: number): Json[] {
       return [{ ...common, role: "tool", content: resultOf(content), toolCallId: asText(tool_call_id), ...error }];
     }
     case "ai": {
-      const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject).map(shownCall) : [];
+      const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject).map(toWireCall) : [];
       return [
         { ...common, role: "assistant", content: textOf(content), ...(calls.length > 0 && { toolCalls: calls }) },
       ];
@@ -79,7 +79,7 @@ function shown(message: Json, place: number): Json[] {
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function shownCall({ id, name, args }: Json): Json {
+function toWireCall({ id, name, args }: Json): Json {
   return {
     id: asText(id),
     type: "function",
@@ -103,13 +103,13 @@ function resultOf(content: unknown): string {
   return JSON.stringify(content ?? "");
 }
 
-function shownContent(content: unknown): string | Json[] {
+function toWireContent(content: unknown): string | Json[] {
   if (!Array.isArray(content)) return textOf(content);
-  const parts = content.filter(isObject).flatMap((one) => shownPart(one));
+  const parts = content.filter(isObject).flatMap((one) => toWirePart(one));
   return parts.every(({ type }) => type === "text") ? textOf(parts) : parts;
 }
 
-function shownPart(one: Json): Json[] {
+function toWirePart(one: Json): Json[] {
   if (one.type === "text") return typeof one.text === "string" ? [{ type: "text", text: one.text }] : [];
   const [type] = MEDIA.find(([, name]) => name === one.type) ?? [];
   if (!type) return [];

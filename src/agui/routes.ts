@@ -9,7 +9,7 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { configurableOf } from "../threads/runs/request.ts";
 import { readEvents } from "../threads/log/events.ts";
-import { Fold, METHODS } from "./fold.ts";
+import { EventReducer, METHODS } from "./event-reducer.ts";
 import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";
 import { startOf } from "./start.ts";
@@ -29,23 +29,23 @@ const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
 
 /** The last event also of a stream that fails: a client that gets none waits or fails without a reason. */
 async function* frames(
-  fold: Fold,
+  reducer: EventReducer,
   before: unknown,
   events: ReadableStream<Uint8Array>,
 ): AsyncGenerator<string, void, void> {
   const frame = (event: AguiEvent) => sseFrame({ data: JSON.stringify(event) });
-  yield fold.started(before).map(frame).join("");
+  yield reducer.started(before).map(frame).join("");
   try {
     for await (const event of readEvents(events)) {
-      const shown = fold.take(event);
+      const shown = reducer.apply(event);
       if (shown.length > 0) yield shown.map(frame).join("");
-      if (fold.ended) return;
+      if (reducer.ended) return;
     }
-    yield fold.lost().map(frame).join("");
+    yield reducer.lost().map(frame).join("");
   } catch (error) {
     const { status, detail } = toProblem(error);
     if (status >= 500) logError(error);
-    yield fold.lost(detail).map(frame).join("");
+    yield reducer.lost(detail).map(frame).join("");
   }
 }
 
@@ -58,5 +58,5 @@ export const agui = new Hono<App>().post("/:assistant_id", doc, param(Path), bod
   const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
   const { threadId: named, runId } = input;
   const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };
-  return sseResponse(frames(new Fold({ threadId: named, runId }), before, events), headers);
+  return sseResponse(frames(new EventReducer({ threadId: named, runId }), before, events), headers);
 });

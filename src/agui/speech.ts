@@ -19,7 +19,7 @@ export class Speech {
   #calls = new Set<string>();
 
   /** The AG-UI events for a sub-event of the streaming protocol's `messages` channel. */
-  take(event: Json): AguiEvent[] {
+  apply(event: Json): AguiEvent[] {
     const key = String(event.run_id);
     if (event.event === "message-start") {
       this.#start(key, event);

@@ -72,12 +72,12 @@ export function isVersionOf({ workspaceId, id }: Pick<Row, "workspaceId" | "id">
 }
 
 /** The assistant on the wire. */
-export function shown(row: Row): Assistant {
-  return { ...shownVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
+export function toWire(row: Row): Assistant {
+  return { ...toWireVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
 }
 
 /** All reads of an assistant pass here, so that an identity in a row reaches no graph. */
-export function shownVersion(row: VersionRow): AssistantVersion {
+export function toWireVersion(row: VersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
   return {
     assistant_id: assistantId,

@@ -6,8 +6,8 @@ import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
 import { isDefaultAssistant } from "./defaults.ts";
-import { knownAssistants } from "./known.ts";
-import { type Assistant, type AssistantInput, firstVersion, isRow, isVersionOf, type Row, shown } from "./row.ts";
+import { assistantCache } from "./cache.ts";
+import { type Assistant, type AssistantInput, firstVersion, isRow, isVersionOf, type Row, toWire } from "./row.ts";
 import { elsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "./taken-store.ts";
 
 export type { Assistant } from "./row.ts";
@@ -40,7 +40,7 @@ export async function resolveAssistant(
   idOrGraphId: string,
 ): Promise<Assistant | undefined> {
   const row = await findRow(db, workspaceId, idOrGraphId);
-  return row && shown(row);
+  return row && toWire(row);
 }
 
 /**
@@ -52,7 +52,7 @@ export async function assistantToRun(
   workspaceId: string,
   idOrGraphId: string,
 ): Promise<Assistant | undefined> {
-  return knownAssistants.get(`${workspaceId} ${idOrGraphId}`, () => resolveAssistant(db, workspaceId, idOrGraphId));
+  return assistantCache.get(`${workspaceId} ${idOrGraphId}`, () => resolveAssistant(db, workspaceId, idOrGraphId));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function findAnywhere(db: Database, id: string): Promise<Assistant 
   const rows = await db.select().from(assistants).where(eq(assistants.id, id)).limit(2).all();
   const [row, another] = rows;
   if (!row || another || (await isElsewhere(db, row))) return undefined;
-  return shown(row);
+  return toWire(row);
 }
 
 /**
@@ -80,7 +80,7 @@ export async function createAssistant(
   if (isDefaultAssistant(id) && (await findRow(db, workspaceId, id))) return undefined;
   await ensureDefaults(db, workspaceId);
   const row = firstVersion(workspaceId, id, input);
-  return (await insertFirst(db, row)) ? shown(row) : undefined;
+  return (await insertFirst(db, row)) ? toWire(row) : undefined;
 }
 
 /**
@@ -93,7 +93,7 @@ export async function deleteAssistant(db: Database, workspaceId: string, id: str
     db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
     db.delete(assistantVersions).where(and(isVersionOf({ workspaceId, id }), isVersion())),
   ]);
-  knownAssistants.forget();
+  assistantCache.forget();
   return gone.length > 0;
 }
 
@@ -105,7 +105,7 @@ export async function deleteAllAssistants(db: Database, workspaceId: string): Pr
     db.delete(assistantVersions).where(and(eq(assistantVersions.workspaceId, workspaceId), isVersion())),
   ]);
   forgetDefaults(workspaceId);
-  knownAssistants.forget();
+  assistantCache.forget();
 }
 
 /** Assistants by filter. Reads one more than `limit`, for paging. */
@@ -137,7 +137,7 @@ export async function searchAssistants(
     .from(assistants)
     .where(where)
     .orderBy(...order);
-  return (await page.limit(limit).offset(search.offset).all()).map(shown);
+  return (await page.limit(limit).offset(search.offset).all()).map(toWire);
 }
 
 export async function countAssistants(db: Database, workspaceId: string, filter: AssistantFilter): Promise<number> {

@@ -9,7 +9,7 @@ import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
 import { isVersion } from "./taken-store.ts";
-import { knownAssistants } from "./known.ts";
+import { assistantCache } from "./cache.ts";
 import {
   type Assistant,
   type AssistantInput,
@@ -18,8 +18,8 @@ import {
   isVersionOf,
   ownMetadata,
   type Row,
-  shown,
-  shownVersion,
+  toWire,
+  toWireVersion,
 } from "./row.ts";
 
 /** The number of attempts of an update that conflicts with others. */
@@ -62,8 +62,8 @@ async function makeActive(db: Database, next: Row): Promise<Assistant | undefine
     db.update(assistants).set(active).where(isRow(next)).returning(),
     db.insert(assistantVersions).select(db.select(version).from(assistants).where(isRow(next))),
   ]);
-  knownAssistants.forget();
-  return row && shown(row);
+  assistantCache.forget();
+  return row && toWire(row);
 }
 
 /** Makes `version` the active one; undefined when the assistant or the version does not exist. */
@@ -88,8 +88,8 @@ export async function activateVersion(
     .where(isRow(row))
     .returning()
     .get();
-  knownAssistants.forget();
-  return active && shown(active);
+  assistantCache.forget();
+  return active && toWire(active);
 }
 
 /** Versions, newest first; undefined when there is no such assistant. Reads one more than `limit`, for paging. */
@@ -113,7 +113,7 @@ export async function listVersions(
     .limit(limit + 1)
     .offset(offset)
     .all();
-  return rows.map(shownVersion);
+  return rows.map(toWireVersion);
 }
 
 function nextVersion(row: Row, highest: number, input: AssistantInput): Row {

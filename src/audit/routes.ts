@@ -25,7 +25,7 @@ const AuditLogQuery = v.object({
   format: v.optional(v.picklist(["json", "ndjson"]), "json"),
 });
 
-const shown = ({ id, at, actorKind, actorId, action, targetId, detail, address, userAgent }: AuditRow) => ({
+const toWire = ({ id, at, actorKind, actorId, action, targetId, detail, address, userAgent }: AuditRow) => ({
   id,
   at: new Date(at).toISOString(),
   actor: { kind: actorKind, id: actorId },
@@ -57,7 +57,7 @@ export const auditTrail = new Hono<App>().get(
     }
     const rows = await listAudit(db, filter, { limit: limit + 1, offset });
     const { items, headers } = page(rows, limit, offset);
-    return c.json(items.map(shown), 200, headers);
+    return c.json(items.map(toWire), 200, headers);
   },
 );
 
@@ -69,7 +69,7 @@ function lines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);
     position = rows.at(-1);
-    const text = rows.map((row) => `${JSON.stringify(shown(row))}\n`).join("");
+    const text = rows.map((row) => `${JSON.stringify(toWire(row))}\n`).join("");
     if (text) controller.enqueue(new TextEncoder().encode(text));
     if (rows.length < LINES_AT_ONCE) controller.close();
   };

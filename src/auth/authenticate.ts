@@ -12,7 +12,7 @@ import { hasUsers, userOf } from "../users/authenticate.ts";
 import { isApiKeyShaped } from "./api-key.ts";
 import { challenge } from "./challenge.ts";
 import { isAdminKey, keyCredential, presentedBy, stillHolds, tokenCredential } from "./holds.ts";
-import type { Credential } from "./known.ts";
+import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
 import { endedUnless } from "./long-answers.ts";
 import { addressOf, isWithin } from "../http/network.ts";

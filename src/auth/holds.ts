@@ -3,7 +3,7 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { toProblem } from "../http/problem.ts";
 import { userOf } from "../users/authenticate.ts";
-import { type Credential, credentialOf } from "./known.ts";
+import { type Credential, credentialOf } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
 import type { Principal, Scope } from "../principal.ts";
 import { equalHashes, sha256 } from "./secret.ts";

@@ -24,7 +24,7 @@ import {
 const doc = documented("Workspaces and keys");
 
 const timeOf = (time: number | null) => (time === null ? null : new Date(time).toISOString());
-const shown = (row: ApiKeyRow) => ({
+const toWire = (row: ApiKeyRow) => ({
   id: row.id,
   workspace_id: row.workspaceId,
   name: row.name,
@@ -59,10 +59,10 @@ export const keys = new Hono<App>()
       allowed_ips: row.allowedIps,
     };
     await audit(c, { action: "api_key.created", targetId: row.id, detail });
-    return c.json({ ...shown(row), key }, 201, NO_STORE);
+    return c.json({ ...toWire(row), key }, 201, NO_STORE);
   })
   .get("/", doc("List the workspace's API keys"), async (c) =>
-    c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
+    c.json((await listKeys(database(c.env.DB), c.get("principal").workspaceId)).map(toWire)),
   )
   .patch(
     "/:id",
@@ -83,11 +83,11 @@ export const keys = new Hono<App>()
         ...(expiresAt !== undefined && { expiresAt }),
         ...(allowedIps !== undefined && { allowedIps }),
       };
-      if (Object.keys(change).length === 0) return c.json(shown(row));
+      if (Object.keys(change).length === 0) return c.json(toWire(row));
       const changed = await updateKey(db, row, change);
       if (!changed) throw notFound();
       await audit(c, { action: "api_key.updated", targetId: row.id, detail: c.req.valid("json") });
-      return c.json(shown(changed));
+      return c.json(toWire(changed));
     },
   )
   .post(
@@ -110,7 +110,7 @@ export const keys = new Hono<App>()
       await rollKey(db, old, row, Date.now() + overlap_seconds * 1000);
       const detail = { name, successor: row.id, overlap_seconds };
       await audit(c, { action: "api_key.rolled", targetId: old.id, detail });
-      return c.json({ ...shown(row), key }, 201, NO_STORE);
+      return c.json({ ...toWire(row), key }, 201, NO_STORE);
     },
   )
   .delete("/:id", doc("Delete an API key"), async (c) => {

@@ -12,7 +12,7 @@ import { CreateWorkspace } from "./schema.ts";
 import { insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
 
 const doc = documented("Workspaces and keys");
-const shownWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
+const toWireWorkspace = ({ id, name, createdAt }: WorkspaceRow) => ({
   id,
   name,
   display_name: name,
@@ -28,11 +28,11 @@ export const auth = new Hono<App>()
     if (!row) throw new Problem(409, "A workspace with this id exists.");
     const actor = { kind: "admin", credentialId: "admin" };
     await audit(c, { workspaceId: id, actor, action: "workspace.created", targetId: id, detail: { name } });
-    return c.json(shownWorkspace(row), 201);
+    return c.json(toWireWorkspace(row), 201);
   })
   .get("/workspaces", doc("List the workspaces that the credential may act in"), async (c) => {
     // The admin key without X-Tenant-Id acts in no single workspace: it sees them all.
     const { workspaceId } = c.get("principal");
-    return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(shownWorkspace));
+    return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(toWireWorkspace));
   })
   .route("/api-keys", keys);

@@ -17,7 +17,7 @@ const IV_BYTES = 12;
 const KEY_BYTES = 32;
 
 /** `v2.<key id>.<base64 of a random IV and the ciphertext with its tag>`. `purpose` must be the same to open it. */
-export async function seal(keys: SealKeys, text: string, purpose: string): Promise<string> {
+export async function sealText(keys: SealKeys, text: string, purpose: string): Promise<string> {
   const { id, raw } = await sealKey(keys.ENCRYPTION_KEY);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const data = new TextEncoder().encode(text);

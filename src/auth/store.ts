@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, exists, gt, isNull, lt, or, type SQL } from "drizzle-orm";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
-import { forgetCredentials } from "./known.ts";
+import { forgetCredentials } from "./credential-cache.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;

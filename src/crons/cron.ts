@@ -59,7 +59,7 @@ export function changed(row: CronRow, change: Change): Partial<CronRow> {
 }
 
 /** The cron on the wire. */
-export function shown(row: CronRow) {
+export function toWire(row: CronRow) {
   const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
   return {
     cron_id: row.id,
@@ -90,7 +90,7 @@ const STATES = {
 } as const satisfies Record<FiringState, string>;
 
 /** A firing on the wire, with the run and the thread that it made. */
-export function shownFiring({ cronId, due, state, threadId }: ListedFiring) {
+export function toWireFiring({ cronId, due, state, threadId }: ListedFiring) {
   const ids = idsOf({ cronId, due }, threadId ?? undefined);
   const at = new Date(due).toISOString();
   return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };

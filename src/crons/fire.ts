@@ -53,7 +53,7 @@ const KEPT_MS = 7 * 24 * 3_600_000;
 const GIVEN_UP_MS = 24 * 3_600_000;
 
 /** Records due times and sends a message for every firing with pending work. Returns how many messages. */
-export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Promise<number> {
+export async function fireDueCrons(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Promise<number> {
   const db = database(env.DB);
   const due = await dueCrons(db, now, CRONS_PER_TICK);
   await recordDue(
@@ -73,7 +73,7 @@ export async function tick(env: Pick<Env, "DB" | "CRON_QUEUE">, now: number): Pr
 }
 
 /** Runs the pending work of one firing: starts its run, or cleans up after it. Safe to repeat. */
-export async function work(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
+export async function startFiring(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
   const found = await findFiring(db, firing);
   if (!found) return;
   const ids = idsOf(firing, found.threadId ?? undefined);

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { inParallel } from "../http/parallel.ts";
-import { work } from "./fire.ts";
+import { startFiring } from "./fire.ts";
 import { threadsOf } from "./start.ts";
 import type { Firing } from "./store.ts";
 
@@ -21,7 +21,7 @@ export async function workCrons(messages: Message<Firing>[], env: Env): Promise<
   const threads = threadsOf(env);
   await inParallel(messages, AT_ONCE, async (message) => {
     try {
-      await work(db, message.body, threads, Date.now());
+      await startFiring(db, message.body, threads, Date.now());
       message.ack();
     } catch (error) {
       logError(error, { firing: message.body });

@@ -11,7 +11,7 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
 import { threadStub } from "../threads/stub.ts";
-import { changed, made, shown, shownFiring } from "./cron.ts";
+import { changed, made, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
 import { countCrons, deleteCron, findCron, insertCron, latestFirings, searchCrons, updateCron } from "./store.ts";
@@ -35,7 +35,7 @@ async function create(
   const cron = made(workspaceId, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
   const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
   await insertCron(db, row);
-  return c.json(shown(row));
+  return c.json(toWire(row));
 }
 
 export const threadCrons = new Hono<App>().post(
@@ -70,7 +70,7 @@ export const crons = new Hono<App>()
       sortBy: sort_by ?? "created_at",
       sortOrder: sort_order ?? "desc",
     });
-    const { items, headers } = page(rows.map(shown), limit, offset);
+    const { items, headers } = page(rows.map(toWire), limit, offset);
     return c.json(
       items.map((item) => selected(item, select)),
       200,
@@ -85,12 +85,12 @@ export const crons = new Hono<App>()
   .post("/firings", doc("List the latest firings of crons, newest first"), body(ListFirings), async (c) => {
     const { cron_ids, limit = 10 } = c.req.valid("json");
     const rows = await latestFirings(database(c.env.DB), c.get("principal").workspaceId, cron_ids, limit);
-    return c.json(rows.map(shownFiring));
+    return c.json(rows.map(toWireFiring));
   })
   .get("/:cron_id", doc("Get a cron"), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!row) throw notFound();
-    return c.json(shown(row));
+    return c.json(toWire(row));
   })
   .patch("/:cron_id", doc("Change a cron; what is left out stays"), param(CronPath), body(UpdateCron), async (c) => {
     const { cron_id } = c.req.valid("param");
@@ -103,7 +103,7 @@ export const crons = new Hono<App>()
     const owner = user && (await ownedBy(c.env, cron_id, user));
     const after = row && (await updateCron(db, workspaceId, cron_id, { ...changed(row, change), ...owner }));
     if (!after) throw notFound();
-    return c.json(shown(after));
+    return c.json(toWire(after));
   })
   .delete("/:cron_id", doc("Delete a cron"), param(CronPath), async (c) => {
     const gone = await deleteCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);

@@ -1,6 +1,6 @@
 /** The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users. */
 import { LOCAL_WORKSPACE_ID, type Principal } from "../principal.ts";
-import { seal, unseal } from "../auth/seal.ts";
+import { sealText, unseal } from "../auth/seal.ts";
 import { Problem } from "../http/problem.ts";
 import { hasUsers } from "../users/authenticate.ts";
 import type { AppUser } from "../principal.ts";
@@ -13,7 +13,7 @@ const purposeOf = (cronId: string) => `cron:${cronId}:user`;
 /** The columns that name the user; without a user the cron is the workspace's. */
 export async function ownedBy(env: Env, cronId: string, user: AppUser | undefined): Promise<Owned> {
   if (!user) return { userId: null, user: null };
-  return { userId: user.identity, user: await seal(env, JSON.stringify(user), purposeOf(cronId)) };
+  return { userId: user.identity, user: await sealText(env, JSON.stringify(user), purposeOf(cronId)) };
 }
 
 /** Who acts when the cron fires. Throws 403 when the deployment no longer has its users. */

@@ -1,8 +1,8 @@
 /** One step of an export or of an export run, as the ledger says. */
 import { logError } from "../http/log.ts";
 import { StoreError, UNANSWERED } from "../s3/errors.ts";
-import type { Deps, Wake } from "./deps.ts";
-import { finish, startNext } from "./finish.ts";
+import type { Deps, ExportMessage } from "./deps.ts";
+import { finishExport, startNext } from "./finish.ts";
 import { failJob, findJob, hasOpenRuns, noteJobRetry, takeRunsToSend } from "./ledger/jobs.ts";
 import {
   claimNextRun,
@@ -27,9 +27,9 @@ const FIRST_MESSAGES = 4;
 const BUSY_MS = 1_000;
 
 /** Handles one message. Errors of the store are recorded in the ledger; other errors are thrown. */
-export async function handle(deps: Deps, wake: Wake): Promise<void> {
-  if ("exportId" in wake) await advanceExport(deps, wake.exportId);
-  else await advanceRuns(deps, wake.runId);
+export async function advance(deps: Deps, sent: ExportMessage): Promise<void> {
+  if ("exportId" in sent) await advanceExport(deps, sent.exportId);
+  else await advanceRuns(deps, sent.runId);
 }
 
 /** Plans a running export, sends its next runs, or writes its manifest: whichever is due. */
@@ -39,7 +39,7 @@ async function advanceExport(deps: Deps, id: string): Promise<void> {
   try {
     if (job.plannedAt === null) await plan(deps, job);
     if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
-    else if ((await findJob(deps.db, id))?.plannedAt) await finish(deps, job);
+    else if ((await findJob(deps.db, id))?.plannedAt) await finishExport(deps, job);
   } catch (error) {
     await noteJobFailure(deps, job, error);
   }

@@ -13,8 +13,8 @@ import { Slots } from "./slots.ts";
 /**
  * The content of a queue message: the id of an export or of an export run to check. The state is only in the ledger.
  */
-export type Wake = { exportId: string } | RunWake;
-export interface RunWake {
+export type ExportMessage = { exportId: string } | RunMessage;
+export interface RunMessage {
   runId: string;
   /** Absent in messages of earlier versions. */
   destinationId?: string;
@@ -45,7 +45,7 @@ export interface Deps {
   /** Returns a payload column, including the payloads in R2. */
   resolve: (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
   open(destination: OpenDestination): ObjectStore;
-  send(wake: Wake, delaySeconds?: number): Promise<void>;
+  send(sent: ExportMessage, delaySeconds?: number): Promise<void>;
   at(point: Point): Promise<void>;
   /** Lets the isolate answer other requests. Without timers its event loop takes no new connection. */
   pause: () => Promise<void>;
@@ -68,8 +68,8 @@ export function depsOf(env: Env): Deps {
     partition: (workspaceId, place) => tracePartition(env, workspaceId, place),
     resolve: (page, field) => resolveColumn(env.BLOBS, page, field),
     open: (destination) => openStore(destination, world),
-    send: async (wake, delaySeconds = 0) => {
-      await env.EXPORTS.send(wake, { delaySeconds });
+    send: async (sent, delaySeconds = 0) => {
+      await env.EXPORTS.send(sent, { delaySeconds });
     },
     at: async () => undefined,
     pause: () => new Promise((resolve) => setTimeout(resolve, 0)),

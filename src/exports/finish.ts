@@ -16,7 +16,7 @@ import { isoFromMicros } from "../traces/time.ts";
 const MANIFEST_VERSION = 1;
 
 /** Writes the manifest of an export whose runs are all complete, and completes it. Safe to repeat. */
-export async function finish(deps: Deps, job: ExportRow): Promise<void> {
+export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
   const { store, destination } = await openDestination(deps, job);
   const key = keyBelow(destination.config, manifestKey(job.id));
   const { partBytes } = deps.limits;

@@ -14,7 +14,7 @@ import { startNext } from "./finish.ts";
 import { countLate } from "./late.ts";
 import { requirePlan, requireScope } from "./plan-gate.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
-import { shownExport, shownRun } from "./shown.ts";
+import { toWireExport, toWireRun } from "./wire.ts";
 import {
   cancelExport,
   type ExportRow,
@@ -36,9 +36,9 @@ async function mine(c: { env: Env; get(name: "principal"): { workspaceId: string
   return row;
 }
 
-async function shownWithProgress(env: Env, row: ExportRow) {
+async function toWireWithProgress(env: Env, row: ExportRow) {
   const progress = await progressOf(database(env.DB), [row.id]);
-  return shownExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(depsOf(env), row));
+  return toWireExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(depsOf(env), row));
 }
 
 export const bulkExports = new Hono<App>()
@@ -53,7 +53,7 @@ export const bulkExports = new Hono<App>()
       const row = await createExport(depsOf(c.env), c.get("principal").workspaceId, c.req.valid("json"));
       const detail = { destination_id: row.destinationId };
       await audit(c, { action: "export.created", targetId: row.id, detail });
-      return c.json(await shownWithProgress(c.env, row));
+      return c.json(await toWireWithProgress(c.env, row));
     },
   )
   .get("/", doc("List exports, newest first"), query(Paging), async (c) => {
@@ -66,7 +66,7 @@ export const bulkExports = new Hono<App>()
       items.map(({ id }) => id),
     );
     return c.json(
-      items.map((row) => shownExport(row, progress.get(row.id) ?? NO_PROGRESS)),
+      items.map((row) => toWireExport(row, progress.get(row.id) ?? NO_PROGRESS)),
       200,
       headers,
     );
@@ -76,10 +76,10 @@ export const bulkExports = new Hono<App>()
     const schedule = await mine(c, source_bulk_export_id);
     const rows = await listSpawnedRuns(database(c.env.DB), schedule.id, { limit: limit + 1, offset });
     const { items, headers } = page(rows, limit, offset);
-    return c.json(items.map(shownRun), 200, headers);
+    return c.json(items.map(toWireRun), 200, headers);
   })
   .get("/:id", doc("Get an export and its progress"), param(ExportId), async (c) =>
-    c.json(await shownWithProgress(c.env, await mine(c, c.req.valid("param").id))),
+    c.json(await toWireWithProgress(c.env, await mine(c, c.req.valid("param").id))),
   )
   .patch(
     "/:id",
@@ -96,7 +96,7 @@ export const bulkExports = new Hono<App>()
       }
       if (cancelled) await audit(c, { action: "export.cancelled", targetId: row.id });
       await startNext(deps, row.workspaceId);
-      return c.json(await shownWithProgress(c.env, after));
+      return c.json(await toWireWithProgress(c.env, after));
     },
   )
   .get(
@@ -109,12 +109,12 @@ export const bulkExports = new Hono<App>()
       const row = await mine(c, c.req.valid("param").id);
       const rows = await listExportRuns(database(c.env.DB), row.id, { limit: limit + 1, offset });
       const { items, headers } = page(rows, limit, offset);
-      return c.json(items.map(shownRun), 200, headers);
+      return c.json(items.map(toWireRun), 200, headers);
     },
   )
   .get("/:id/runs/:run_id", doc("Get a run of an export"), param(ExportRunId), async (c) => {
     const { id, run_id } = c.req.valid("param");
     const row = await findExportRun(database(c.env.DB), (await mine(c, id)).id, run_id);
     if (!row) throw new Problem(404, "Export run not found.");
-    return c.json(shownRun(row));
+    return c.json(toWireRun(row));
   });

@@ -1,7 +1,7 @@
 /** The sweep of every minute: it spawns what is due, and wakes what got lost. It does no work itself. */
 import { type Deps, depsOf } from "./deps.ts";
 import { startWaiting } from "./ledger/jobs.ts";
-import { dueSchedules, spawn, takeIdleJobs, takeLostRuns, takeRemains, timeOut } from "./ledger/sweep.ts";
+import { dueSchedules, spawn, takeIdleJobs, takeLostRuns, claimOrphanedUploads, timeOut } from "./ledger/sweep.ts";
 import { countForQuota, type ExportRow } from "./store.ts";
 import { HOUR_MICROS } from "../traces/time.ts";
 
@@ -33,8 +33,8 @@ export async function sweep(deps: Deps): Promise<void> {
   const idle = await takeIdleJobs(db, now, now + limits.resendAfter);
   for (const exportId of new Set([...started, ...idle])) await deps.send({ exportId });
   const lost = await takeLostRuns(db, now - limits.resendAfter, now);
-  const remains = await takeRemains(db, now);
-  for (const message of [...lost, ...remains]) await deps.send(message);
+  const orphaned = await claimOrphanedUploads(db, now);
+  for (const message of [...lost, ...orphaned]) await deps.send(message);
 }
 
 /** Spawns the due windows of every active schedule. */

@@ -1,6 +1,6 @@
 /** D1: export jobs as their owners see them. The engine's side of them is in ledger/. */
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, sql } from "drizzle-orm";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { bulkExports, exportDestinations, exportRuns } from "../db/schema.ts";
 import { before, OPEN } from "./status.ts";
@@ -73,7 +73,7 @@ export async function progressOf(db: Database, exportIds: string[]): Promise<Map
       files: sql<number>`sum(json_array_length(${exportRuns.files}))`,
     })
     .from(exportRuns)
-    .where(among(exportRuns.exportId, exportIds))
+    .where(inList(exportRuns.exportId, exportIds))
     .groupBy(exportRuns.exportId)
     .all();
   return new Map(rows.map(({ id, ...progress }) => [id, progress]));

@@ -1,8 +1,8 @@
 /** Consumes queue messages of exports. A message is only a wake-up: the ledger in D1 holds the state. */
 import * as v from "valibot";
 import { StoreError } from "../s3/errors.ts";
-import { handle, noteJobFailure } from "./advance.ts";
-import { type Deps, depsOf, type Wake } from "./deps.ts";
+import { advance, noteJobFailure } from "./advance.ts";
+import { type Deps, depsOf, type ExportMessage } from "./deps.ts";
 import { findJob } from "./ledger/jobs.ts";
 import { INTERRUPTED } from "./ledger/lease.ts";
 
@@ -12,16 +12,17 @@ import { INTERRUPTED } from "./ledger/lease.ts";
  */
 const MOST_DELIVERIES = 5;
 
-const WakeShape = v.union([
+const MessageShape = v.union([
   v.strictObject({ exportId: v.string() }),
   v.strictObject({ runId: v.string(), destinationId: v.optional(v.string()) }),
 ]);
 
 /** True for a message of exports. The queue's name does not matter. */
-export const isWake = (message: Message): message is Message<Wake> => v.is(WakeShape, message.body);
+export const isExportMessage = (message: Message): message is Message<ExportMessage> =>
+  v.is(MessageShape, message.body);
 
 /** Handles messages one after the other. */
-export async function work(messages: Message<Wake>[], env: Env): Promise<void> {
+export async function consumeExports(messages: Message<ExportMessage>[], env: Env): Promise<void> {
   const deps = depsOf(env);
   for (const message of messages) {
     if (message.attempts > MOST_DELIVERIES) await noteDeath(deps, message.body);
@@ -31,13 +32,13 @@ export async function work(messages: Message<Wake>[], env: Env): Promise<void> {
   }
 }
 
-async function handleInTurn(deps: Deps, wake: Wake): Promise<void> {
-  if ("exportId" in wake) return handle(deps, wake);
-  const destination = wake.destinationId ?? wake.runId;
+async function handleInTurn(deps: Deps, sent: ExportMessage): Promise<void> {
+  if ("exportId" in sent) return advance(deps, sent);
+  const destination = sent.destinationId ?? sent.runId;
   const wait = deps.slots.take(destination, deps.now());
-  if (wait > 0) return deps.send(wake, Math.ceil(wait / 1000));
+  if (wait > 0) return deps.send(sent, Math.ceil(wait / 1000));
   try {
-    await handle(deps, wake);
+    await advance(deps, sent);
   } finally {
     deps.slots.give(destination);
   }
@@ -47,8 +48,8 @@ async function handleInTurn(deps: Deps, wake: Wake): Promise<void> {
  * Counts a failed attempt of an export whose message failed five times. For a run, the next claim counts the attempt and the
  * sweep sends a new message.
  */
-async function noteDeath(deps: Deps, wake: Wake): Promise<void> {
-  if (!("exportId" in wake)) return;
-  const job = await findJob(deps.db, wake.exportId);
+async function noteDeath(deps: Deps, sent: ExportMessage): Promise<void> {
+  if (!("exportId" in sent)) return;
+  const job = await findJob(deps.db, sent.exportId);
   if (job?.status === "RUNNING") await noteJobFailure(deps, job, new StoreError(INTERRUPTED, "Interrupted", false));
 }

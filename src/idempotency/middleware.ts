@@ -5,7 +5,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { createHash } from "node:crypto";
 import type { Principal } from "../principal.ts";
-import { seal, unseal } from "../auth/seal.ts";
+import { sealText, unseal } from "../auth/seal.ts";
 import { database } from "../db/client.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -97,7 +97,7 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
     key,
     status,
     headers: Object.fromEntries(kept),
-    body: await seal(c.env, text, purposeOf(workspaceId, key)),
+    body: await sealText(c.env, text, purposeOf(workspaceId, key)),
   });
 }
 

@@ -21,13 +21,13 @@ export async function callAssistant(
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    return shown(await readJson(await thread.join(runId)));
+    return toWire(await readJson(await thread.join(runId)));
   } finally {
     signal.removeEventListener("abort", cancel);
   }
 }
 
-function shown(result: Json): CallToolResult {
+function toWire(result: Json): CallToolResult {
   const failed = result.__error__ as { error: string; message: string } | undefined;
   const text = failed ? `${failed.error}: ${failed.message}` : JSON.stringify(result);
   return { content: [{ type: "text", text }], isError: failed !== undefined || "__interrupt__" in result };

@@ -1,6 +1,6 @@
 /** Search by meaning: which items' vectors are nearest to the query's. */
 import { and, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { forget, proposed, type VectorIndex } from "./vector-index.ts";
@@ -55,14 +55,14 @@ async function fromIndex(
     .from(storeVectors)
     .orderBy(desc(sql`rowid`))
     .limit(NEWEST);
-  const these = or(among(storeVectors.itemId, items), inArray(sql`${storeVectors}.rowid`, newest));
+  const these = or(inList(storeVectors.itemId, items), inArray(sql`${storeVectors}.rowid`, newest));
   const rows = await db
     .select(columns)
     .from(storeVectors)
     .innerJoin(storeItems, eq(storeItems.id, storeVectors.itemId))
     .where(and(these, where))
     .all();
-  const existing = await db.select({ id: storeItems.id }).from(storeItems).where(among(storeItems.id, items)).all();
+  const existing = await db.select({ id: storeItems.id }).from(storeItems).where(inList(storeItems.id, items)).all();
   const known = new Set(existing.map(({ id }) => id));
   await forget(
     index,

@@ -56,7 +56,7 @@ export function labels(namespace: string): string[] {
         .map((label) => label.replaceAll(DOT_WITHIN, "."));
 }
 
-export function shown({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+export function toWire({ namespace, key, value, createdAt, updatedAt }: Row): Item {
   return {
     namespace: labels(namespace),
     key,

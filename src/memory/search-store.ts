@@ -1,13 +1,13 @@
 /** Searching the Store: by namespace and value, by words, by meaning. */
 import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { storeItems } from "../db/schema.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { type Meaning, type MeaningSearch, ranked } from "./meaning.ts";
-import { alive, isUnder, type Item, type Row, shown } from "./row.ts";
+import { alive, isUnder, type Item, type Row, toWire } from "./row.ts";
 import { refresh, visible } from "./store.ts";
 import { matchAny } from "./text.ts";
 
@@ -42,7 +42,7 @@ export async function searchItems(
   );
   const rows = await found(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);
-  return rows.map(({ score, ...row }) => ({ ...shown(row), ...(score === undefined ? {} : { score }) }));
+  return rows.map(({ score, ...row }) => ({ ...toWire(row), ...(score === undefined ? {} : { score }) }));
 }
 
 type Found = Row & { score?: number };
@@ -115,7 +115,7 @@ async function byMeaning(
   const all = await ranked(db, { ...search, wanted: offset + limit }, meaning);
   const page = all.slice(offset, offset + limit);
   const ids = page.map(({ id }) => id);
-  const these = among(storeItems.id, ids);
+  const these = inList(storeItems.id, ids);
   await boundAnswer(ids.length, () => totalBytes(db, db.select({ bytes: BYTES }).from(storeItems).where(these)));
   const rows = await db.select().from(storeItems).where(these).all();
   const byId = new Map(rows.map((row) => [row.id, row]));

@@ -1,13 +1,13 @@
 import { and, asc, count, eq, inArray, isNotNull, lte, type SQL, sql } from "drizzle-orm";
 import { settings } from "../config.ts";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
 import type { Meaning } from "./meaning.ts";
-import { alive, isItem, isUnder, type Item, joined, labels, type Row, shown } from "./row.ts";
+import { alive, isItem, isUnder, type Item, joined, labels, type Row, toWire } from "./row.ts";
 import { type Index, textsOf } from "./text.ts";
 import { type IndexedItem, indexItems } from "./vector-index.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
@@ -84,7 +84,7 @@ export async function getItem(
     .where(and(isItem(workspaceId, namespace, key), alive(), visible(filter)))
     .get();
   if (row && refreshTtl) await refresh(db, [row]);
-  return row && shown(row);
+  return row && toWire(row);
 }
 
 export async function deleteItem(
@@ -183,5 +183,5 @@ export async function refresh(db: Database, rows: Row[]): Promise<void> {
   await db
     .update(storeItems)
     .set({ expiresAt: sql`${Date.now()} + ${storeItems.ttlMinutes} * ${MINUTE}` })
-    .where(among(storeItems.id, timed));
+    .where(inList(storeItems.id, timed));
 }

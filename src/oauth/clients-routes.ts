@@ -16,7 +16,7 @@ const doc = documented("OAuth");
 
 const iso = (time: number) => new Date(time).toISOString();
 
-const shown = ({ client, grants, scopes, lastGrantedAt }: AllowedClient) => ({
+const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient) => ({
   client_id: client.id,
   client_name: client.name,
   client_uri: client.clientUri,
@@ -43,7 +43,7 @@ export const oauthClients = new Hono<App>()
         now: Date.now(),
       });
       const { items, headers } = page(rows, limit, offset);
-      return c.json(items.map(shown), 200, headers);
+      return c.json(items.map(toWire), 200, headers);
     },
   )
   .delete(

@@ -1,6 +1,6 @@
 /** The clients of a workspace. A client belongs to the deployment; what a workspace allowed it are its grants. */
 import { and, count, desc, eq, max, sql } from "drizzle-orm";
-import { forgetCredentials } from "../auth/known.ts";
+import { forgetCredentials } from "../auth/credential-cache.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/schema.ts";
 import { type ClientRow, standing } from "./store.ts";

@@ -39,7 +39,7 @@ export function newClient(body: unknown, now: number, id = newSecret("weir_clien
 }
 
 /** Specification section 2.2. Absent fields are left out: clients refuse null and empty strings. */
-export function shownClient(client: ClientRow) {
+export function toWireClient(client: ClientRow) {
   return {
     client_id: client.id,
     client_id_issued_at: Math.floor(client.createdAt / 1000),

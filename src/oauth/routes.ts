@@ -16,7 +16,7 @@ import { readForm } from "./form.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { answerError, NO_STORE, OAuthError } from "./problem.ts";
-import { newClient, REGISTRATION_LIMIT, shownClient } from "./register.ts";
+import { newClient, REGISTRATION_LIMIT, toWireClient } from "./register.ts";
 import { ClientMetadata, Refusal, RegisteredClient } from "./schema.ts";
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
@@ -73,7 +73,7 @@ export const oauth = new Hono<App>()
       targetId: client.id,
       detail: { name: client.name, redirect_uris: client.redirectUris },
     });
-    return c.json(shownClient(client), 201, NO_STORE);
+    return c.json(toWireClient(client), 201, NO_STORE);
   })
   .get("/oauth/authorize", doc("The sign-in and consent pages (RFC 6749; PKCE S256)"), showAuthorize)
   .post("/oauth/authorize", doc("A person's answer on those pages"), answerAuthorize)

@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { forgetCredentials } from "../auth/known.ts";
+import { forgetCredentials } from "../auth/credential-cache.ts";
 import type { GrantRow } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";

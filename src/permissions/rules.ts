@@ -2,7 +2,7 @@
 import { Problem } from "../http/problem.ts";
 import { mayUse } from "../threads/access.ts";
 import { MOST_CRONS } from "../crons/schema.ts";
-import { both, containsJson, mayDelete } from "../users/authorize.ts";
+import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
@@ -26,7 +26,7 @@ export function searches(resource: string): Rule {
     const value = { ...(await call.body()) };
     value.metadata = metadataOf(value);
     const filter = await call.allowed(resource, "search", value);
-    const metadata = filter ? both(value.metadata as Json, filter) : value.metadata;
+    const metadata = filter ? mergeFilters(value.metadata as Json, filter) : value.metadata;
     if (!metadata) return call.c.json(call.ids[0] === "count" ? 0 : []);
     call.pass({ ...value, metadata });
   };

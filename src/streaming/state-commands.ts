@@ -36,11 +36,11 @@ export async function listCheckpoints(
   const states = await thread.history({ limit: limit ?? 20, before: before ?? undefined, checkpoint }).catch(notFound);
   if (!states) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
   const checkpoints: Json[] = [];
-  for await (const state of readStates(states)) checkpoints.push(shownCheckpoint(state));
+  for await (const state of readStates(states)) checkpoints.push(toWireCheckpoint(state));
   return { result: { checkpoints } };
 }
 
-function shownCheckpoint({ checkpoint, created_at, metadata }: ThreadState): Json {
+function toWireCheckpoint({ checkpoint, created_at, metadata }: ThreadState): Json {
   const { step } = metadata ?? {};
   return { id: checkpoint?.checkpoint_id, timestamp: created_at, step, metadata: metadata ?? {} };
 }

@@ -2,7 +2,7 @@
 import { logError } from "../http/log.ts";
 import { compact } from "./log/compact.ts";
 import { deliver } from "./tasks/outbox.ts";
-import type { ThreadParts } from "./context.ts";
+import type { ThreadContext } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { Runner } from "./runs/runner.ts";
 
@@ -14,14 +14,14 @@ const REPROJECT_MS = 2_000;
  * Sets the alarm to the earliest thing due. An earlier alarm that is already set is kept: it finds nothing to do and
  * sets the next one. Moving it at each run's end would write a row more a run.
  */
-export function armAlarm(parts: ThreadParts, runner: Runner): void {
-  const due = nextDue(parts, runner, Date.now());
-  if (due === undefined || (parts.alarmAt !== undefined && parts.alarmAt <= due)) return;
-  parts.alarmAt = due;
-  parts.ctx.waitUntil(parts.ctx.storage.setAlarm(due));
+export function armAlarm(context: ThreadContext, runner: Runner): void {
+  const due = nextDue(context, runner, Date.now());
+  if (due === undefined || (context.alarmAt !== undefined && context.alarmAt <= due)) return;
+  context.alarmAt = due;
+  context.ctx.waitUntil(context.ctx.storage.setAlarm(due));
 }
 
-function nextDue({ record, tables, stale }: ThreadParts, runner: Runner, now: number): number | undefined {
+function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: number): number | undefined {
   const outbox = tables.outbox.nextDue();
   const dues = [
     runner.busy ? now + WATCHDOG_MS : undefined,
@@ -42,32 +42,32 @@ function nextDue({ record, tables, stale }: ThreadParts, runner: Runner, now: nu
  * Runs what is due. `forget` deletes the thread. Never throws: after six failures the platform stops retrying the
  * alarm.
  */
-export async function onAlarm(parts: ThreadParts, runner: Runner, forget: () => Promise<void>): Promise<void> {
-  parts.alarmAt = undefined;
+export async function onAlarm(context: ThreadContext, runner: Runner, forget: () => Promise<void>): Promise<void> {
+  context.alarmAt = undefined;
   try {
     const now = Date.now();
-    const { record } = parts;
-    const told = parts.tables.outbox.nextDue() === undefined;
+    const { record } = context;
+    const told = context.tables.outbox.nextDue() === undefined;
     if (told && (record?.temporary?.until ?? Infinity) <= now) return await forget();
     if (record?.ttl && record.ttl.expires <= now && !runner.busy) {
       if (record.ttl.strategy === "delete") return await forget();
-      keepLatest(parts, record);
+      keepLatest(context, record);
     }
     runner.next();
-    if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(parts);
-    if (parts.stale) await parts.project(runner.busy);
-    await deliver(parts);
-    if (parts.tables.outbox.spent && parts.record) parts.saveRecord(parts.record);
-    parts.journal.flush();
+    if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(context);
+    if (context.stale) await context.project(runner.busy);
+    await deliver(context);
+    if (context.tables.outbox.spent && context.record) context.saveRecord(context.record);
+    context.eventLog.flush();
   } catch (error) {
-    logError(error, { thread: parts.threadId, while: "its alarm" });
+    logError(error, { thread: context.threadId, while: "its alarm" });
   }
-  armAlarm(parts, runner);
+  armAlarm(context, runner);
   // The platform deletes an alarm that has come, in a transaction of its own after this one.
-  if (parts.alarmAt === undefined && parts.record) parts.ctx.waitUntil(parts.ctx.storage.deleteAlarm());
+  if (context.alarmAt === undefined && context.record) context.ctx.waitUntil(context.ctx.storage.deleteAlarm());
 }
 
-function keepLatest(parts: ThreadParts, { ttl: _ttl, ...record }: ThreadRecord): void {
-  parts.checkpoints.keepLatest();
-  parts.saveRecord(record);
+function keepLatest(context: ThreadContext, { ttl: _ttl, ...record }: ThreadRecord): void {
+  context.checkpoints.keepLatest();
+  context.saveRecord(record);
 }

@@ -3,7 +3,7 @@ import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
-import { Journal } from "./log/event-log.ts";
+import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
 import { idsIn } from "./stub.ts";
 import { storedRun, type StoredRun } from "./runs/runs.ts";
@@ -13,13 +13,13 @@ import { Tables } from "./storage/tables.ts";
 import { Values } from "./checkpoints/values.ts";
 
 /** Milliseconds that a run may take before the index says that its thread is busy. */
-const SOON_MS = 100;
+const BATCH_MS = 100;
 
-export class ThreadParts {
+export class ThreadContext {
   readonly workspaceId: string;
   readonly threadId: string;
   readonly tables: Tables;
-  readonly journal: Journal;
+  readonly eventLog: EventLog;
   readonly values: Values;
   readonly checkpoints: Checkpoints;
   /** Undefined when the thread does not exist. */
@@ -32,7 +32,7 @@ export class ThreadParts {
   alarmAt: number | undefined;
   /** By lane: resolves when the side effects that are being carried out are done. */
   readonly delivering = new Map<readonly string[], Promise<void>>();
-  #soon: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
 
@@ -45,13 +45,13 @@ export class ThreadParts {
     this.workspaceId = workspaceId;
     this.threadId = threadId;
     this.tables = new Tables(ctx.storage);
-    this.journal = new Journal(
+    this.eventLog = new EventLog(
       this.tables,
       () => ctx.storage.sync(),
       () => ctx.abort("The thread's storage failed. The object starts again from what is stored."),
     );
-    this.values = new Values(this.tables, this.journal);
-    this.checkpoints = new Checkpoints(this.tables, this.journal, this.values);
+    this.values = new Values(this.tables, this.eventLog);
+    this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = readRecord(this.tables);
     // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
     // compaction follows the watchdog's, so the row is there.
@@ -87,14 +87,14 @@ export class ThreadParts {
   /** Writes the index row in a moment, unless something writes it before: a short run is never listed as busy. */
   projectSoon(busy: () => boolean): void {
     this.stale = true;
-    this.#soon ??= setTimeout(() => void this.project(busy()), SOON_MS);
+    this.#timer ??= setTimeout(() => void this.project(busy()), BATCH_MS);
   }
 
   /** Writes the index row; calls are carried out in order. A failure is left to the alarm. */
   async project(busy: boolean): Promise<void> {
     const { record } = this;
-    clearTimeout(this.#soon);
-    this.#soon = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (!record || this.gone || record.temporary) return;
     this.stale = true;
     // Grows even across restarts, where a count of events would not (a patch adds none).
@@ -121,7 +121,7 @@ export class ThreadParts {
     this.record = undefined;
     this.gone = true;
     this.tables.close();
-    this.journal.recent.forget();
+    this.eventLog.recent.forget();
     const { storage } = this.ctx;
     // They take effect now; what waits for them is only the answer.
     this.ctx.waitUntil(Promise.all([storage.deleteAlarm(), storage.deleteAll()]));

@@ -70,7 +70,7 @@ export function startTtl(ttl: Ttl | undefined): ThreadRecord["ttl"] {
 }
 
 /** The thread on the wire. */
-export function shownThread(record: ThreadRecord, busy: boolean, values: Values): Thread {
+export function toWireThread(record: ThreadRecord, busy: boolean, values: Values): Thread {
   const { ttl, error } = record;
   return {
     thread_id: record.thread_id,

@@ -18,7 +18,7 @@ import type { Json } from "../json.ts";
 import { readStates } from "./stub.ts";
 import type { ThreadState } from "./types.ts";
 import * as schema from "./schema.ts";
-import { search } from "./search/search.ts";
+import { findThreads } from "./search/search.ts";
 import { countThreads } from "./store.ts";
 
 const doc = documented("Threads");
@@ -47,7 +47,7 @@ export const threads = new Hono<App>()
   })
   .post("/search", doc("Search threads"), body(schema.ThreadSearch), async (c) => {
     const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
-    const rows = await search(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
+    const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
     const { items, headers } = page(rows, limit, offset);
     return c.json(items, 200, headers);
   })

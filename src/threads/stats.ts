@@ -1,9 +1,9 @@
 /** How much room a thread's checkpoints take. */
-import type { ThreadParts } from "./context.ts";
+import type { ThreadContext } from "./context.ts";
 import type { StorageFigures } from "./types.ts";
 import type { Ref } from "./checkpoints/values.ts";
 
-export function storageFigures({ checkpoints, tables }: ThreadParts): StorageFigures {
+export function storageFigures({ checkpoints, tables }: ThreadContext): StorageFigures {
   const byChannel: Record<string, { count: number; bytes: number }> = {};
   const seen = new Set<string>();
   let count = 0;

@@ -9,14 +9,14 @@ import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
 import { deliver } from "./tasks/outbox.ts";
-import { ThreadParts } from "./context.ts";
-import { newRecord, shownThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
+import { ThreadContext } from "./context.ts";
+import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { Runner } from "./runs/runner.ts";
 import { runStream } from "./log/run-stream.ts";
-import { shownRun, type StoredRun, storedRun } from "./runs/runs.ts";
+import { toWireRun, type StoredRun, storedRun } from "./runs/runs.ts";
 import { applyUpdates, historyOf, stateOf } from "./checkpoints/state.ts";
 import { storageFigures } from "./stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
@@ -29,7 +29,7 @@ import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
-  #parts: ThreadParts;
+  #context: ThreadContext;
   #runner: Runner;
   #copying: Promise<void> | undefined;
 
@@ -39,78 +39,78 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     private readonly onTask: OnTask,
   ) {
     super(ctx, env);
-    this.#parts = new ThreadParts(ctx, env, onTask);
-    this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
+    this.#context = new ThreadContext(ctx, env, onTask);
+    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 
   override async alarm(): Promise<void> {
-    await onAlarm(this.#parts, this.#runner, () => this.#forget());
+    await onAlarm(this.#context, this.#runner, () => this.#forget());
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
-    const parts = this.#parts;
-    if (parts.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
-    if (!parts.record) {
-      const record = newRecord(parts.workspaceId, parts.threadId, withinMetadata(metadata));
-      parts.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
+    const context = this.#context;
+    if (context.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
+    if (!context.record) {
+      const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
+      context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
       if (supersteps) await this.#seed(supersteps);
-      armAlarm(parts, this.#runner);
+      armAlarm(context, this.#runner);
     }
-    await parts.project(this.#runner.busy);
+    await context.project(this.#runner.busy);
     return this.#shown(this.#existing());
   }
 
   async get(mostValues?: number): Promise<types.Thread | undefined> {
-    const { record } = this.#parts;
+    const { record } = this.#context;
     return record && !record.temporary?.until ? this.#shown(record, mostValues) : undefined;
   }
 
   async standing(): Promise<types.Standing | undefined> {
-    return standingOf(this.#parts.record, this.#runner.busy);
+    return standingOf(this.#context.record, this.#runner.busy);
   }
 
   async title(): Promise<string | undefined> {
-    return titleOf(this.#parts, this.#runner.open[0]?.request.input);
+    return titleOf(this.#context, this.#runner.open[0]?.request.input);
   }
 
   async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
     const record = this.#existing();
     const merged = withinMetadata({ ...record.metadata, ...metadata });
-    this.#parts.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
-    await this.#parts.project(this.#runner.busy);
-    armAlarm(this.#parts, this.#runner);
+    this.#context.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
+    await this.#context.project(this.#runner.busy);
+    armAlarm(this.#context, this.#runner);
     return this.#shown(this.#existing());
   }
 
   async remove(): Promise<boolean> {
-    const parts = this.#parts;
-    if (!parts.record) return false;
+    const context = this.#context;
+    if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
-    while (!parts.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
-    if (!parts.gone) await this.#forget();
+    while (!context.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
+    if (!context.gone) await this.#forget();
     return true;
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
     // A call that is repeated after a lost connection waits for the first call.
-    if (!this.#parts.record) await (this.#copying ??= this.#copy(threadId, metadata));
+    if (!this.#context.record) await (this.#copying ??= this.#copy(threadId, metadata));
     return this.#shown(this.#existing(), LONG_STATE);
   }
 
   async copyPage(from?: CopyPlace): Promise<CopyPage> {
-    return copyPage(this.#parts, from);
+    return copyPage(this.#context, from);
   }
 
   async keepLatest(): Promise<boolean> {
-    if (!this.#parts.record) return false;
-    this.#parts.checkpoints.keepLatest();
+    if (!this.#context.record) return false;
+    this.#context.checkpoints.keepLatest();
     return true;
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
-    return this.#parts.record && storageFigures(this.#parts);
+    return this.#context.record && storageFigures(this.#context);
   }
 
   async startRun(request: rpc.RunRequest): Promise<types.Run> {
@@ -118,18 +118,21 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
-    const fresh = this.#parts.record === undefined;
+    const fresh = this.#context.record === undefined;
     const run = this.#runner.create(request);
     // A thread that this run has made is found by searches once its caller has the answer.
-    if (fresh) void this.#parts.project(this.#runner.busy);
-    const answer = { run: shownRun(run, this.#parts.threadId), seq: run.outcome.first_seq ?? this.#parts.journal.seq };
-    await this.#parts.projected();
+    if (fresh) void this.#context.project(this.#runner.busy);
+    const answer = {
+      run: toWireRun(run, this.#context.threadId),
+      seq: run.outcome.first_seq ?? this.#context.eventLog.seq,
+    };
+    await this.#context.projected();
     return answer;
   }
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
     const run = this.#runner.create(request);
-    const after = (run.outcome.first_seq ?? this.#parts.journal.seq + 1) - 1;
+    const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
     return this.read({ ...query, after, runId: run.id });
   }
 
@@ -138,26 +141,26 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<ReadableStream<Uint8Array>> {
-    const run = this.#parts.run(runId);
+    const run = this.#context.run(runId);
     if (!run) throw remoteProblem(404, "Run not found.");
     return this.#streamOf(run, options);
   }
 
-  async streamThread(modes: string[], after = this.#parts.journal.visible): Promise<ReadableStream<Uint8Array>> {
+  async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
     return this.read(
       { after },
-      threadFraming(modes, (runId) => this.#parts.run(runId)),
+      threadFraming(modes, (runId) => this.#context.run(runId)),
     );
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
-    const run = this.#parts.run(runId);
-    return run && shownRun(run, this.#parts.threadId);
+    const run = this.#context.run(runId);
+    return run && toWireRun(run, this.#context.threadId);
   }
 
   async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<types.Run[]> {
     this.#existing();
-    const { tables, threadId } = this.#parts;
+    const { tables, threadId } = this.#context;
     const runs: types.Run[] = [];
     let size = 0;
     for (const row of tables.runs(limit, offset, status)) {
@@ -167,7 +170,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
           413,
           "The inputs of these runs are too large for one answer. Request fewer runs with limit.",
         );
-      runs.push(shownRun(storedRun(row), threadId));
+      runs.push(toWireRun(storedRun(row), threadId));
     }
     return runs;
   }
@@ -175,7 +178,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async openRuns(most: number): Promise<types.OpenRun[]> {
     this.#existing();
     return this.#runner.open.slice(0, most).map((run) => {
-      const { kwargs: _kwargs, ...shown } = shownRun(run, this.#parts.threadId);
+      const { kwargs: _kwargs, ...shown } = toWireRun(run, this.#context.threadId);
       return shown;
     });
   }
@@ -194,57 +197,57 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async deleteRun(runId: string): Promise<boolean> {
-    if (!this.#parts.run(runId)) return false;
+    if (!this.#context.run(runId)) return false;
     if (this.#runner.open.some((run) => run.id === runId)) {
       this.#runner.stop(runId, "interrupt");
       await this.#runner.ended(runId);
     }
-    this.#parts.tables.deleteRun(runId);
+    this.#context.tables.deleteRun(runId);
     return true;
   }
 
   async join(runId: string): Promise<ReadableStream<Uint8Array>> {
-    if (!this.#parts.run(runId)) throw remoteProblem(404, "Run not found.");
+    if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
     await this.#runner.ended(runId);
-    const run = this.#parts.run(runId);
+    const run = this.#context.run(runId);
     return new Blob([run ? this.#result(run.outcome) : "{}"]).stream();
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
-    return viewTask(this.#parts, taskId);
+    return viewTask(this.#context, taskId);
   }
 
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
-    setHook(this.#parts, taskId, id, hook, most);
-    armAlarm(this.#parts, this.#runner);
-    this.ctx.waitUntil(deliver(this.#parts));
+    setHook(this.#context, taskId, id, hook, most);
+    armAlarm(this.#context, this.#runner);
+    this.ctx.waitUntil(deliver(this.#context));
   }
 
   async cancelTask(taskId: string): Promise<void> {
-    const ids = viewTask(this.#parts, taskId)?.runs.map((run) => run.run_id) ?? [];
+    const ids = viewTask(this.#context, taskId)?.runs.map((run) => run.run_id) ?? [];
     const stopped = await this.cancelMany({ runIds: ids }, "interrupt");
-    if (stopped === 0) markCanceled(this.#parts, taskId);
+    if (stopped === 0) markCanceled(this.#context, taskId);
     await Promise.all(ids.map((id) => this.#runner.ended(id)));
-    armAlarm(this.#parts, this.#runner);
-    this.ctx.waitUntil(deliver(this.#parts));
+    armAlarm(this.#context, this.#runner);
+    this.ctx.waitUntil(deliver(this.#context));
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
-    if (query.runId !== undefined && !this.#parts.run(query.runId)) throw remoteProblem(404, "Run not found.");
+    if (query.runId !== undefined && !this.#context.run(query.runId)) throw remoteProblem(404, "Run not found.");
     return this.read(query);
   }
 
   async lastSeq(): Promise<number> {
-    return this.#parts.journal.visible;
+    return this.#context.eventLog.visible;
   }
 
   async firstSeq(runId: string): Promise<number | undefined> {
-    return this.#parts.run(runId)?.outcome.first_seq;
+    return this.#context.run(runId)?.outcome.first_seq;
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
-    if (!this.#parts.record) return undefined;
-    const state = await stateOf(this.#parts, query);
+    if (!this.#context.record) return undefined;
+    const state = await stateOf(this.#context, query);
     // A client that reads the state of a thread at work must not take it for one at rest, and look away.
     const waiting = this.#runner.busy && !query.checkpoint && state.next.length === 0;
     return waiting ? { ...state, next: ["__start__"] } : state;
@@ -252,21 +255,21 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
     this.#existing();
-    return lineStream(historyOf(this.#parts, query));
+    return lineStream(historyOf(this.#context, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
     this.#existing();
     if (this.#runner.busy)
       throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
-    const written = await applyUpdates(this.#parts, [{ updates: [update] }], checkpoint, graphId);
-    await this.#parts.project(this.#runner.busy);
+    const written = await applyUpdates(this.#context, [{ updates: [update] }], checkpoint, graphId);
+    await this.#context.project(this.#runner.busy);
     return written;
   }
 
   /** Rows written since this object woke: the bench's figure. */
   async rowsWritten(): Promise<number> {
-    return this.#parts.tables.rowsWritten;
+    return this.#context.tables.rowsWritten;
   }
 
   /**
@@ -274,9 +277,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
    * is sent. A reader within this object needs none, and their timer would keep the object from hibernating.
    */
   protected read(query: TailQuery, framing: Framing = asLine, pingMs = PING_MS): ReadableStream<Uint8Array> {
-    const { tables, journal, values } = this.#parts;
+    const { tables, eventLog, values } = this.#context;
     const runner = this.#runner;
-    const source = { tables, journal, values, settled: (runId: string) => runner.settled(runId) };
+    const source = { tables, eventLog, values, settled: (runId: string) => runner.settled(runId) };
     const onLeave = () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
     };
@@ -284,16 +287,16 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
-    const { tables, journal } = this.#parts;
+    const { tables, eventLog } = this.#context;
     // What this call has appended is not visible yet.
-    const { query, framing } = runStream(tables, run, journal.seq, options);
+    const { query, framing } = runStream(tables, run, eventLog.seq, options);
     return this.read(query, framing);
   }
 
   /** As JSON; the state is long, so it is not read to be written again. */
   #result({ values = {}, interrupts = {}, error }: ReturnType<typeof storedRun>["outcome"]): string {
     if (error) return JSON.stringify({ __error__: error });
-    const state = this.#parts.values.flatAll(values);
+    const state = this.#context.values.flatAll(values);
     const raised = Object.values(interrupts).flat();
     if (raised.length === 0) return state;
     return `${state.slice(0, -1)}${state === "{}" ? "" : ","}"__interrupt__":${JSON.stringify(raised)}}`;
@@ -302,7 +305,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** A thread whose first states cannot be made is not made. */
   async #seed(supersteps: NonNullable<rpc.CreateThread["supersteps"]>): Promise<void> {
     try {
-      await applyUpdates(this.#parts, supersteps, undefined);
+      await applyUpdates(this.#context, supersteps, undefined);
     } catch (error) {
       await this.#forget();
       throw error;
@@ -311,13 +314,13 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async #copy(threadId: string, metadata?: Json): Promise<void> {
     try {
-      await copyInto(this.#parts, threadStub(this.env, this.#parts.workspaceId, threadId), metadata);
+      await copyInto(this.#context, threadStub(this.env, this.#context.workspaceId, threadId), metadata);
     } finally {
       this.#copying = undefined;
       this.#rebuild();
     }
-    armAlarm(this.#parts, this.#runner);
-    await this.#parts.project(false);
+    armAlarm(this.#context, this.#runner);
+    await this.#context.project(false);
   }
 
   /**
@@ -325,30 +328,30 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
    * write into both.
    */
   async #forget(): Promise<void> {
-    const parts = this.#parts;
-    parts.destroy();
+    const context = this.#context;
+    context.destroy();
     this.#rebuild();
-    await parts.unlist();
+    await context.unlist();
     // A thread with the same id may have been created in the meantime.
-    if (this.#parts.record) await this.#parts.project(this.#runner.busy);
+    if (this.#context.record) await this.#context.project(this.#runner.busy);
   }
 
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
-    this.#parts.journal.end();
-    this.#parts = new ThreadParts(this.ctx, this.env, this.onTask);
-    this.#runner = new Runner(this.#parts, () => armAlarm(this.#parts, this.#runner));
+    this.#context.eventLog.end();
+    this.#context = new ThreadContext(this.ctx, this.env, this.onTask);
+    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
   }
 
   #existing(): ThreadRecord {
-    if (!this.#parts.record) throw remoteProblem(404, "Thread not found.");
-    return this.#parts.record;
+    if (!this.#context.record) throw remoteProblem(404, "Thread not found.");
+    return this.#context.record;
   }
 
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */
   #shown(record: ThreadRecord, mostValues = Infinity): types.Thread {
-    const { values } = this.#parts;
+    const { values } = this.#context;
     const long = record.values !== null && values.size(record.values) > mostValues;
-    return shownThread(long ? { ...record, values: null } : record, this.#runner.busy, values);
+    return toWireThread(long ? { ...record, values: null } : record, this.#runner.busy, values);
   }
 }

@@ -1,9 +1,9 @@
 /** What a conversation is called. */
 import { type Message, titleIn } from "./naming.ts";
-import type { ThreadParts } from "./context.ts";
+import type { ThreadContext } from "./context.ts";
 
 /** From the state's first messages, or from what the first run was given while there is no state. */
-export function titleOf({ record, values }: ThreadParts, input: unknown): string | undefined {
+export function titleOf({ record, values }: ThreadContext, input: unknown): string | undefined {
   const messages = record?.values?.messages;
   if (!messages) return titleIn(input);
   // The beginning of a list is in its first chunk, so the rest of a long thread is not read.

@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
-import { seal } from "./partition/blocks/seal.ts";
+import { sealBlock } from "./partition/blocks/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
@@ -75,16 +75,16 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async upsert(
     identity: PartitionIdentity,
     writes: RunWrite[],
-    { soon = false, shards = 1 }: { soon?: boolean; shards?: number } = {},
+    { batched = false, shards = 1 }: { batched?: boolean; shards?: number } = {},
   ): Promise<Upserted> {
     this.told = identity;
     await this.begin(identity);
     this.learn(identity, shards);
     const mine = this.ownOf(identity, writes);
-    if (soon) await this.gather.add(mine);
+    if (batched) await this.gather.add(mine);
     else this.apply(mine);
     this.learn(identity, shardsNeeded(this.env, { ...identity, shards: this.shards, bytes: this.sql.databaseSize }));
-    await this.tell();
+    await this.scheduleRegistration();
     const left = mine === writes ? [] : writes.filter((write) => !mine.includes(write)).map(({ id }) => id);
     return { shards: this.shards, left };
   }
@@ -94,7 +94,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.begin(identity);
     this.gather.flush();
     this.learn(identity, shards);
-    await this.tell();
+    await this.scheduleRegistration();
     return heldIds(this.sql, ids);
   }
 
@@ -145,7 +145,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
     await this.begin(identity);
     const stored = this.commit(identity, () => putFeedback(this.sql, feedback));
-    await this.tell();
+    await this.scheduleRegistration();
     return stored;
   }
 
@@ -155,7 +155,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async deleteFeedback(id: string): Promise<boolean> {
     const gone = this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
-    await this.tell();
+    await this.scheduleRegistration();
     return gone;
   }
 
@@ -176,7 +176,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       runs += gone.runs;
       if (gone.runs < DELETED_AT_ONCE) break;
     }
-    await this.tell();
+    await this.scheduleRegistration();
     await this.deleteBlobs();
     return runs;
   }
@@ -253,7 +253,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const blocks = sealable(this.sql, isOver);
     for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
       if (!this.held) return true;
-      this.ctx.storage.transactionSync(() => seal(this.sql, block));
+      this.ctx.storage.transactionSync(() => sealBlock(this.sql, block));
       // What one transaction wrote must have left before the next one, or memory fills with it.
       await this.ctx.storage.sync();
     }
@@ -326,7 +326,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   /** The first runs of a day are registered at once, so that queries find the day; later counts follow by alarm. */
-  private async tell(): Promise<void> {
+  private async scheduleRegistration(): Promise<void> {
     if (!this.held) return;
     const isFirst = readMeta(this.sql, "registered") === undefined;
     if (!isFirst && this.alarmIsSet) return;

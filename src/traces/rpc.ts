@@ -64,10 +64,14 @@ export interface Upserted {
 /** The methods of the TracePartition Durable Object that other nouns call. */
 export interface TracePartitionRpc {
   /**
-   * Merges runs, durably before it returns; `soon`: in a moment, together with others. At most 16 MB a call
+   * Merges runs, durably before it returns; `batched`: within a tenth of a second, together with others. At most 16 MB a call
    * (`weightOf`). `shards` is the number of shards that the caller has read; 1 when it is left out.
    */
-  upsert(identity: PartitionIdentity, writes: RunWrite[], how?: { soon?: boolean; shards?: number }): Promise<Upserted>;
+  upsert(
+    identity: PartitionIdentity,
+    writes: RunWrite[],
+    how?: { batched?: boolean; shards?: number },
+  ): Promise<Upserted>;
   /**
    * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
    * knows that the day has grown to `shards`.

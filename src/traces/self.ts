@@ -3,7 +3,7 @@ import { database } from "../db/client.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { issueTokens } from "./feedback/tokens.ts";
 import { Gathering } from "./ingest/operations.ts";
-import { Intake } from "./ingest/take.ts";
+import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { tracePartition } from "./stub.ts";
 import type { RunTimes } from "./types.ts";

@@ -1,6 +1,6 @@
 /** D1: projects and the projection of which days hold runs. */
 import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lte, max, min, type SQL, sql } from "drizzle-orm";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { projects, traceDeletions, tracePartitions } from "../db/schema.ts";
 import type { Place } from "./types.ts";
@@ -49,7 +49,7 @@ export async function listWorkspacePartitions(
   most: number,
 ): Promise<PartitionRow[]> {
   const { projectId, day, lastRunStartTime } = tracePartitions;
-  const wanted = and(ofProject(workspaceId, where.projectId), where.days && among(day, where.days));
+  const wanted = and(ofProject(workspaceId, where.projectId), where.days && inList(day, where.days));
   const newest = db
     .select({ projectId, day })
     .from(tracePartitions)
@@ -120,7 +120,7 @@ export async function listDays(
     .where(
       and(
         eq(tracePartitions.workspaceId, workspaceId),
-        projectIds.length > 0 ? among(tracePartitions.projectId, projectIds) : undefined,
+        projectIds.length > 0 ? inList(tracePartitions.projectId, projectIds) : undefined,
         gte(tracePartitions.day, first),
         lte(tracePartitions.day, last),
       ),
@@ -209,10 +209,10 @@ export async function listProjects(db: Database, workspaceId: string, wanted: Pr
     .where(
       and(
         eq(projects.workspaceId, workspaceId),
-        id && among(projects.id, id),
+        id && inList(projects.id, id),
         name === undefined ? undefined : eq(projects.name, name),
         name_contains === undefined ? undefined : sql`instr(lower(${projects.name}), lower(${name_contains})) > 0`,
-        reference_dataset && among(projects.referenceDatasetId, reference_dataset),
+        reference_dataset && inList(projects.referenceDatasetId, reference_dataset),
         reference_free === undefined
           ? undefined
           : reference_free
@@ -313,7 +313,7 @@ export async function countExperimentsOf(
   const rows = await db
     .select({ id: projects.referenceDatasetId, count: sql<number>`count(*)`, last: max(projects.startTime) })
     .from(projects)
-    .where(and(eq(projects.workspaceId, workspaceId), among(projects.referenceDatasetId, datasetIds)))
+    .where(and(eq(projects.workspaceId, workspaceId), inList(projects.referenceDatasetId, datasetIds)))
     .groupBy(projects.referenceDatasetId)
     .all();
   return new Map(rows.map(({ id, count, last }) => [id ?? "", { count, last: last ?? 0 }]));

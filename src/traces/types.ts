@@ -174,7 +174,7 @@ export interface PartitionStats {
 }
 
 /** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
-export interface Figures {
+export interface Stats {
   key: string | number;
   run_count: number;
   error_count: number;
@@ -189,8 +189,8 @@ export interface Figures {
 }
 
 export interface PartitionSeries {
-  times: Figures[];
-  keys: Figures[];
+  times: Stats[];
+  keys: Stats[];
 }
 
 export interface FeedbackSum {

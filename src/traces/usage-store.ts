@@ -1,6 +1,6 @@
 /** The sizes of traces in D1. */
 import { and, asc, eq, gte, lte } from "drizzle-orm";
-import { among } from "../db/among.ts";
+import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
 import { projects, tracePartitions } from "../db/schema.ts";
 
@@ -21,7 +21,7 @@ export async function projectNames(db: Database, workspaceId: string, ids: strin
   const rows = await db
     .select({ id: projects.id, name: projects.name })
     .from(projects)
-    .where(and(eq(projects.workspaceId, workspaceId), among(projects.id, ids)))
+    .where(and(eq(projects.workspaceId, workspaceId), inList(projects.id, ids)))
     .all();
   return new Map(rows.map(({ id, name }) => [id, name]));
 }

@@ -10,7 +10,7 @@ export const hasUsers = async (): Promise<boolean> => (await authHandlers())?.au
 /** The user that the handler sees behind this request; 401, or the handler's own refusal, when it sees none. */
 export async function userOf(request: Request): Promise<AppUser> {
   const handlers = await authHandlers();
-  const answer = await asked(() => handlers?.authenticate?.(request.clone()));
+  const answer = await callHandler(() => handlers?.authenticate?.(request.clone()));
   if (typeof answer === "string") return completed({ identity: answer });
   const identity = (answer as { identity?: unknown } | null | undefined)?.identity;
   if (typeof identity === "string") return completed({ ...(answer as object), identity });
@@ -18,7 +18,7 @@ export async function userOf(request: Request): Promise<AppUser> {
 }
 
 /** What a handler of the user's answers. It refuses by an exception with a status, whose headers reach the client. */
-export async function asked<T>(handler: () => T): Promise<Awaited<T>> {
+export async function callHandler<T>(handler: () => T): Promise<Awaited<T>> {
   try {
     return await handler();
   } catch (error) {

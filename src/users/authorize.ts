@@ -4,7 +4,7 @@ import type { Principal } from "../principal.ts";
 import { isObject } from "../http/json.ts";
 import { logError } from "../http/log.ts";
 import { Problem } from "../http/problem.ts";
-import { asked } from "./authenticate.ts";
+import { callHandler } from "./authenticate.ts";
 import { authHandlers } from "./registry.ts";
 
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
@@ -22,7 +22,7 @@ export async function authorize(principal: Principal, resource: string, action: 
   const handler = keys.map((key) => callbacks?.[key]).find((one) => one !== undefined);
   if (!handler) return undefined;
   const event = { event: `${resource}:${action}`, resource, action, value, permissions: user.permissions, user };
-  const answer = await asked(() => handler(event));
+  const answer = await callHandler(() => handler(event));
   if (answer === undefined || answer === null || answer === true) return undefined;
   if (answer === false) throw new Problem(403, "Not allowed.");
   const filter = isObject(answer) ? containment(answer) : undefined;
@@ -74,7 +74,7 @@ export function containsJson(value: unknown, part: unknown): boolean {
 }
 
 /** A metadata filter that requires both; undefined when nothing can match both. */
-export function both(asked: Json, filter: Json): Json | undefined {
+export function mergeFilters(asked: Json, filter: Json): Json | undefined {
   const merged = { ...asked };
   for (const [key, rule] of Object.entries(filter)) {
     const given = merged[key];

@@ -1,15 +1,15 @@
 /** A task whose run starts again after crashes: what is said again takes the place of what was cut off. */
 import { expect, it } from "vitest";
-import { Fold } from "../../src/a2a/fold.ts";
+import { TaskReducer } from "../../src/a2a/task-reducer.ts";
 import type { EventMethod, LogEvent } from "../../src/threads/log/events.ts";
 
 /** A fold, and what goes into it. */
 function begun() {
-  const fold = new Fold({ taskId: "t", contextId: "c" });
+  const fold = new TaskReducer({ taskId: "t", contextId: "c" });
   let seq = 0;
   const take = (method: EventMethod, ns: string[], data: object) => {
     const event: LogEvent = { seq: (seq += 1), ts: seq, run: "r", method, ns, node: ns[0] && "agent", data };
-    return fold.take(event);
+    return fold.apply(event);
   };
   const say = (event: object) => take("messages", ["agent:1"], { run_id: "m", ...event });
   const start = (attempt: number) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Fold } from "../../src/agui/fold.ts";
-import { graphMessage, shownMessages } from "../../src/agui/messages.ts";
+import { EventReducer } from "../../src/agui/event-reducer.ts";
+import { graphMessage, toWireMessages } from "../../src/agui/messages.ts";
 import { patchOf } from "../../src/agui/patch.ts";
 import { RunAgentInput } from "../../src/agui/schema.ts";
 import { givenOf } from "../../src/agui/start.ts";
@@ -28,8 +28,8 @@ const toolDelta = (fields: Json) =>
 
 /** The events of a run, without their times. */
 function told(...events: LogEvent[]): Json[] {
-  const fold = new Fold({ threadId: "t", runId: "r" });
-  return events.flatMap((one) => fold.take(one)).map(({ timestamp: _timestamp, ...rest }) => rest);
+  const fold = new EventReducer({ threadId: "t", runId: "r" });
+  return events.flatMap((one) => fold.apply(one)).map(({ timestamp: _timestamp, ...rest }) => rest);
 }
 const END = event("lifecycle", { event: "completed" });
 const FINISHED = { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: { type: "success" } };
@@ -106,7 +106,7 @@ describe("a run", () => {
           { op: "add", path: "/a~1b", value: { c: 1 } },
         ],
       },
-      { type: "MESSAGES_SNAPSHOT", messages: shownMessages([old, tool]) },
+      { type: "MESSAGES_SNAPSHOT", messages: toWireMessages([old, tool]) },
       FINISHED,
     ]);
   });
@@ -166,7 +166,7 @@ describe("a run", () => {
   });
 
   it("that ended without an end is an error, once", () => {
-    const fold = new Fold({ threadId: "t", runId: "r" });
+    const fold = new EventReducer({ threadId: "t", runId: "r" });
     expect(fold.lost()).toMatchObject([{ type: "RUN_ERROR", code: "run_lost" }]);
     expect(fold.lost()).toEqual([]);
   });
@@ -244,14 +244,14 @@ describe("messages", () => {
   ];
 
   it("are read from a state as they were sent", () => {
-    expect(shownMessages(MESSAGES.map((one) => graphMessage(one)))).toEqual(MESSAGES);
+    expect(toWireMessages(MESSAGES.map((one) => graphMessage(one)))).toEqual(MESSAGES);
   });
 
   it("of other roles are not for models", () => {
     expect(graphMessage({ id: "1", role: "activity", content: {} })).toBeUndefined();
     expect(graphMessage({ id: "1", role: "constructor" })).toBeUndefined();
-    expect(shownMessages([{ type: "remove", id: "1" }, null, "x"])).toEqual([]);
-    expect(shownMessages("none")).toEqual([]);
+    expect(toWireMessages([{ type: "remove", id: "1" }, null, "x"])).toEqual([]);
+    expect(toWireMessages("none")).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * How long the page takes in Chromium, with a processor four times slower than this one's. The first view is opened over a
+ * How long the page takes in Chromium, with a processor that is slowed down four times. The first view is opened over a
  * network like slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms), the others over the local one.
  */
 import { type Browser, chromium, type Page } from "playwright-core";

@@ -1,7 +1,7 @@
 /** Engines whose outcome is outside of the server: webhooks, files of an export, tokens. */
 import { expect } from "vitest";
-import { handle } from "../../src/exports/advance.ts";
-import type { Wake } from "../../src/exports/deps.ts";
+import { advance } from "../../src/exports/advance.ts";
+import type { ExportMessage } from "../../src/exports/deps.ts";
 import { DAY_1, expectedRows, exportRow, MICROS_PER_DAY, newDestination, newExport } from "../exports/support.ts";
 import { newProject, newWorld, readBack } from "../exports/support.ts";
 import {
@@ -69,9 +69,9 @@ export const effects: Record<string, (client: Client) => Promise<void>> = {
     await world.settle({
       minutes: 60,
       deliver: (wakes) => [...wakes, ...wakes].filter(() => random.next() > 0.3),
-      handle: async (wake: Wake) => {
+      handle: async (wake: ExportMessage) => {
         const killed = new Promise<void>((resolve) => (die = resolve));
-        await Promise.race([handle(world.deps, wake), killed]);
+        await Promise.race([advance(world.deps, wake), killed]);
       },
     });
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });

@@ -1,7 +1,7 @@
 /** What clients of each part do while objects restart: one piece of work each, with what must hold of its outcome. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { tick, work } from "../../src/crons/fire.ts";
+import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -116,7 +116,7 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
     const CRON_QUEUE = {
       sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body: firing }) => firing)),
     };
-    await tick({ DB: env.DB, CRON_QUEUE } as never, due);
+    await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, due);
     // A queue delivers at least once, in any order, and sometimes the same message to two consumers.
     const copies = Array.from({ length: caller.random.between(1, 4) }, () => messages).flat();
     await Promise.all(copies.map((firing) => delivered(firing, due)));
@@ -140,7 +140,7 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
 async function delivered(firing: Firing, now: number): Promise<void> {
   for (;;) {
     try {
-      return await work(database(env.DB), firing, threadsOf(env), now);
+      return await startFiring(database(env.DB), firing, threadsOf(env), now);
     } catch (error) {
       if (!/abort|reset|503|overloaded|restart/i.test(String(error))) throw error;
     }

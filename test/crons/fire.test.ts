@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { made } from "../../src/crons/cron.ts";
-import { type FiringIds, type Threads, tick, work } from "../../src/crons/fire.ts";
+import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { type CronRow, deleteCron, type Firing, findCron, insertCron, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { Problem } from "../../src/http/problem.ts";
@@ -40,9 +40,9 @@ function world() {
     queue,
     started,
     threads,
-    tick: (now: number) => tick({ DB: env.DB, CRON_QUEUE } as never, now),
+    tick: (now: number) => fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now),
     async deliver(now: number) {
-      for (const firing of queue.splice(0)) await work(db, firing, threads, now);
+      for (const firing of queue.splice(0)) await startFiring(db, firing, threads, now);
     },
   };
 }
@@ -82,7 +82,7 @@ describe("a minute with many due crons", () => {
     const rows = await Promise.all(Array.from({ length: 120 }, () => newCron(start)));
     const { queue, ...run } = world();
     const { DB, statements } = counted();
-    await tick({ DB, CRON_QUEUE: { sendBatch: async () => undefined } } as never, start);
+    await fireDueCrons({ DB, CRON_QUEUE: { sendBatch: async () => undefined } } as never, start);
     expect(statements.length).toBeLessThan(12);
     expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
     for (const cron of rows) expect(await firings(cron)).toEqual([{ due: start, state: "due" }]);
@@ -251,11 +251,11 @@ describe("a firing whose run is open", () => {
     const second: Threads = {
       ...threads,
       async start() {
-        await work(db, firing!, threads, start);
+        await startFiring(db, firing!, threads, start);
         throw new Problem(404, "The assistant of this cron is deleted.");
       },
     };
-    await work(db, firing!, second, start);
+    await startFiring(db, firing!, second, start);
     expect(await firings(cron)).toMatchObject([{ state: "started" }]);
     await deleteCron(db, "w", cron.id);
   });
@@ -267,7 +267,7 @@ describe("a firing whose run is open", () => {
     await run.tick(start);
     await run.deliver(start);
     const { DB, statements } = counted();
-    await work(database(DB), { workspaceId: "w", cronId: cron.id, due: start }, threads, start + MINUTE);
+    await startFiring(database(DB), { workspaceId: "w", cronId: cron.id, due: start }, threads, start + MINUTE);
     expect(statements.length).toBeGreaterThan(0);
     expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
     await deleteCron(db, "w", cron.id);

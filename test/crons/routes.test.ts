@@ -1,7 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { tick, work } from "../../src/crons/fire.ts";
+import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -43,8 +43,8 @@ async function clock(now: number): Promise<string[]> {
   const CRON_QUEUE = {
     sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
-  await tick({ DB: env.DB, CRON_QUEUE } as never, now);
-  for (const firing of [...messages, ...messages]) await work(database(env.DB), firing, threadsOf(env), now);
+  await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
+  for (const firing of [...messages, ...messages]) await startFiring(database(env.DB), firing, threadsOf(env), now);
   return messages.map(({ cronId }) => cronId);
 }
 

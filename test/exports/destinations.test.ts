@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../support/app.ts";
-import { seal, unseal } from "../../src/auth/seal.ts";
+import { sealText, unseal } from "../../src/auth/seal.ts";
 import { workspaces } from "../../src/db/auth.ts";
 import { database } from "../../src/db/client.ts";
 import { exportDestinations } from "../../src/db/exports.ts";
@@ -234,7 +234,7 @@ describe("credentials at rest", () => {
       credentials: { secret_access_key: SECRET },
     });
     await expect(unlock(db, { ENCRYPTION_KEY: btoa("z".repeat(32)) }, row)).rejects.toThrow(/no ENCRYPTION_KEY/);
-    await expect(seal({ ENCRYPTION_KEY: "c2hvcnQ=" }, "x", "y")).rejects.toThrow(/32 bytes/);
+    await expect(sealText({ ENCRYPTION_KEY: "c2hvcnQ=" }, "x", "y")).rejects.toThrow(/32 bytes/);
   });
 });
 

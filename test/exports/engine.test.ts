@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelExport, listExportRuns, progressOf } from "../../src/exports/store.ts";
-import { handle } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/advance.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { newCaller } from "../support/caller.ts";
@@ -246,13 +246,13 @@ describe("waiting exports", () => {
     const bulk_export_destination_id = await newDestination(world, workspaceId);
     const job = await newExport(world, workspaceId, { bulk_export_destination_id, session_id });
     const completed = async () => (await progressOf(world.deps.db, [job.id])).get(job.id)?.completed;
-    await handle(world.deps, { exportId: job.id });
+    await advance(world.deps, { exportId: job.id });
     const { slots, now } = world.deps;
     for (let taken = 0; taken < LIMITS.runsPerIsolate; taken++) slots.take(bulk_export_destination_id, now());
     expect(slots.take("other", now())).toBeGreaterThan(0);
 
     const [first] = world.queue.filter(({ wake }) => "runId" in wake);
-    await handle(world.deps, first!.wake);
+    await advance(world.deps, first!.wake);
     expect(await completed()).toBe(1);
     slots.give(bulk_export_destination_id);
     slots.take("other", now());
@@ -265,7 +265,7 @@ describe("waiting exports", () => {
     const session_id = await newProject(world, workspaceId);
     const bulk_export_destination_id = await newDestination(world, workspaceId);
     const job = await newExport(world, workspaceId, { bulk_export_destination_id, session_id });
-    await handle(world.deps, { exportId: job.id });
+    await advance(world.deps, { exportId: job.id });
     world.queue.length = 0;
     world.clock.now += LIMITS.resendAfter + 1;
     await sweep(world.deps);
@@ -291,7 +291,7 @@ describe("messages for runs", () => {
       end_time: DAY_1 + DAYS * MICROS_PER_DAY,
     });
     const sent = () => world.queue.filter(({ wake }) => "runId" in wake);
-    await handle(world.deps, { exportId: job.id });
+    await advance(world.deps, { exportId: job.id });
     return { world, job, sent };
   }
 
@@ -299,7 +299,7 @@ describe("messages for runs", () => {
     const { world, job, sent } = await ofDays();
     expect(sent()).toHaveLength(4);
     const [first] = sent();
-    await handle(world.deps, first!.wake);
+    await advance(world.deps, first!.wake);
     expect(sent()).toHaveLength(4);
     expect(await exportRow(world, job.id)).toMatchObject({ status: "COMPLETED" });
   });
@@ -310,7 +310,7 @@ describe("messages for runs", () => {
       if (point === "after commit") world.clock.now += 1_500;
     };
     const [first] = sent();
-    await handle(world.deps, first!.wake);
+    await advance(world.deps, first!.wake);
     expect(sent().length).toBeGreaterThan(4);
   });
 });
@@ -339,7 +339,7 @@ describe("days without runs", () => {
       minutes: 1,
       handle: async (wake) => {
         messages += 1;
-        await handle(world.deps, wake);
+        await advance(world.deps, wake);
       },
     });
     expect(messages).toBeLessThanOrEqual(3);
@@ -359,7 +359,7 @@ describe("days without runs", () => {
       start_time: tomorrow - 3 * MICROS_PER_DAY,
       end_time: tomorrow,
     });
-    await handle(world.deps, { exportId: job.id });
+    await advance(world.deps, { exportId: job.id });
     const { runs, completed } = (await progressOf(world.deps.db, [job.id])).get(job.id)!;
     expect(runs - completed).toBe(1);
   });

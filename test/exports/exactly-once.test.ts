@@ -7,8 +7,8 @@
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { bulkExports } from "../../src/db/schema.ts";
-import type { Point, Wake } from "../../src/exports/deps.ts";
-import { handle } from "../../src/exports/advance.ts";
+import type { Point, ExportMessage } from "../../src/exports/deps.ts";
+import { advance } from "../../src/exports/advance.ts";
 import { sweep } from "../../src/exports/schedule.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
 import { savePartition } from "../../src/traces/store.ts";
@@ -106,9 +106,9 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   await world.settle({
     minutes: 40,
     deliver: (wakes) => disturb(wakes, messages, random),
-    handle: async (wake: Wake) => {
+    handle: async (wake: ExportMessage) => {
       const killed = new Promise<void>((resolve) => (die = resolve));
-      const worked = handle(world.deps, wake).then(() => world.deps.at("before ack"));
+      const worked = advance(world.deps, wake).then(() => world.deps.at("before ack"));
       await Promise.race([worked, killed]);
     },
   });
@@ -137,7 +137,7 @@ function shardsFor(seed: number): (run: StoredRun) => number {
   return ({ start_time, id }) => (start_time < DAY_2 ? 0 : (shards[(id.charCodeAt(0) + seed) % 3] as number));
 }
 
-function disturb(wakes: Wake[], how: Fire["messages"], random: () => number): Wake[] {
+function disturb(wakes: ExportMessage[], how: Fire["messages"], random: () => number): ExportMessage[] {
   switch (how) {
     case "as sent":
       return wakes;
@@ -186,7 +186,7 @@ async function fences({ seed, point }: { seed: number; point: Point }): Promise<
   await world.settle({
     minutes: 20,
     handle: async (message) => {
-      const working = handle(world.deps, message);
+      const working = advance(world.deps, message);
       if ("runId" in message) sleeper ??= working;
       await Promise.race([working, sleeping.then(() => (sleeper === working ? undefined : working))]);
     },
@@ -252,7 +252,7 @@ async function survivesLate({ seed, point, kills, faults, messages }: Fire): Pro
     deliver: (wakes) => disturb(wakes, messages, random),
     handle: async (wake) => {
       const killed = new Promise<void>((resolve) => (die = resolve));
-      await Promise.race([handle(world.deps, wake).then(() => world.deps.at("before ack")), killed]);
+      await Promise.race([advance(world.deps, wake).then(() => world.deps.at("before ack")), killed]);
     },
   });
   const jobs = await world.deps.db

@@ -7,7 +7,7 @@ import { openStore } from "../../src/exports/destinations/open.ts";
 import { claimRun } from "../../src/exports/ledger/lease.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import { listExportRuns } from "../../src/exports/store.ts";
-import { handle } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/advance.ts";
 import { ATTEMPTS, LONGEST_CALL_MS, S3Store, TIMEOUT_MS } from "../../src/s3/client.ts";
 import { newCaller } from "../support/caller.ts";
 import { makeRuns } from "../support/runs.ts";
@@ -140,7 +140,7 @@ it("a day that needs more files than its row can list fails, and says so", async
     count: 3,
     seed: 1,
   });
-  await handle(world.deps, { exportId: job.id });
+  await advance(world.deps, { exportId: job.id });
   const file = { location: "l".repeat(500), key: "k".repeat(500), rows: 1, bytes: 1, sha256: "" };
   const files = Array.from({ length: 1_500 }, () => file);
   await world.deps.db.update(exportRuns).set({ files }).where(eq(exportRuns.exportId, job.id));
@@ -163,7 +163,7 @@ it("a run that kills each of its owners fails after as many attempts as one that
     claims++;
     throw new Error("The isolate has used up its memory.");
   };
-  await world.settle({ minutes: 180, handle: (wake) => handle(world.deps, wake).catch(() => undefined) });
+  await world.settle({ minutes: 180, handle: (wake) => advance(world.deps, wake).catch(() => undefined) });
   expect(claims).toBe(LIMITS.retries + 1);
   const [run] = await listExportRuns(world.deps.db, job.id, { limit: 1, offset: 0 });
   expect(run).toMatchObject({ status: "FAILED", retryNumber: LIMITS.retries + 1 });

@@ -6,14 +6,14 @@ import { database } from "../../src/db/client.ts";
 import { bulkExports, projects } from "../../src/db/schema.ts";
 import { createExport } from "../../src/exports/create.ts";
 import { DEFAULT_FIELDS } from "../../src/exports/columns.ts";
-import { depsOf, type Deps, type Point, type Wake } from "../../src/exports/deps.ts";
+import { depsOf, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
 import { lock } from "../../src/exports/destinations/credentials.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { insertDestination } from "../../src/exports/destinations/store.ts";
 import { LIMITS } from "../../src/exports/limits.ts";
 import type { CreateExportInput } from "../../src/exports/schema.ts";
 import { sweep } from "../../src/exports/schedule.ts";
-import { handle } from "../../src/exports/advance.ts";
+import { advance } from "../../src/exports/advance.ts";
 import { Slots } from "../../src/exports/slots.ts";
 import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/page.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
@@ -163,7 +163,7 @@ export interface World {
   deps: Deps;
   s3: FakeS3;
   /** Messages that have been sent and not taken; `due` in milliseconds. */
-  queue: { wake: Wake; due: number }[];
+  queue: { wake: ExportMessage; due: number }[];
   runs: StoredRun[];
   shardOf: (run: StoredRun) => number;
   /** The numbers of changes, by run. */
@@ -176,8 +176,8 @@ export interface World {
 export interface SettleOptions {
   minutes?: number;
   /** How a batch of due messages reaches the consumer: dropped, doubled, in another order. */
-  deliver?: (wakes: Wake[]) => Wake[];
-  handle?: (wake: Wake) => Promise<void>;
+  deliver?: (wakes: ExportMessage[]) => ExportMessage[];
+  handle?: (wake: ExportMessage) => Promise<void>;
 }
 
 export interface WorldOptions {
@@ -238,8 +238,8 @@ export function newWorld(options: WorldOptions = {}): World {
     async settle(options: SettleOptions = {}) {
       const {
         minutes = 30,
-        deliver = (wakes: Wake[]) => wakes,
-        handle: work = (wake: Wake) => handle(deps, wake),
+        deliver = (wakes: ExportMessage[]) => wakes,
+        handle: work = (wake: ExportMessage) => advance(deps, wake),
       } = options;
       for (let tick = 0; tick < minutes * 2; tick++) {
         for (let round = 0; round < 1000; round++) {

@@ -5,7 +5,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointListOptions, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Saver } from "../../src/runtime/saver.ts";
-import { ThreadParts } from "../../src/threads/context.ts";
+import { ThreadContext } from "../../src/threads/context.ts";
 
 /**
  * A checkpoint without a parent stores every value that it is given, as with LangGraph's savers for memory, SQLite and MongoDB,
@@ -38,7 +38,7 @@ class SaverOfThreads extends BaseCheckpointSaver {
     return runInDurableObject(stub, (_instance, state) => {
       const saver =
         this.#savers.get(threadId) ??
-        new Saver(new ThreadParts(state, env, async () => undefined).checkpoints, threadId);
+        new Saver(new ThreadContext(state, env, async () => undefined).checkpoints, threadId);
       this.#savers.set(threadId, saver);
       return act(saver);
     });

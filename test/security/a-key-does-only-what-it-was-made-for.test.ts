@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isApiKeyShaped, newApiKey } from "../../src/auth/api-key.ts";
-import { forgetCredentials } from "../../src/auth/known.ts";
+import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { isNetwork, isWithin } from "../../src/http/network.ts";
 import { Browser, errorOf, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";

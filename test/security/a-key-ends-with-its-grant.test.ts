@@ -1,7 +1,7 @@
 /** What an application makes with a token does not outlive what the person allowed it. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { forgetCredentials } from "../../src/auth/known.ts";
+import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { Browser, newClient, newTokens, post, request } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 

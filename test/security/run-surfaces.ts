@@ -1,6 +1,6 @@
 /** Every way in which a user can start a run. */
 import { env } from "cloudflare:workers";
-import { tick, work } from "../../src/crons/fire.ts";
+import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -82,8 +82,8 @@ export async function clock(now: number): Promise<void> {
   const CRON_QUEUE = {
     sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
-  await tick({ DB: env.DB, CRON_QUEUE } as never, now);
-  for (const firing of messages) await work(database(env.DB), firing, threadsOf(env), now);
+  await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
+  for (const firing of messages) await startFiring(database(env.DB), firing, threadsOf(env), now);
 }
 
 /** Fires a cron once; the state of its run, found by the metadata, on its own thread unless one is named. */

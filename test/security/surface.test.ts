@@ -2,7 +2,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { forgetCredentials } from "../../src/auth/known.ts";
+import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { app } from "../support/app.ts";
 import { ruleFor } from "../../src/auth/scopes.ts";
 import { newTokens } from "../oauth/person.ts";

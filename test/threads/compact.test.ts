@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { Accumulator } from "../../src/runtime/accumulate.ts";
 import { compact } from "../../src/threads/log/compact.ts";
-import { ThreadParts } from "../../src/threads/context.ts";
+import { ThreadContext } from "../../src/threads/context.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";
 import { parseFrames } from "./client.ts";
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 
 async function compactNow(caller: Caller, threadId: string): Promise<void> {
   const stub = env.THREAD.get(env.THREAD.idFromName(`${caller.workspaceId}:${threadId}`));
-  await runInDurableObject(stub, (_thread, state) => compact(new ThreadParts(state, env, async () => undefined)));
+  await runInDurableObject(stub, (_thread, state) => compact(new ThreadContext(state, env, async () => undefined)));
   // The object itself compacts its cached rows. Here it must read again what another instance has compacted.
   await abortAllDurableObjects();
 }

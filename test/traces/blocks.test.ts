@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { hasGrams, gramsOf, GramSet } from "../../src/traces/partition/blocks/grams.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";
-import type { Figures } from "../../src/traces/types.ts";
+import type { Stats } from "../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../src/traces/time.ts";
 import { evaluate, type PlainRun } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
@@ -245,7 +245,7 @@ describe("sealed blocks", () => {
         selections.flatMap((selection) =>
           requests.map(async (request) => {
             const { times, keys } = await day.partition.series(selection, request);
-            const rounded = (figures: Figures[]) =>
+            const rounded = (figures: Stats[]) =>
               figures
                 .map((one) => ({ ...one, total_cost: Math.round(one.total_cost * 1e6) }))
                 .sort((a, b) => (String(a.key) < String(b.key) ? -1 : 1));

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/principal.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
-import { Intake } from "../../src/traces/ingest/take.ts";
+import { Intake } from "../../src/traces/ingest/intake.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { multipart, NOON, projectId, runParts, sentRun, storedRuns } from "../support/traces.ts";
 

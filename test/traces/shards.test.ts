@@ -3,7 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
-import { Intake } from "../../src/traces/ingest/take.ts";
+import { Intake } from "../../src/traces/ingest/intake.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { Place, RunWrite } from "../../src/traces/types.ts";
@@ -209,7 +209,7 @@ describe("a closed shard", () => {
     const { shard, identity } = await newProject(await newCaller());
     await shard(0).upsert(identity(0), [write()]);
     const soon = write();
-    const stored = shard(0).upsert(identity(0), [soon], { soon: true });
+    const stored = shard(0).upsert(identity(0), [soon], { batched: true });
     expect(await shard(0).holds(identity(0), 2, [soon.id])).toEqual([soon.id]);
     expect(await stored).toEqual({ shards: 2, left: [] });
     expect(await idsIn(shard(0))).toContain(soon.id);

@@ -1,5 +1,5 @@
 /** Credentials at rest: sealed for their destination and nothing else, in the clear only at the moment of use. */
-import { isStale, seal, type SealKeys, unseal } from "../../auth/seal.ts";
+import { isStale, sealText, type SealKeys, unseal } from "../../auth/seal.ts";
 import type { Database } from "../../db/client.ts";
 import type { DestinationCredentials, OpenDestination } from "./open.ts";
 import { type DestinationRow, resealCredentials } from "./store.ts";
@@ -7,7 +7,7 @@ import { type DestinationRow, resealCredentials } from "./store.ts";
 const purposeOf = (destinationId: string) => `export destination ${destinationId}`;
 
 export async function lock(keys: SealKeys, id: string, credentials: DestinationCredentials): Promise<string> {
-  return seal(keys, JSON.stringify(credentials), purposeOf(id));
+  return sealText(keys, JSON.stringify(credentials), purposeOf(id));
 }
 
 /** A stored destination with its credentials. A ciphertext of an older key is replaced by one of the current key. */

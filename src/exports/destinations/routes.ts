@@ -26,7 +26,7 @@ const doc = documented("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");
 
 /** A destination on the wire: of its credentials only the names. */
-const shown = (row: DestinationRow) => ({
+const toWire = (row: DestinationRow) => ({
   id: row.id,
   tenant_id: row.workspaceId,
   destination_type: row.type,
@@ -77,16 +77,16 @@ export const destinations = new Hono<App>()
         targetId: id,
         detail: { type, bucket: config.bucket_name },
       });
-      return c.json(shown(row));
+      return c.json(toWire(row));
     },
   )
   .get("/", doc("List the workspace's destinations"), async (c) =>
-    c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(shown)),
+    c.json((await listDestinations(database(c.env.DB), c.get("principal").workspaceId)).map(toWire)),
   )
   .get("/:id", doc("Get a destination"), param(DestinationId), async (c) => {
     const row = await findDestination(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").id);
     if (!row) throw notFound();
-    return c.json(shown(row));
+    return c.json(toWire(row));
   })
   .patch(
     "/:id",
@@ -112,7 +112,7 @@ export const destinations = new Hono<App>()
         action: "destination.updated",
         targetId: row.id,
       });
-      return c.json(shown(updated));
+      return c.json(toWire(updated));
     },
   )
   .post(

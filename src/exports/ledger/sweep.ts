@@ -3,7 +3,7 @@ import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-
 import type { Database } from "../../db/client.ts";
 import { bulkExports } from "../../db/schema.ts";
 import { before } from "../status.ts";
-import type { RunWake } from "../deps.ts";
+import type { RunMessage } from "../deps.ts";
 import type { ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 
@@ -32,8 +32,8 @@ const MESSAGE = sql.raw(
 );
 
 /** Runs whose message or owner got lost since `sentBefore`. */
-export async function takeLostRuns(db: Database, sentBefore: number, now: number): Promise<RunWake[]> {
-  return db.all<RunWake>(sql`
+export async function takeLostRuns(db: Database, sentBefore: number, now: number): Promise<RunMessage[]> {
+  return db.all<RunMessage>(sql`
     UPDATE export_runs SET sent_at = ${now} WHERE id IN (
       SELECT r.id FROM export_runs r JOIN bulk_exports e ON e.id = r.export_id AND e.status = 'RUNNING'
       WHERE r.status IN ('CREATED', 'RUNNING') AND r.sent_at <= ${sentBefore}
@@ -43,8 +43,8 @@ export async function takeLostRuns(db: Database, sentBefore: number, now: number
 }
 
 /** Runs that have ended with an upload still open and no owner. */
-export async function takeRemains(db: Database, now: number): Promise<RunWake[]> {
-  return db.all<RunWake>(sql`
+export async function claimOrphanedUploads(db: Database, now: number): Promise<RunMessage[]> {
+  return db.all<RunMessage>(sql`
     SELECT ${MESSAGE} FROM export_runs
     WHERE pending IS NOT NULL AND status NOT IN ('CREATED', 'RUNNING', 'COMPLETED')
       AND (lease_until IS NULL OR lease_until <= ${now})

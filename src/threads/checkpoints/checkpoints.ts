@@ -4,7 +4,7 @@
  */
 import { dump, revive } from "../../runtime/serde.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
-import type { Journal } from "../log/event-log.ts";
+import type { EventLog } from "../log/event-log.ts";
 import { withinState } from "../limits.ts";
 import type { Tables } from "../storage/tables.ts";
 import type { Ref, Refs, Values } from "./values.ts";
@@ -27,7 +27,7 @@ export class Checkpoints implements CheckpointStorage {
 
   constructor(
     private readonly tables: Tables,
-    private readonly journal: Journal,
+    private readonly eventLog: EventLog,
     private readonly store: Values,
   ) {}
 
@@ -138,13 +138,13 @@ export class Checkpoints implements CheckpointStorage {
   /** Deletes every checkpoint but the latest of the root graph. */
   keepLatest(): void {
     const latest = this.get("")?.id;
-    this.journal.commit(() => this.journal.due(() => this.remove((entry) => entry.id !== latest)));
+    this.eventLog.commit(() => this.eventLog.due(() => this.remove((entry) => entry.id !== latest)));
   }
 
   #planFlush(): void {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    this.journal.due(() => this.#flush());
+    this.eventLog.due(() => this.#flush());
   }
 
   #flush(): void {

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { dump, flatten, revive } from "../../runtime/serde.ts";
-import type { Journal } from "../log/event-log.ts";
+import type { EventLog } from "../log/event-log.ts";
 import { SharedCache } from "./cache.ts";
 import { withinState } from "../limits.ts";
 import type { ChunkRef } from "../log/segments.ts";
@@ -40,7 +40,7 @@ export class Values {
 
   constructor(
     private readonly tables: Tables,
-    private readonly journal: Journal,
+    private readonly eventLog: EventLog,
   ) {}
 
   /** Records objects that appear in a node's writes, so that `encode` compares their content and not their identity. */
@@ -64,7 +64,7 @@ export class Values {
     const hash = createHash("sha256").update(text).digest("base64url");
     if (this.#pendingBlobs.has(hash)) return hash;
     this.#pendingBlobs.set(hash, text);
-    this.journal.due(() => {
+    this.eventLog.due(() => {
       this.tables.putBlob(hash, text);
       this.#pendingBlobs.delete(hash);
     });
@@ -119,7 +119,7 @@ export class Values {
       chunks.push(chunk);
       covered += chunk[3];
     }
-    for (const texts of pieces(items.slice(covered).map((item) => dump(item)))) chunks.push(this.journal.chunk(texts));
+    for (const texts of pieces(items.slice(covered).map((item) => dump(item)))) chunks.push(this.eventLog.chunk(texts));
     for (const item of items) if (typeof item === "object" && item !== null) this.#written.delete(item);
     if (chunks.length > MANY) chunks = this.#merge(chunks);
     this.#lists.set(key, { items: [...items], chunks });
@@ -147,11 +147,11 @@ export class Values {
     const texts = chunks
       .slice(from)
       .flatMap((chunk) => (JSON.parse(this.#text(chunk)) as unknown[]).map((item) => JSON.stringify(item)));
-    return [...chunks.slice(0, from), ...pieces(texts).map((piece) => this.journal.chunk(piece))];
+    return [...chunks.slice(0, from), ...pieces(texts).map((piece) => this.eventLog.chunk(piece))];
   }
 
   #text(chunk: ChunkRef): string {
-    const pending = this.journal.pendingChunk(chunk);
+    const pending = this.eventLog.pendingChunk(chunk);
     if (pending !== undefined) return pending;
     const [first, n, place] = chunk;
     const row = JSON.parse(this.tables.chunks(first, n) ?? "[]") as unknown[][];

@@ -7,7 +7,7 @@ import { backOff } from "../../http/outage.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows, type CopyPage } from "./store.ts";
 import { withinMetadata } from "../limits.ts";
-import type { ThreadParts } from "../context.ts";
+import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { ThreadRpc } from "../rpc.ts";
 import type { Tables } from "../storage/tables.ts";
@@ -15,23 +15,23 @@ import type { Tables } from "../storage/tables.ts";
 /** How often a copy starts again when its source has changed. */
 const TRIES = 5;
 
-const lives = new WeakMap<ThreadParts, string>();
+const lives = new WeakMap<ThreadContext, string>();
 
 /** A page of the thread's rows: the first one, or from where the page before ended. */
-export function copyPage(parts: ThreadParts, from = BEGINNING): CopyPage {
-  const { journal, record, tables } = parts;
+export function copyPage(context: ThreadContext, from = BEGINNING): CopyPage {
+  const { eventLog, record, tables } = context;
   if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
-  journal.flush();
-  const life = lives.get(parts) ?? crypto.randomUUID();
-  lives.set(parts, life);
+  eventLog.flush();
+  const life = lives.get(context) ?? crypto.randomUUID();
+  lives.set(context, life);
   return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(tables, from) };
 }
 
 /** Makes an empty thread a copy of `source` or leaves it empty. `metadata` replaces that of `source`. 409 when `source` changes at every attempt. */
-export async function copyInto(parts: ThreadParts, source: ThreadRpc, metadata?: Json): Promise<void> {
+export async function copyInto(context: ThreadContext, source: ThreadRpc, metadata?: Json): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.tables.longTransaction(() => paste(parts, source, metadata));
+      return await context.tables.longTransaction(() => paste(context, source, metadata));
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
       if (attempt === TRIES) throw remoteProblem(409, error.message);
@@ -46,7 +46,7 @@ class Changed extends Error {
   }
 }
 
-async function paste({ tables, threadId }: ThreadParts, source: ThreadRpc, given?: Json): Promise<void> {
+async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, given?: Json): Promise<void> {
   const first = await source.copyPage();
   for (let page = first; ; page = await source.copyPage(page.next)) {
     if (page.version !== first.version) throw new Changed();

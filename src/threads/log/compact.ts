@@ -3,7 +3,7 @@
  * delta stays and holds everything. Ids stay, so any cursor stays good; the log gets gaps, and a long thread replays fast.
  */
 import { Accumulator } from "../../runtime/accumulate.ts";
-import type { ThreadParts } from "../context.ts";
+import type { ThreadContext } from "../context.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { Json } from "../../json.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
@@ -34,15 +34,15 @@ export function compactLater({ compacted }: ThreadRecord, deltas: number, now: n
 }
 
 /** Compacts the next part of the log. The record says how far it has come, and whether there is more to do. */
-export function compact(parts: ThreadParts): void {
-  const { tables, journal, record } = parts;
+export function compact(context: ThreadContext): void {
+  const { tables, eventLog, record } = context;
   if (!record) return;
   const after = record.compacted?.through ?? 0;
-  const rows = rowsOfPass(tables, after, journal.visible);
+  const rows = rowsOfPass(tables, after, eventLog.visible);
   const events = rows.map((row) => JSON.parse(row.events) as StoredEvent[]);
   const sums = summed(events.flat());
   const through = rows.at(-1)?.last_seq ?? after;
-  const more = rows.length > 0 && through < journal.visible;
+  const more = rows.length > 0 && through < eventLog.visible;
   const compacted = { ...record, compacted: { through, ...(more && { due: Date.now() }) } };
   tables.transaction(() => {
     for (const [i, row] of rows.entries()) {
@@ -50,10 +50,10 @@ export function compact(parts: ThreadParts): void {
       const left = before.flatMap((event) => sums.get(event) ?? (sums.has(event) ? [] : [event]));
       if (left.length < before.length) tables.setEvents(row.first_seq, row.n, JSON.stringify(left));
     }
-    parts.writeRecord(compacted);
+    context.writeRecord(compacted);
   });
-  parts.keepRecord(compacted);
-  journal.recent.forget();
+  context.keepRecord(compacted);
+  eventLog.recent.forget();
 }
 
 function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[] {

@@ -8,10 +8,10 @@ import { wire, wireChunk } from "../../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";
-import type { Journal, NewEvent } from "./event-log.ts";
+import type { EventLog, NewEvent } from "./event-log.ts";
 import { withinState } from "../limits.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
-import type { Told } from "./logged.ts";
+import type { PriorAttempt } from "./prior-attempt.ts";
 import type { Refs, Values } from "../checkpoints/values.ts";
 
 /** An event longer than this is stored separately, by content. */
@@ -34,11 +34,11 @@ export class Emitter implements DriveSink {
   #metas = new WeakMap<object, string>();
 
   constructor(
-    private readonly journal: Journal,
+    private readonly eventLog: EventLog,
     private readonly store: Values,
     private readonly runId: string,
     /** After a crash: what the log has already. */
-    private readonly told?: Told,
+    private readonly prior?: PriorAttempt,
   ) {}
 
   /** Later events of an abandoned node are dropped. */
@@ -94,7 +94,7 @@ export class Emitter implements DriveSink {
     withinState(data.length);
     const apart = data.length > INLINE_EVENT;
     const kept = apart ? { data: this.#apart(data), refs: true } : { data };
-    return this.journal.append({ runId: this.runId, method, namespace, ...more, ...kept });
+    return this.eventLog.append({ runId: this.runId, method, namespace, ...more, ...kept });
   }
 
   #apart(data: string): string {
@@ -135,11 +135,11 @@ export class Emitter implements DriveSink {
   #updates(ns: string[], payload: Record<string, unknown>): void {
     const raised = payload["__interrupt__"] as Interrupt[] | undefined;
     const { __metadata__: mark, ...plain } = payload as { __metadata__?: { cached?: boolean } };
-    if (this.told && mark?.cached) {
+    if (this.prior && mark?.cached) {
       // LangGraph repeats the writes of nodes that finished before a crash.
       const data = wire(plain);
       const kept = data.length > INLINE_EVENT ? this.#apart(data) : data;
-      if (!this.told.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
+      if (!this.prior.updates.has(`${ns.join("|")} ${canonical(JSON.parse(kept))}`)) this.emit("updates", ns, data);
       return;
     }
     this.emit("updates", ns, wire(payload));
@@ -155,18 +155,18 @@ export class Emitter implements DriveSink {
     if (this.#closed) return;
     if (!("result" in task) && !("error" in task)) {
       // LangGraph repeats the finished tasks of a step when it continues with the others.
-      if (this.told?.finished.has(String(task.id))) return;
+      if (this.prior?.finished.has(String(task.id))) return;
       const { input, ...rest } = task;
       const whole = isObject(input);
       const data = whole ? { $t: rest, $v: this.#refs(ns, input) } : task;
       this.emit("tasks", ns, wire(data), { refs: whole });
       // The process has already stopped once in this run. After another stop, the log shows at which node.
-      if (this.told) this.journal.flush();
-      else this.journal.taskBegins();
+      if (this.prior) this.eventLog.flush();
+      else this.eventLog.taskBegins();
       return;
     }
     this.emit("tasks", ns, wire(task));
-    this.journal.taskFinished();
+    this.eventLog.taskFinished();
     const interrupts = task.interrupts as Interrupt[];
     if (ns.length === 0 && interrupts.length > 0) this.interrupts[String(task.id)] = interrupts;
     const child = [...ns, `${String(task.name)}:${String(task.id)}`];

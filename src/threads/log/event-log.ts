@@ -35,7 +35,7 @@ const TOKENS: EventMethod[] = ["tuple", "messages"];
 /** Pending characters that cause an immediate write. */
 const GATHER_SIZE = 4_000_000;
 
-export class Journal {
+export class EventLog {
   /** The last sequence number given out. */
   seq: number;
   /** The last one that is durable, up to which readers see. */
@@ -162,20 +162,20 @@ export class Journal {
   }
 
   /** Calls `wake` whenever more has become visible, until the returned function is called. */
-  follow(wake: () => void): () => void {
-    this.#readers.add(wake);
-    return () => this.#readers.delete(wake);
+  follow(notify: () => void): () => void {
+    this.#readers.add(notify);
+    return () => this.#readers.delete(notify);
   }
 
   /** The thread is deleted: streams of its log end. */
   end(): void {
     this.ended = true;
-    this.wake();
+    this.notify();
   }
 
   /** Lets every reader look again. */
-  wake(): void {
-    for (const wake of this.#readers) wake();
+  notify(): void {
+    for (const notify of this.#readers) notify();
   }
 
   #write(rows: SegmentRow[], due: (() => void)[]): void {
@@ -210,6 +210,6 @@ export class Journal {
 
   #publish(seq: number): void {
     if (seq > this.visible) this.visible = seq;
-    this.wake();
+    this.notify();
   }
 }

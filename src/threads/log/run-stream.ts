@@ -4,7 +4,7 @@ import type { Framing, TailQuery } from "./events.ts";
 import type { RunStream } from "../rpc.ts";
 import type { StoredRun } from "../runs/runs.ts";
 import type { Tables } from "../storage/tables.ts";
-import { seqOfCheckpoint } from "./logged.ts";
+import { seqOfCheckpoint } from "./prior-attempt.ts";
 
 /** What to read of the log, and how to frame it. `visible` is the log's last sequence number. */
 export function runStream(

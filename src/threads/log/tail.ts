@@ -1,6 +1,6 @@
 /** Readers of the log: stored events in order, then new events. */
 import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
-import type { Journal } from "./event-log.ts";
+import type { EventLog } from "./event-log.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
 import type { Json } from "../../json.ts";
 import type { Refs, Values } from "../checkpoints/values.ts";
@@ -14,7 +14,7 @@ interface Stored extends Omit<EventText, "meta" | "text"> {
 
 export interface TailSource {
   tables: Tables;
-  journal: Journal;
+  eventLog: EventLog;
   values: Values;
   /** Whether everything about this run has been written and made known. */
   settled(runId: string): boolean;
@@ -41,14 +41,14 @@ export function tail(
   framing: Framing,
   { onLeave, pingMs }: TailOptions,
 ): ReadableStream<Uint8Array> {
-  const { journal } = source;
+  const { eventLog } = source;
   const encoder = new TextEncoder();
   let cursor = query.after;
   /** What has been read and not yet been handed out. */
   let text = "";
   let wake: (() => void) | undefined;
   let left = false;
-  const unfollow = journal.follow(() => wake?.());
+  const unfollow = eventLog.follow(() => wake?.());
   const ended = () => (query.replayOnly ? true : query.runId !== undefined && source.settled(query.runId));
   const leave = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     unfollow();
@@ -63,7 +63,7 @@ export function tail(
           text = text.slice(cut);
           return;
         }
-        if (journal.ended) return leave(controller);
+        if (eventLog.ended) return leave(controller);
         // Asked before reading: what was written before it was settled is then surely read.
         const over = ended();
         const next = read(source, cursor, query, framing);
@@ -71,7 +71,7 @@ export function tail(
         text = next.text;
         if (left) return;
         if (text !== "") continue;
-        if (cursor < journal.visible) {
+        if (cursor < eventLog.visible) {
           await new Promise((resolve) => setTimeout(resolve, 0));
           continue;
         }
@@ -109,7 +109,7 @@ function cutOf(text: string): number {
 /** The next events after `cursor` that match the query, framed, and the cursor after them. */
 function read(source: TailSource, cursor: number, query: TailQuery, framing: Framing): { text: string; last: number } {
   const { tables, values } = source;
-  const { visible, recent } = source.journal;
+  const { visible, recent } = source.eventLog;
   let text = "";
   let last = cursor;
   /** Takes one event; false when it is enough. */

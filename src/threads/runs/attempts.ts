@@ -5,7 +5,7 @@
  */
 import type { RunError } from "../types.ts";
 import type { Outcome } from "./runs.ts";
-import type { Told } from "../log/logged.ts";
+import type { PriorAttempt } from "../log/prior-attempt.ts";
 
 /** Seconds a run may take over all its attempts, and attempts without progress, when the deployment does not say. */
 const RUN_TIMEOUT = 3_600;
@@ -14,14 +14,14 @@ const MAX_ATTEMPTS = 3;
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Whether a run whose process stopped has no attempts left. */
-export function attemptsSpent(env: Env, outcome: Outcome, told: Told): boolean {
-  return deathsOf(outcome, told) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
+export function attemptsSpent(env: Env, outcome: Outcome, prior: PriorAttempt): boolean {
+  return deathsOf(outcome, prior) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
 }
 
-/** The part of the outcome for the attempt that begins. `told` is set from the second attempt on. */
-export function attemptOf(outcome: Outcome, told?: Told): Pick<Outcome, "attempt" | "deaths" | "finished"> {
+/** The part of the outcome for the attempt that begins. `prior` is set from the second attempt on. */
+export function attemptOf(outcome: Outcome, prior?: PriorAttempt): Pick<Outcome, "attempt" | "deaths" | "finished"> {
   const attempt = outcome.attempt + 1;
-  return told ? { attempt, deaths: deathsOf(outcome, told), finished: told.finished.size } : { attempt };
+  return prior ? { attempt, deaths: deathsOf(outcome, prior), finished: prior.finished.size } : { attempt };
 }
 
 /** Milliseconds that the run has left; they count from its first attempt. */
@@ -31,16 +31,16 @@ export function timeLeft(env: Env, { began = Date.now() }: Outcome): number {
 }
 
 /** The error of a run that is not started again. */
-export function diedError(outcome: Outcome, told: Told): RunError {
-  const names = [...new Set(told.inFlight)].map((name) => `"${name}"`).join(", ");
+export function diedError(outcome: Outcome, prior: PriorAttempt): RunError {
+  const names = [...new Set(prior.inFlight)].map((name) => `"${name}"`).join(", ");
   const where = names ? `while ${names} was running` : "before a node began";
   return {
     error: "RunAttemptsExceeded",
-    message: `The server process stopped ${deathsOf(outcome, told)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
+    message: `The server process stopped ${deathsOf(outcome, prior)} times in this run ${where}, most likely out of memory or CPU time. The run is not started again.`,
   };
 }
 
 /** How often in a row the process has stopped without another finished task of the run, including the last time. */
-function deathsOf({ finished = -1, deaths = 0 }: Outcome, told: Told): number {
-  return told.finished.size > finished ? 1 : deaths + 1;
+function deathsOf({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt): number {
+  return prior.finished.size > finished ? 1 : deaths + 1;
 }

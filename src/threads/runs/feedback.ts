@@ -2,7 +2,7 @@
 import { logError } from "../../http/log.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { feedbackLinks, ownProject } from "../../traces/self.ts";
-import type { ThreadParts } from "../context.ts";
+import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "./runs.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { StoredRun } from "./runs.ts";
  * run.
  */
 export async function feedbackOf(
-  { env, workspaceId, threadId }: ThreadParts,
+  { env, workspaceId, threadId }: ThreadContext,
   run: StoredRun,
   tracer: Tracer | undefined,
 ): Promise<Record<string, string> | undefined> {

@@ -10,7 +10,7 @@ import { Emitter } from "../log/emit.ts";
 import { execute, tracerOf } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
 import { deliver, queueSideEffects } from "../tasks/outbox.ts";
-import type { ThreadParts } from "../context.ts";
+import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
@@ -21,7 +21,7 @@ import { stateOf } from "../checkpoints/state.ts";
 import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "./runs.ts";
 import { refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
-import { type Told, toldBefore } from "../log/logged.ts";
+import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
 
 interface Active {
   run: StoredRun;
@@ -53,10 +53,10 @@ export class Runner {
   #settling = new Set<string>();
 
   constructor(
-    private readonly parts: ThreadParts,
+    private readonly context: ThreadContext,
     private readonly arm: () => void,
   ) {
-    this.open = parts.tables.openRuns().map(storedRun);
+    this.open = context.tables.openRuns().map(storedRun);
   }
 
   get busy(): boolean {
@@ -69,7 +69,7 @@ export class Runner {
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
   create(request: RunRequest): StoredRun {
-    const known = this.parts.run(request.run_id) ?? this.#repeated(request);
+    const known = this.context.run(request.run_id) ?? this.#repeated(request);
     if (known) return known;
     if (!request.strict_resume) this.#checkAnswers(request);
     const strategy = strategyOf(request);
@@ -79,22 +79,22 @@ export class Runner {
     const given = this.#newRun(request, text.length);
     const before = [...this.open];
     const starts = !this.#active && before.length === 0 && given.due <= Date.now();
-    const { journal, tables } = this.parts;
-    const run = journal.commit(() => {
+    const { eventLog, tables } = this.context;
+    const run = eventLog.commit(() => {
       const made = starts ? this.#begin(given, record) : given;
-      journal.due(() => {
+      eventLog.due(() => {
         // Of an existing thread only the time of its last change is new, which the run's end writes.
-        if (record.metadata !== this.parts.record?.metadata) this.parts.writeRecord(record);
+        if (record.metadata !== this.context.record?.metadata) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.insertRun({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
-        joinTask(this.parts, request);
-        if (starts) queueTaskBegin(this.parts, made);
+        joinTask(this.context, request);
+        if (starts) queueTaskBegin(this.context, made);
       });
       return made;
     });
-    this.parts.keepRecord(record);
+    this.context.keepRecord(record);
     this.open.push(run);
-    this.parts.projectSoon(() => this.busy);
+    this.context.projectSoon(() => this.busy);
     if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
     if (starts) this.#launch(run);
     this.arm();
@@ -106,21 +106,21 @@ export class Runner {
     if (this.#active) return;
     const [waiting] = this.open;
     if (!waiting || waiting.due > Date.now()) return;
-    const { journal, tables, record } = this.parts;
+    const { eventLog, tables, record } = this.context;
     const { attempt, first_seq = 1 } = waiting.outcome;
-    const told = attempt > 0 ? toldBefore(tables, first_seq, waiting.id) : undefined;
-    if (told && attemptsSpent(this.parts.env, waiting.outcome, told)) return this.#giveUp(waiting, told);
-    const run = journal.commit(() => {
-      const begun = this.#begin(waiting, record, told);
-      journal.due(() => {
+    const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
+    if (prior && attemptsSpent(this.context.env, waiting.outcome, prior)) return this.#giveUp(waiting, prior);
+    const run = eventLog.commit(() => {
+      const begun = this.#begin(waiting, record, prior);
+      eventLog.due(() => {
         tables.setRun(begun.id, begun.status, JSON.stringify(begun.outcome));
-        if (attempt === 0) queueTaskBegin(this.parts, begun);
+        if (attempt === 0) queueTaskBegin(this.context, begun);
       });
       return begun;
     });
     this.open[0] = run;
-    this.parts.projectSoon(() => this.busy);
-    this.#launch(run, told);
+    this.context.projectSoon(() => this.busy);
+    this.#launch(run, prior);
   }
 
   /** Stops a run: an active one when its graph next waits, a pending one at once. The stop survives a restart. */
@@ -133,20 +133,20 @@ export class Runner {
       return;
     }
     const run = this.open.find((one) => one.id === runId);
-    if (run) this.#end(run, new Emitter(this.parts.journal, this.parts.values, run.id), "interrupted", { reason });
+    if (run) this.#end(run, new Emitter(this.context.eventLog, this.context.values, run.id), "interrupted", { reason });
   }
 
   #keepStop(run: StoredRun, reason: StopReason): void {
-    const { journal, tables } = this.parts;
+    const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, stopped: reason };
-    journal.commit(() => journal.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
+    eventLog.commit(() => eventLog.due(() => tables.setRun(run.id, run.status, JSON.stringify(outcome))));
     run.outcome = outcome;
   }
 
   cancel(runId: string, action: CancelAction): void {
     const run = this.open.find((one) => one.id === runId);
     if (run) return this.stop(runId, action);
-    if (!this.parts.tables.run(runId)) throw remoteProblem(404, "Run not found.");
+    if (!this.context.tables.run(runId)) throw remoteProblem(404, "Run not found.");
     throw remoteProblem(409, "The run has ended, so it can no longer be cancelled.");
   }
 
@@ -169,7 +169,7 @@ export class Runner {
   #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
     if (fingerprint === undefined) return undefined;
     const since = Date.now() - REPEAT_MS;
-    for (const row of this.parts.tables.runs(5, 0)) {
+    for (const row of this.context.tables.runs(5, 0)) {
       const run = storedRun(row);
       if (run.request.fingerprint !== fingerprint) continue;
       return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
@@ -180,7 +180,7 @@ export class Runner {
   /** An interrupt accepts one answer, the first. */
   #checkAnswers({ answers = [] }: RunRequest): void {
     const taken = this.open.flatMap((run) => run.request.answers ?? []);
-    const pending = pendingInterrupts(this.parts.record).filter((id) => !taken.includes(id));
+    const pending = pendingInterrupts(this.context.record).filter((id) => !taken.includes(id));
     if (answers.every((id) => pending.includes(id))) return;
     throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
   }
@@ -203,7 +203,7 @@ export class Runner {
   }
 
   #threadFor(request: RunRequest): ThreadRecord {
-    const record = this.parts.record ?? this.#newThread(request);
+    const record = this.context.record ?? this.#newThread(request);
     const { graph_id, assistant_id } = request;
     const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
     const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
@@ -212,15 +212,15 @@ export class Runner {
 
   #newThread(request: RunRequest): ThreadRecord {
     if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
-    const { workspaceId, threadId } = this.parts;
+    const { workspaceId, threadId } = this.context;
     const record = newRecord(workspaceId, threadId, { ...request.metadata });
     return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
-  #begin(run: StoredRun, record: ThreadRecord | undefined, told?: Told): StoredRun {
-    const { journal, values } = this.parts;
-    const emitter = new Emitter(journal, values, run.id);
+  #begin(run: StoredRun, record: ThreadRecord | undefined, prior?: PriorAttempt): StoredRun {
+    const { eventLog, values } = this.context;
+    const emitter = new Emitter(eventLog, values, run.id);
     const { request } = run;
     const attempt = run.outcome.attempt + 1;
     const again = attempt > 1 && { attempt };
@@ -232,7 +232,7 @@ export class Runner {
     const begun = run.status === "pending" ? transitioned(run, "running") : run;
     const outcome: Outcome = {
       ...begun.outcome,
-      ...attemptOf(run.outcome, told),
+      ...attemptOf(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
       first_seq: run.outcome.first_seq ?? first,
       refusal,
@@ -244,22 +244,22 @@ export class Runner {
   #answers(request: RunRequest): string[] {
     const resume = request.command?.resume;
     if (resume === undefined) return [];
-    const pending = pendingInterrupts(this.parts.record);
+    const pending = pendingInterrupts(this.context.record);
     const named = typeof resume === "object" && resume !== null ? pending.filter((id) => id in (resume as Json)) : [];
     return named.length > 0 ? named : pending;
   }
 
-  #launch(run: StoredRun, told?: Told): void {
-    const { env, journal, values, checkpoints, ctx } = this.parts;
+  #launch(run: StoredRun, prior?: PriorAttempt): void {
+    const { env, eventLog, values, checkpoints, ctx } = this.context;
     const { refusal, stopped } = run.outcome;
     const stop = new AbortController();
     if (stopped) stop.abort(stopped);
     this.#active = { run, stop };
-    const emitter = new Emitter(journal, values, run.id, told);
+    const emitter = new Emitter(eventLog, values, run.id, prior);
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
     const work = async () => {
-      const thread = this.parts.record as ThreadRecord;
-      const store = this.parts.memory();
+      const thread = this.context.record as ThreadRecord;
+      const store = this.context.memory();
       const execution = { env, thread, run, checkpoints, emitter, store, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: refusedError(refusal), tracer: undefined }
@@ -268,70 +268,70 @@ export class Runner {
           : await execute(execution);
       clearTimeout(timer);
       // Clients that receive the last text together with the end report the end before they show the text.
-      if (emitter.deltas > 1 && !stop.signal.aborted) await journal.settle();
-      const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.parts, run, tracer);
+      if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.settle();
+      const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.context, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
-    if (run.request.task) ctx.waitUntil(deliver(this.parts));
+    if (run.request.task) ctx.waitUntil(deliver(this.context));
     this.arm();
   }
 
   async #waits(): Promise<boolean> {
     try {
-      return (await stateOf(this.parts, {})).next.length > 0;
+      return (await stateOf(this.context, {})).next.length > 0;
     } catch (error) {
-      logError(error, { thread: this.parts.threadId, while: "reading where it was stopped" });
+      logError(error, { thread: this.context.threadId, while: "reading where it was stopped" });
       return false;
     }
   }
 
   /** Ends a run whose process stopped too often. */
-  #giveUp(run: StoredRun, told: Told): void {
-    const { env, journal, values } = this.parts;
-    const emitter = new Emitter(journal, values, run.id);
-    emitter.values = told.values;
-    const tracer = tracerOf({ env, run, thread: this.parts.record as ThreadRecord });
-    this.#end(run, emitter, "error", { error: diedError(run.outcome, told), tracer });
+  #giveUp(run: StoredRun, prior: PriorAttempt): void {
+    const { env, eventLog, values } = this.context;
+    const emitter = new Emitter(eventLog, values, run.id);
+    emitter.values = prior.values;
+    const tracer = tracerOf({ env, run, thread: this.context.record as ThreadRecord });
+    this.#end(run, emitter, "error", { error: diedError(run.outcome, prior), tracer });
   }
 
   #end(given: StoredRun, emitter: Emitter, status: RunStatus, { reason, error, tracer, feedback }: Ending): void {
-    const { journal, tables, values, checkpoints } = this.parts;
+    const { eventLog, tables, values, checkpoints } = this.context;
     const run = transitioned(given, status);
     const { outcome } = run;
     outcome.first_event ??= emitter.firstAt;
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
-    const told = new Emitter(journal, values, run.id);
-    if (error) told.emit("error", [], JSON.stringify(error));
-    if (feedback) told.emit("feedback", [], JSON.stringify(feedback));
+    const prior = new Emitter(eventLog, values, run.id);
+    if (error) prior.emit("error", [], JSON.stringify(error));
+    if (feedback) prior.emit("feedback", [], JSON.stringify(feedback));
     const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
-    outcome.last_seq = told.lifecycle([], { ...end(status, run.request.graph_id, pause, error), ...outcome.refusal });
+    outcome.last_seq = prior.lifecycle([], { ...end(status, run.request.graph_id, pause, error), ...outcome.refusal });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const record = this.#recordAfter(run, emitter, others.length > 0, reason);
-    journal.due(() => {
-      queueSideEffects(this.parts, run, tracer);
-      this.parts.writeRecord(record);
+    eventLog.due(() => {
+      queueSideEffects(this.context, run, tracer);
+      this.context.writeRecord(record);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
         checkpoints.remove((entry) => entry.metadata.run_id === run.id);
       } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
     });
-    journal.flush();
+    eventLog.flush();
     if (this.#active?.run.id === run.id) this.#active = undefined;
-    this.parts.keepRecord(record);
+    this.context.keepRecord(record);
     this.open.splice(0, this.open.length, ...others);
     this.#settling.add(run.id);
-    this.parts.ctx.waitUntil(this.#settle(run.id));
+    this.context.ctx.waitUntil(this.#settle(run.id));
     this.next();
     this.arm();
   }
 
   #recordAfter(run: StoredRun, emitter: Emitter, busy: boolean, reason?: StopReason): ThreadRecord {
-    const record = this.parts.record as ThreadRecord;
+    const record = this.context.record as ThreadRecord;
     const { status, outcome } = run;
     const now = Date.now();
     const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
@@ -356,12 +356,12 @@ export class Runner {
    * A client that sees the run's end also finds it in searches: the index is written before readers receive the end.
    */
   async #settle(runId: string): Promise<void> {
-    await Promise.all([this.parts.journal.settled(), this.parts.project(this.busy)]);
+    await Promise.all([this.context.eventLog.settled(), this.context.project(this.busy)]);
     this.#settling.delete(runId);
     for (const resolve of this.#waiters.get(runId) ?? []) resolve();
     this.#waiters.delete(runId);
-    this.parts.journal.wake();
-    await deliver(this.parts);
+    this.context.eventLog.notify();
+    await deliver(this.context);
     // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }

@@ -84,7 +84,7 @@ export function strategyOf(request: RunRequest): MultitaskStrategy {
 }
 
 /** The run on the wire. */
-export function shownRun(run: StoredRun, threadId: string): Run {
+export function toWireRun(run: StoredRun, threadId: string): Run {
   const { request } = run;
   return {
     run_id: run.id,
@@ -96,11 +96,11 @@ export function shownRun(run: StoredRun, threadId: string): Run {
     status: run.status,
     metadata: { ...request.assistant.metadata, ...request.metadata },
     multitask_strategy: strategyOf(request),
-    kwargs: shownKwargs(request),
+    kwargs: toWireKwargs(request),
   };
 }
 
-function shownKwargs(request: RunRequest): Json {
+function toWireKwargs(request: RunRequest): Json {
   return {
     input: request.input ?? null,
     command: request.command ?? null,

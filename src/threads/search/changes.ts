@@ -20,7 +20,7 @@ export class Changes {
     if (changes.length === 0) return;
     this.#count += changes.length;
     this.#latest = [...this.#latest, ...changes].slice(-KEPT);
-    for (const wake of this.#followers) wake();
+    for (const notify of this.#followers) notify();
     this.#followers.clear();
   }
 

@@ -2,7 +2,7 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import { contains } from "../../db/contains.ts";
 import type { Json } from "../../json.ts";
 import type { IndexRow, RowVersion, SortBy, ThreadFilter, ThreadPage } from "./rpc.ts";
@@ -66,7 +66,7 @@ export function idsOf(db: Database, { limit, offset, sortBy, sortOrder, ...filte
 
 /** The rows of these threads, in this order, as far as they exist. */
 export function rowsOf(db: Database, ids: string[]): IndexRow[] {
-  const rows = db.select(getTableColumns(threads)).from(threads).where(among(threads.id, ids)).all();
+  const rows = db.select(getTableColumns(threads)).from(threads).where(inList(threads.id, ids)).all();
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
@@ -88,7 +88,7 @@ const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
 
 function matching({ ids, metadata = {}, values = {}, status, query = [] }: ThreadFilter): SQL | undefined {
   return and(
-    ids && among(threads.id, ids),
+    ids && inList(threads.id, ids),
     status && eq(threads.status, status),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,

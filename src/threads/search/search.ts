@@ -23,16 +23,16 @@ interface Request extends ThreadFilter {
 }
 
 /** Threads on the wire, one more than `limit` when more exist. */
-export async function search(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
+export async function findThreads(env: Env, workspaceId: string, request: Request): Promise<Json[]> {
   const { select, extract, sort_by: sortBy, sort_order: sortOrder, ...rest } = request;
   const rows = await searchThreads(env, workspaceId, { ...rest, sortBy, sortOrder });
   const paths = Object.values(extract ?? {});
   const needsValues = (select?.includes("values") ?? true) || paths.some((path) => path.startsWith("values"));
   const left = needsValues ? rows.filter(leftOut).length : 0;
   const threads = await forEach(rows, async (row) => {
-    if (!needsValues || !leftOut(row)) return shown(row);
+    if (!needsValues || !leftOut(row)) return toWire(row);
     const thread = await threadStub(env, workspaceId, row.id).get(STATES_LIMIT / left);
-    return { ...shown(row), values: thread?.values ?? null };
+    return { ...toWire(row), values: thread?.values ?? null };
   });
   return threads.map((thread) => ({
     ...selected(thread, select),
@@ -43,7 +43,7 @@ export async function search(env: Env, workspaceId: string, request: Request): P
 /** Whether the thread has a state that its index row is too short for. */
 const leftOut = (row: IndexRow): boolean => row.values === null && row.hasValues;
 
-function shown(row: IndexRow): Json {
+function toWire(row: IndexRow): Json {
   return {
     thread_id: row.id,
     created_at: new Date(row.createdAt).toISOString(),

@@ -2,8 +2,8 @@
 import { addressFault } from "../../http/address.ts";
 import { logError } from "../../http/log.ts";
 import type { Json } from "../../json.ts";
-import { shownRun, type StoredRun } from "../runs/runs.ts";
-import type { ThreadParts } from "../context.ts";
+import { toWireRun, type StoredRun } from "../runs/runs.ts";
+import type { ThreadContext } from "../context.ts";
 import type { OutboxRow } from "./outbox-store.ts";
 import type { RunFacts, Tracer } from "../../runtime/tracer.ts";
 import { ownProject, storeOwnRuns } from "../../traces/self.ts";
@@ -24,18 +24,21 @@ const TRACE_ROW = 400_000;
 const TRACE_IN_THREAD = 100_000;
 
 /** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
-export function queueSideEffects(parts: ThreadParts, run: StoredRun, tracer?: Tracer): void {
+export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
-  if (tracer) queueTrace(parts, run, tracer);
+  if (tracer) queueTrace(context, run, tracer);
   if (webhook)
-    parts.tables.outbox.add("webhook", JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }));
-  queueTaskEffects(parts, run);
+    context.tables.outbox.add(
+      "webhook",
+      JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }),
+    );
+  queueTaskEffects(context, run);
 }
 
 /** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
-function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
+function queueTrace(context: ThreadContext, run: StoredRun, tracer: Tracer): void {
   const { langsmith_tracer: wanted } = run.request;
-  const project = ownProject(parts.env, wanted?.project_name);
+  const project = ownProject(context.env, wanted?.project_name);
   if (project === undefined) return;
   try {
     const texts = tracer.finish({
@@ -46,7 +49,7 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
     });
     let batch: string[] = [];
     let size = 0;
-    const { outbox } = parts.tables;
+    const { outbox } = context.tables;
     if (texts.length === 0) return;
     if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
       return outbox.keepTrace(`[${texts.join(",")}]`);
@@ -61,7 +64,7 @@ function queueTrace(parts: ThreadParts, run: StoredRun, tracer: Tracer): void {
     }
     if (batch.length > 0) queue();
   } catch (error) {
-    logError(error, { thread: parts.threadId, while: "writing its trace" });
+    logError(error, { thread: context.threadId, while: "writing its trace" });
   }
 }
 
@@ -78,59 +81,59 @@ function factsOf({ status, due, outcome: { began = due, first_event, updated } }
  * Carries out what is due: each effect is removed when done, or put off. The effects of one lane follow each other, and
  * so do calls, because a run's end and the alarm start the same effects at the same time.
  */
-export async function deliver(parts: ThreadParts): Promise<void> {
-  await Promise.all(LANES.map((lane) => inTurn(parts, lane)));
+export async function deliver(context: ThreadContext): Promise<void> {
+  await Promise.all(LANES.map((lane) => inTurn(context, lane)));
 }
 
-async function inTurn(parts: ThreadParts, lane: Lane): Promise<void> {
-  const before = parts.delivering.get(lane) ?? Promise.resolve();
-  const delivering = before.catch(() => undefined).then(() => deliverDue(parts, lane));
-  parts.delivering.set(lane, delivering);
+async function inTurn(context: ThreadContext, lane: Lane): Promise<void> {
+  const before = context.delivering.get(lane) ?? Promise.resolve();
+  const delivering = before.catch(() => undefined).then(() => deliverDue(context, lane));
+  context.delivering.set(lane, delivering);
   return delivering;
 }
 
-async function deliverDue(parts: ThreadParts, lane: Lane): Promise<void> {
+async function deliverDue(context: ThreadContext, lane: Lane): Promise<void> {
   // The content is read from the log.
-  await parts.journal.settled();
-  const due = () => parts.tables.outbox.due(Date.now(), lane);
+  await context.eventLog.settled();
+  const due = () => context.tables.outbox.due(Date.now(), lane);
   for (let rows = due(); rows.length > 0; rows = due()) {
     // Traces have no order, and each waits for company in its partition.
-    if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(parts, row)));
-    else for (const row of rows) await deliverOne(parts, row);
+    if (lane === TRACES) await Promise.all(rows.map((row) => deliverOne(context, row)));
+    else for (const row of rows) await deliverOne(context, row);
     // The table is read again for pending rows, so finished rows must be deleted first.
-    if ((parts.tables.outbox.nextDue() ?? Infinity) <= Date.now()) parts.journal.flush();
+    if ((context.tables.outbox.nextDue() ?? Infinity) <= Date.now()) context.eventLog.flush();
   }
 }
 
-async function deliverOne(parts: ThreadParts, row: OutboxRow): Promise<void> {
+async function deliverOne(context: ThreadContext, row: OutboxRow): Promise<void> {
   try {
-    await carryOut(parts, row);
-    if (row.kind !== "trace") return parts.tables.outbox.remove(row.id);
+    await carryOut(context, row);
+    if (row.kind !== "trace") return context.tables.outbox.remove(row.id);
     // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
-    const id = parts.tables.outbox.done(row.id);
-    if (id !== undefined) parts.journal.due(() => parts.tables.outbox.remove(id));
+    const id = context.tables.outbox.done(row.id);
+    if (id !== undefined) context.eventLog.due(() => context.tables.outbox.remove(id));
   } catch (error) {
-    postpone(parts, row, String(error));
+    postpone(context, row, String(error));
   }
 }
 
-async function carryOut(parts: ThreadParts, { kind, body }: OutboxRow): Promise<void> {
-  if (kind === "webhook") return deliverWebhook(parts, JSON.parse(body) as Delivery);
-  const { workspaceId, threadId } = parts;
-  if (kind === "trace") return storeOwnRuns(parts.env, workspaceId, JSON.parse(body) as unknown[]);
-  await parts.onTask(parts.env, {
+async function carryOut(context: ThreadContext, { kind, body }: OutboxRow): Promise<void> {
+  if (kind === "webhook") return deliverWebhook(context, JSON.parse(body) as Delivery);
+  const { workspaceId, threadId } = context;
+  if (kind === "trace") return storeOwnRuns(context.env, workspaceId, JSON.parse(body) as unknown[]);
+  await context.onTask(context.env, {
     workspaceId,
     threadId,
     ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">),
   });
 }
 
-function postpone(parts: ThreadParts, row: OutboxRow, reason: string): void {
+function postpone(context: ThreadContext, row: OutboxRow, reason: string): void {
   const seconds = RETRY_SECONDS[row.attempts];
-  const log = { level: "warn", thread: parts.threadId, effect: row.kind, attempt: row.attempts + 1, reason };
+  const log = { level: "warn", thread: context.threadId, effect: row.kind, attempt: row.attempts + 1, reason };
   console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
-  if (seconds === undefined) parts.tables.outbox.remove(row.id);
-  else parts.tables.outbox.retry(row, Date.now() + seconds * 1000);
+  if (seconds === undefined) context.tables.outbox.remove(row.id);
+  else context.tables.outbox.retry(row, Date.now() + seconds * 1000);
 }
 
 interface Delivery {
@@ -140,16 +143,16 @@ interface Delivery {
   delivery?: string;
 }
 
-async function deliverWebhook(parts: ThreadParts, { run_id, url, delivery = run_id }: Delivery): Promise<void> {
-  const row = parts.run(run_id);
+async function deliverWebhook(context: ThreadContext, { run_id, url, delivery = run_id }: Delivery): Promise<void> {
+  const row = context.run(run_id);
   if (!row) return;
   // It was set when the deployment allowed it. Another attempt would change nothing.
-  if (addressFault(url, parts.env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
+  if (addressFault(url, context.env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const { outcome } = row;
-  const values = outcome.values ? (JSON.parse(parts.values.flatAll(outcome.values)) as Json) : {};
+  const values = outcome.values ? (JSON.parse(context.values.flatAll(outcome.values)) as Json) : {};
   const body = JSON.stringify({
-    ...shownRun(row, parts.threadId),
-    workspace_id: parts.workspaceId,
+    ...toWireRun(row, context.threadId),
+    workspace_id: context.workspaceId,
     delivery_id: delivery,
     run_started_at: new Date(row.due).toISOString(),
     run_ended_at: new Date(outcome.updated).toISOString(),
@@ -157,7 +160,7 @@ async function deliverWebhook(parts: ThreadParts, { run_id, url, delivery = run_
     values,
     ...(outcome.error && { error: outcome.error }),
   });
-  const signed = await signedHeaders(parts.env, parts.workspaceId, { delivery, body });
+  const signed = await signedHeaders(context.env, context.workspaceId, { delivery, body });
   const headers = { "content-type": "application/json", ...signed };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });

@@ -1,10 +1,10 @@
 /** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
 import { remoteProblem } from "../../http/problem.ts";
-import type { ThreadParts } from "../context.ts";
+import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { TaskView } from "../types.ts";
-import { isOpen, shownRun, type StoredRun } from "../runs/runs.ts";
+import { isOpen, toWireRun, type StoredRun } from "../runs/runs.ts";
 
 interface Task {
   /** In the order of their creation. */
@@ -15,35 +15,35 @@ interface Task {
   hooks: Record<string, Json>;
 }
 
-function read(parts: ThreadParts, taskId: string): Task | undefined {
-  const text = parts.tables.task(taskId);
+function read(context: ThreadContext, taskId: string): Task | undefined {
+  const text = context.tables.task(taskId);
   return text === undefined ? undefined : (JSON.parse(text) as Task);
 }
 
-function existing(parts: ThreadParts, taskId: string): Task {
-  const task = read(parts, taskId);
+function existing(context: ThreadContext, taskId: string): Task {
+  const task = read(context, taskId);
   if (!task) throw remoteProblem(404, "Task not found.");
   return task;
 }
 
 /** Puts a new run into its task. Called inside the transaction that inserts the run. */
-export function joinTask(parts: ThreadParts, { task, run_id }: RunRequest): void {
+export function joinTask(context: ThreadContext, { task, run_id }: RunRequest): void {
   if (!task) return;
-  const known = read(parts, task.task_id) ?? { runs: [], hooks: {} };
+  const known = read(context, task.task_id) ?? { runs: [], hooks: {} };
   const hooks = { ...known.hooks, ...task.hooks };
-  parts.tables.putTask(task.task_id, JSON.stringify({ ...known, hooks, runs: [...known.runs, run_id] }));
+  context.tables.putTask(task.task_id, JSON.stringify({ ...known, hooks, runs: [...known.runs, run_id] }));
 }
 
 /** The task with its runs; undefined when there is none of this id. */
-export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefined {
-  const task = read(parts, taskId);
+export function viewTask(context: ThreadContext, taskId: string): TaskView | undefined {
+  const task = read(context, taskId);
   if (!task) return undefined;
-  const runs = task.runs.flatMap((id) => parts.run(id) ?? []);
-  const pending = Object.values(parts.record?.interrupts ?? {}).flat();
+  const runs = task.runs.flatMap((id) => context.run(id) ?? []);
+  const pending = Object.values(context.record?.interrupts ?? {}).flat();
   const raised = Object.values(runs.at(-1)?.outcome.interrupts ?? {}).flat();
   return {
     runs: runs.map((run) => ({
-      ...shownRun(run, parts.threadId),
+      ...toWireRun(run, context.threadId),
       configurable: run.request.configurable ?? {},
       first_seq: run.outcome.first_seq,
       last_seq: run.outcome.last_seq,
@@ -59,46 +59,52 @@ export function viewTask(parts: ThreadParts, taskId: string): TaskView | undefin
  * Sets a hook of the task, or takes it away with `undefined`. Refuses more than `most`. An idle task notifies the new
  * hook at once: it may have come to rest before its caller could set the hook.
  */
-export function setHook(parts: ThreadParts, taskId: string, id: string, hook: Json | undefined, most: number): void {
-  const task = existing(parts, taskId);
+export function setHook(
+  context: ThreadContext,
+  taskId: string,
+  id: string,
+  hook: Json | undefined,
+  most: number,
+): void {
+  const task = existing(context, taskId);
   const { [id]: _before, ...others } = task.hooks;
   if (hook && Object.keys(others).length >= most) throw remoteProblem(409, `A task has at most ${most} of these.`);
-  const open = task.runs.some((runId) => isOpen(parts.run(runId)?.status ?? "success"));
-  parts.tables.transaction(() => {
-    parts.tables.putTask(taskId, JSON.stringify({ ...task, hooks: hook ? { ...others, [id]: hook } : others }));
-    if (hook && !open) queueHooks(parts, [id], { task_id: taskId, run_id: task.runs.at(-1) ?? "" });
+  const open = task.runs.some((runId) => isOpen(context.run(runId)?.status ?? "success"));
+  context.tables.transaction(() => {
+    context.tables.putTask(taskId, JSON.stringify({ ...task, hooks: hook ? { ...others, [id]: hook } : others }));
+    if (hook && !open) queueHooks(context, [id], { task_id: taskId, run_id: task.runs.at(-1) ?? "" });
   });
 }
 
 /** Marks a task without open runs as abandoned. */
-export function markCanceled(parts: ThreadParts, taskId: string): void {
-  const task = existing(parts, taskId);
-  parts.tables.transaction(() => {
-    parts.tables.putTask(taskId, JSON.stringify({ ...task, canceled: Date.now() }));
-    queueTask(parts, taskId, task.runs.at(-1) ?? "");
+export function markCanceled(context: ThreadContext, taskId: string): void {
+  const task = existing(context, taskId);
+  context.tables.transaction(() => {
+    context.tables.putTask(taskId, JSON.stringify({ ...task, canceled: Date.now() }));
+    queueTask(context, taskId, task.runs.at(-1) ?? "");
   });
 }
 
 /** Queues the notifications that a run of the task begins. Called inside the transaction that begins the run. */
-export function queueTaskBegin(parts: ThreadParts, { id, request }: StoredRun): void {
+export function queueTaskBegin(context: ThreadContext, { id, request }: StoredRun): void {
   if (!request.task) return;
   const { task_id } = request.task;
-  queueHooks(parts, hooksOf(parts, task_id), { task_id, run_id: id, began: true });
+  queueHooks(context, hooksOf(context, task_id), { task_id, run_id: id, began: true });
 }
 
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
-export function queueTaskEffects(parts: ThreadParts, { id, request }: StoredRun): void {
-  if (request.task) queueTask(parts, request.task.task_id, id);
+export function queueTaskEffects(context: ThreadContext, { id, request }: StoredRun): void {
+  if (request.task) queueTask(context, request.task.task_id, id);
 }
 
-function queueTask(parts: ThreadParts, taskId: string, runId: string): void {
+function queueTask(context: ThreadContext, taskId: string, runId: string): void {
   const effect = { task_id: taskId, run_id: runId };
-  parts.tables.outbox.add("task", JSON.stringify(effect));
-  queueHooks(parts, hooksOf(parts, taskId), effect);
+  context.tables.outbox.add("task", JSON.stringify(effect));
+  queueHooks(context, hooksOf(context, taskId), effect);
 }
 
-const hooksOf = (parts: ThreadParts, taskId: string) => Object.keys(read(parts, taskId)?.hooks ?? {});
+const hooksOf = (context: ThreadContext, taskId: string) => Object.keys(read(context, taskId)?.hooks ?? {});
 
-function queueHooks(parts: ThreadParts, hooks: string[], effect: Json): void {
-  for (const hook of hooks) parts.tables.outbox.add("task-hook", JSON.stringify({ ...effect, hook }));
+function queueHooks(context: ThreadContext, hooks: string[], effect: Json): void {
+  for (const hook of hooks) context.tables.outbox.add("task-hook", JSON.stringify({ ...effect, hook }));
 }

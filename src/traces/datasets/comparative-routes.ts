@@ -46,7 +46,7 @@ export const comparativeExperiments = new Hono<App>()
       modifiedAt: now,
     });
     if (!made) throw new Problem(409, "A comparison with this id exists.");
-    return c.json(await shown(c, made));
+    return c.json(await toWire(c, made));
   })
   .get(
     "/datasets/:dataset_id/comparative",
@@ -56,7 +56,7 @@ export const comparativeExperiments = new Hono<App>()
     async (c) => {
       const { id, workspaceId } = await existingDataset(c, c.req.valid("param").dataset_id);
       const rows = await listComparatives(database(c.env.DB), workspaceId, id, c.req.valid("query"));
-      return c.json(await Promise.all(rows.map((row) => shown(c, row))));
+      return c.json(await Promise.all(rows.map((row) => toWire(c, row))));
     },
   )
   .delete(
@@ -71,7 +71,7 @@ export const comparativeExperiments = new Hono<App>()
     },
   );
 
-async function shown(c: Context<App>, row: ComparativeRow) {
+async function toWire(c: Context<App>, row: ComparativeRow) {
   const experiments = await knownExperiments(c, row.datasetId, row.experimentIds);
   return {
     id: row.id,

@@ -1,6 +1,6 @@
 /** D1: comparisons of experiments that clients created. */
 import { and, desc, eq } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { comparativeExperiments } from "../../db/schema.ts";
 import { deleteAll } from "../../db/delete.ts";
@@ -28,7 +28,7 @@ export async function listComparatives(
     .where(
       and(
         ofDataset(workspaceId, datasetId),
-        id && among(comparativeExperiments.id, id),
+        id && inList(comparativeExperiments.id, id),
         name === undefined ? undefined : eq(comparativeExperiments.name, name),
       ),
     )

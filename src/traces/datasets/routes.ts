@@ -10,7 +10,7 @@ import { Uuid } from "../query/schema.ts";
 import { destroyDataset } from "./destroy.ts";
 import { existingDataset } from "./existing.ts";
 import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
-import { shownDatasets } from "./shape.ts";
+import { toWireDatasets } from "./shape.ts";
 import { type DatasetRow, insertDataset, listDatasets, updateDataset } from "./store.ts";
 
 const doc = documented("Datasets");
@@ -36,15 +36,15 @@ export const datasets = new Hono<App>()
       examplesAt: 0,
     });
     if (!made) throw new Problem(409, TAKEN);
-    return c.json(await shown(c, made));
+    return c.json(await toWire(c, made));
   })
   .get("/datasets", doc("List datasets"), query(ListDatasets), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    return c.json(await shownDatasets(db, workspaceId, await listDatasets(db, workspaceId, c.req.valid("query"))));
+    return c.json(await toWireDatasets(db, workspaceId, await listDatasets(db, workspaceId, c.req.valid("query"))));
   })
   .get("/datasets/:dataset_id", doc("Read a dataset"), param(DatasetId), async (c) =>
-    c.json(await shown(c, await existingDataset(c, c.req.valid("param").dataset_id))),
+    c.json(await toWire(c, await existingDataset(c, c.req.valid("param").dataset_id))),
   )
   .patch("/datasets/:dataset_id", doc("Change a dataset"), param(DatasetId), body(UpdateDataset), async (c) => {
     const row = await existingDataset(c, c.req.valid("param").dataset_id);
@@ -61,14 +61,14 @@ export const datasets = new Hono<App>()
       outputsSchema: given.outputs_schema_definition,
       modifiedAt: Date.now(),
     });
-    return c.json(await shown(c, changed ?? row));
+    return c.json(await toWire(c, changed ?? row));
   })
   .delete("/datasets/:dataset_id", doc("Delete a dataset with its examples"), param(DatasetId), async (c) => {
     await destroyDataset(c.env, await existingDataset(c, c.req.valid("param").dataset_id));
     return c.json({ message: "Dataset deleted" });
   });
 
-async function shown(c: Context<App>, row: DatasetRow): Promise<object | undefined> {
-  const [dataset] = await shownDatasets(database(c.env.DB), row.workspaceId, [row]);
+async function toWire(c: Context<App>, row: DatasetRow): Promise<object | undefined> {
+  const [dataset] = await toWireDatasets(database(c.env.DB), row.workspaceId, [row]);
   return dataset;
 }

@@ -5,7 +5,7 @@ import { countExamples } from "./examples/store.ts";
 import type { DatasetRow } from "./store.ts";
 
 /** The datasets of one workspace, with their counts of examples and experiments. */
-export async function shownDatasets(db: Database, workspaceId: string, rows: DatasetRow[]): Promise<object[]> {
+export async function toWireDatasets(db: Database, workspaceId: string, rows: DatasetRow[]): Promise<object[]> {
   if (rows.length === 0) return [];
   const ids = rows.map(({ id }) => id);
   const [exampleCounts, experimentCounts] = await Promise.all([

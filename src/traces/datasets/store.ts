@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { contains } from "../../db/contains.ts";
 import { datasets } from "../../db/schema.ts";
@@ -35,7 +35,7 @@ export async function listDatasets(db: Database, workspaceId: string, wanted: Da
     .where(
       and(
         eq(datasets.workspaceId, workspaceId),
-        id && among(datasets.id, id),
+        id && inList(datasets.id, id),
         name === undefined ? undefined : eq(datasets.name, name),
         name_contains === undefined ? undefined : sql`instr(lower(${datasets.name}), lower(${name_contains})) > 0`,
         metadata && contains(datasets.metadata, metadata),

@@ -36,7 +36,7 @@ export const datasetVersionRoutes = new Hono<App>()
       const dataset = await existingDataset(c, c.req.valid("param").dataset_id);
       const db = database(c.env.DB);
       const times = await listVersions(db, dataset.workspaceId, dataset.id, c.req.valid("query"));
-      return c.json(await shownVersions(c, dataset, times));
+      return c.json(await toWireVersions(c, dataset, times));
     },
   )
   .get(
@@ -64,7 +64,7 @@ export const datasetVersionRoutes = new Hono<App>()
         throw new Problem(422, "Invalid query: give as_of or tag, and not both.");
       }
       const time = await existingVersion(c, dataset, as_of ?? tag);
-      return c.json((await shownVersions(c, dataset, [time]))[0]);
+      return c.json((await toWireVersions(c, dataset, [time]))[0]);
     },
   )
   .put("/datasets/:dataset_id/tags", doc("Give a version a name"), param(DatasetId), body(SaveTag), async (c) => {
@@ -74,7 +74,7 @@ export const datasetVersionRoutes = new Hono<App>()
     const { workspaceId, id: datasetId } = dataset;
     const asOf = await existingVersion(c, dataset, as_of);
     await saveTag(database(c.env.DB), { workspaceId, datasetId, tag, asOf });
-    return c.json((await shownVersions(c, dataset, [asOf]))[0]);
+    return c.json((await toWireVersions(c, dataset, [asOf]))[0]);
   })
   .get(
     "/datasets/:dataset_id/splits",
@@ -114,7 +114,7 @@ async function existingVersion(c: Context<App>, dataset: DatasetRow, version: st
   return time;
 }
 
-async function shownVersions(c: Context<App>, { workspaceId, id, examplesAt }: DatasetRow, times: number[]) {
+async function toWireVersions(c: Context<App>, { workspaceId, id, examplesAt }: DatasetRow, times: number[]) {
   const tags = await tagsOf(database(c.env.DB), workspaceId, id, times);
   return times.map((time) => ({
     as_of: new Date(time).toISOString(),

@@ -1,6 +1,6 @@
 /** D1: versions of a dataset, which are the times at which its examples changed, and their names. */
 import { and, desc, eq, lte } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteAll } from "../../db/delete.ts";
 import { datasetTags, datasetVersions } from "../../db/schema.ts";
@@ -40,7 +40,7 @@ export async function tagsOf(
   const rows = await db
     .select()
     .from(datasetTags)
-    .where(and(ofTags(workspaceId, datasetId), among(datasetTags.asOf, versions)))
+    .where(and(ofTags(workspaceId, datasetId), inList(datasetTags.asOf, versions)))
     .all();
   const byVersion = Map.groupBy(rows, ({ asOf }) => asOf);
   return new Map([...byVersion].map(([asOf, group]) => [asOf, group.map(({ tag }) => tag)]));

@@ -22,12 +22,12 @@ export const feedbackConfigs = new Hono<App>()
     };
     const held = await addConfig(database(c.env.DB), row);
     if (!same(held, row)) throw new Problem(400, "The key has another config. Change that one with PATCH.");
-    return c.json(shown(held));
+    return c.json(toWire(held));
   })
   .get("/feedback-configs", doc("List configs, by key"), query(ListConfigs), async (c) => {
     const { key: keys, name_contains: nameContains, limit, offset } = c.req.valid("query");
     const wanted = { keys, nameContains, limit, offset };
-    return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(shown));
+    return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(toWire));
   })
   .patch("/feedback-configs", doc("Change a key's config"), body(UpdateConfig), async (c) => {
     const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
@@ -36,7 +36,7 @@ export const feedbackConfigs = new Hono<App>()
       ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
     });
     if (!changed) throw new Problem(404, "There is no config of this key.");
-    return c.json(shown(changed));
+    return c.json(toWire(changed));
   })
   .delete("/feedback-configs", doc("Delete a key's config"), query(ConfigKey), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -53,7 +53,7 @@ function same(a: ConfigRow, b: ConfigRow): boolean {
   return words(a) === words(b);
 }
 
-function shown({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: ConfigRow) {
+function toWire({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: ConfigRow) {
   return {
     feedback_key: key,
     feedback_config: config,

@@ -1,6 +1,6 @@
 /** D1: the location of each feedback. */
 import { and, desc, eq, gte, isNotNull, isNull, lte } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import { deleteAll } from "../../db/delete.ts";
 import type { Database } from "../../db/client.ts";
 import { feedbackPlaces } from "../../db/schema.ts";
@@ -51,7 +51,7 @@ const AT_ONCE = 10_000;
 export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
   const { workspaceId: workspace, id } = feedbackPlaces;
   for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const some = among(id, ids.slice(at, at + AT_ONCE));
+    const some = inList(id, ids.slice(at, at + AT_ONCE));
     await deleteAll(db, feedbackPlaces, and(eq(workspace, workspaceId), some));
   }
 }
@@ -80,11 +80,11 @@ export async function listPlaces(db: Database, workspaceId: string, wanted: Feed
     .where(
       and(
         eq(feedbackPlaces.workspaceId, workspaceId),
-        run && among(feedbackPlaces.runId, run),
-        session && among(feedbackPlaces.projectId, session),
-        key && among(feedbackPlaces.key, key),
-        source && among(feedbackPlaces.source, source),
-        user && among(feedbackPlaces.userId, user),
+        run && inList(feedbackPlaces.runId, run),
+        session && inList(feedbackPlaces.projectId, session),
+        key && inList(feedbackPlaces.key, key),
+        source && inList(feedbackPlaces.source, source),
+        user && inList(feedbackPlaces.userId, user),
         has_comment === undefined ? undefined : eq(feedbackPlaces.hasComment, has_comment),
         has_score === undefined ? undefined : eq(feedbackPlaces.hasScore, has_score),
         min_created_at === undefined ? undefined : gte(feedbackPlaces.createdAt, min_created_at),

@@ -1,6 +1,6 @@
 /** D1: the links for feedback without a key, and what feedback of a key may be. */
 import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/delete.ts";
 import { feedbackConfigs, feedbackTokens } from "../../db/schema.ts";
@@ -98,7 +98,7 @@ export async function listConfigs(
     .where(
       and(
         eq(feedbackConfigs.workspaceId, workspaceId),
-        keys && among(feedbackConfigs.key, keys),
+        keys && inList(feedbackConfigs.key, keys),
         nameContains === undefined
           ? undefined
           : sql`instr(lower(${feedbackConfigs.key}), ${nameContains.toLowerCase()}) > 0`,

@@ -2,7 +2,7 @@
  * Presigned links: who holds one may give one key's feedback on one run until it expires, and nothing else. A token is
  * a random UUID, for that is what the clients that read it out of a link insist on.
  */
-import { seal, unseal } from "../../auth/seal.ts";
+import { sealText, unseal } from "../../auth/seal.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
@@ -48,14 +48,14 @@ export async function issueTokens(
     database(env.DB),
     made.map(({ row }) => row),
   );
-  return made.map(({ token, row }) => shown(token, row, origin));
+  return made.map(({ token, row }) => toWire(token, row, origin));
 }
 
 async function tokenRow(env: Env, workspaceId: string, { runId, key, config, expiresAt, place }: TokenWanted) {
   const token = crypto.randomUUID();
   const row: TokenRow = {
     hash: sha256(token),
-    sealed: await seal(env, token, PURPOSE),
+    sealed: await sealText(env, token, PURPOSE),
     workspaceId,
     runId,
     key,
@@ -86,7 +86,7 @@ export async function listTokens(
   const open = rows.map(async (row) => {
     // Encrypted with a key that the deployment no longer has: the link still works, but cannot be shown again.
     const token = await unseal(env, row.sealed, PURPOSE).catch(() => undefined);
-    return token === undefined ? [] : [shown(token, row, origin)];
+    return token === undefined ? [] : [toWire(token, row, origin)];
   });
   return (await Promise.all(open)).flat();
 }
@@ -128,7 +128,7 @@ function faultOf({ type, min, max, categories }: FeedbackConfig, { score, value 
   return known ? undefined : "score and value must be those of one of the key's categories.";
 }
 
-function shown(token: string, { key, expiresAt }: TokenRow, origin: string): ShownToken {
+function toWire(token: string, { key, expiresAt }: TokenRow, origin: string): ShownToken {
   const expires = new Date(expiresAt).toISOString();
   return { id: token, url: `${origin}${TOKENS_PATH}/${token}`, expires_at: expires, feedback_key: key };
 }

@@ -10,7 +10,7 @@ import { decodedBody, wholeBody, withClaim } from "./body.ts";
 import { boundaryOf, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { elementsOf, isObjectText, membersOf } from "./skim.ts";
-import { Intake } from "./take.ts";
+import { Intake } from "./intake.ts";
 
 const doc = documented("Traces");
 const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");

@@ -29,11 +29,11 @@ export interface Group {
 }
 
 /** Stores the operations of each day. A shard may refuse a run, and the run then goes to another. */
-export async function storeGroups(env: Env, groups: Group[], soon: boolean): Promise<void> {
+export async function storeGroups(env: Env, groups: Group[], batched: boolean): Promise<void> {
   for (let left = groups; left.length > 0;) {
     const batches = (await inParallel(left, CONNECTIONS, (group) => batchesOf(env, group))).flat();
     await storeBlobs(env.BLOBS, batches);
-    left = (await inParallel(batches, CONNECTIONS, (batch) => upsert(env, batch, soon))).flat();
+    left = (await inParallel(batches, CONNECTIONS, (batch) => upsert(env, batch, batched))).flat();
   }
 }
 
@@ -72,13 +72,13 @@ async function storeBlobs(bucket: R2Bucket, batches: Batch[]): Promise<void> {
 }
 
 /** Writes a batch. Gives what has to go to another shard. */
-async function upsert(env: Env, { partition, shards, work }: Batch, soon: boolean): Promise<Group[]> {
+async function upsert(env: Env, { partition, shards, work }: Batch, batched: boolean): Promise<Group[]> {
   const stub = tracePartition(env, partition.workspaceId, partition);
   const left = new Set<string>();
   try {
     for (const part of inParts(work)) {
       const writes = part.map(({ draft }) => draft.write);
-      const answer = await stub.upsert(partition, writes, { soon, shards });
+      const answer = await stub.upsert(partition, writes, { batched, shards });
       noteShards(partition, answer.shards);
       for (const id of answer.left) left.add(id);
     }

@@ -7,7 +7,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { wholeBody, withClaim } from "../ingest/body.ts";
 import { Gathering } from "../ingest/operations.ts";
-import { Intake } from "../ingest/take.ts";
+import { Intake } from "../ingest/intake.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./flat.ts";
 import { responseToProtobuf, spansFromProtobuf } from "./protobuf.ts";

@@ -87,7 +87,7 @@ export function emptyRow(id: string, start: number): WholeRow {
 }
 
 /** The run after a write. The row given is changed and returned. */
-export function merge(row: WholeRow, write: RunWrite, day: Day, prices: PriceTable): WholeRow {
+export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: PriceTable): WholeRow {
   const wins = (field: Field) => {
     const bit = 1 << FIELDS.indexOf(field);
     if (write.kind === "post") return (row.patched & bit) === 0;

@@ -1,6 +1,6 @@
 /** Figures of a partition's runs by time and by a property, in one pass over them each. */
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
-import type { Figures, PartitionSeries, PartitionIdentity } from "../types.ts";
+import type { Stats, PartitionSeries, PartitionIdentity } from "../types.ts";
 import { HOUR_MICROS } from "../time.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
@@ -26,7 +26,7 @@ const PROPERTIES: Record<NonNullable<SeriesRequest["by"]>, { sql: string; join?:
 /** Running runs have the step null. */
 const STEP = `CASE WHEN r.end_time IS NOT NULL THEN ${stepSql("r.end_time - r.start_time")} END`;
 
-/** The figures of no runs. */
+/** The statistics of no runs. */
 export const NO_SERIES: PartitionSeries = { times: [], keys: [] };
 
 export function partitionSeries(
@@ -66,21 +66,21 @@ function summedSeries(
   interval: number,
   by: SumsColumn | undefined,
 ): PartitionSeries {
-  const times = new Map<number, Figures>();
+  const times = new Map<number, Stats>();
   for (const { hour, ...sums } of sumRuns(sql, identity, selection, { hour: true })) {
     const key = (hour ?? 0) - ((hour ?? 0) % interval);
-    const figures = figuresOfSums(key, sums);
+    const stats = statsOfSums(key, sums);
     const known = times.get(key);
-    times.set(key, known ? addFigures(known, figures) : figures);
+    times.set(key, known ? addStats(known, stats) : stats);
   }
   const keys = by ? sumRuns(sql, identity, selection, { column: by }) : [];
   return {
     times: [...times.values()],
-    keys: keys.flatMap(({ key, ...sums }) => (key === null ? [] : [figuresOfSums(key, sums)])).slice(0, MOST_KEYS),
+    keys: keys.flatMap(({ key, ...sums }) => (key === null ? [] : [statsOfSums(key, sums)])).slice(0, MOST_KEYS),
   };
 }
 
-function figuresOfSums(key: string | number, { latencies: durations, ...sums }: RunSums): Figures {
+function statsOfSums(key: string | number, { latencies: durations, ...sums }: RunSums): Stats {
   const ended = Object.values(durations).reduce((total, count) => total + count, 0);
   return {
     key,
@@ -108,19 +108,19 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Joins the rows of one key, one for each step. Runs without the property are left out. */
-function figuresOf(rows: Iterable<Row>): Figures[] {
-  const found = new Map<string | number, Figures>();
+function figuresOf(rows: Iterable<Row>): Stats[] {
+  const found = new Map<string | number, Stats>();
   for (const { key, step, ...sums } of rows) {
     if (key === null) continue;
-    const durations: Figures["durations"] = step === null ? {} : { [step]: sums.run_count };
+    const durations: Stats["durations"] = step === null ? {} : { [step]: sums.run_count };
     const known = found.get(key);
-    found.set(key, known ? addFigures(known, { key, ...sums, durations }) : { key, ...sums, durations });
+    found.set(key, known ? addStats(known, { key, ...sums, durations }) : { key, ...sums, durations });
   }
   return [...found.values()];
 }
 
-/** The figures of the runs of both, under the key of the first. */
-export function addFigures(a: Figures, b: Figures): Figures {
+/** The statistics of the runs of both, under the key of the first. */
+export function addStats(a: Stats, b: Stats): Stats {
   return {
     key: a.key,
     run_count: a.run_count + b.run_count,
@@ -134,7 +134,7 @@ export function addFigures(a: Figures, b: Figures): Figures {
   };
 }
 
-function addCounts(a: Figures["durations"], b: Figures["durations"]): Figures["durations"] {
+function addCounts(a: Stats["durations"], b: Stats["durations"]): Stats["durations"] {
   const sums = { ...a };
   for (const [step, runs] of Object.entries(b)) sums[Number(step)] = (sums[Number(step)] ?? 0) + runs;
   return sums;

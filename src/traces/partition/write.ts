@@ -6,7 +6,7 @@ import { nextChange, numberRuns } from "./changes.ts";
 import { refreshStats } from "./feedback.ts";
 import type { PriceTable } from "../prices.ts";
 import type { RunWrite } from "../types.ts";
-import { type Day, emptyRow, merge } from "./merge.ts";
+import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "./meta.ts";
 import { placeDerived } from "./place.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "./tables.ts";
@@ -58,7 +58,7 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
   for (const write of writes) {
     const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
-    rows.set(write.id, merge(row, write, day, prices));
+    rows.set(write.id, mergeRun(row, write, day, prices));
   }
   noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
   const changed = [...rows.values()].filter((row) => {

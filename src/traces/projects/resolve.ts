@@ -1,12 +1,12 @@
 /** The project of a run: found by id or name, and created on first use. */
 import type { Database } from "../../db/client.ts";
-import { Known } from "../../db/known.ts";
+import { RowCache } from "../../db/row-cache.ts";
 import { findProject, findProjectByName, insertProject, type ProjectRow } from "../store.ts";
 
 /** Where runs go that name no project. */
 export const DEFAULT_PROJECT = "default";
 
-const known = new Known<ProjectRow>();
+const known = new RowCache<ProjectRow>();
 
 /** The project with this id, or undefined when the workspace has none. */
 export async function projectById(db: Database, workspaceId: string, id: string): Promise<ProjectRow | undefined> {

@@ -44,7 +44,7 @@ export const projects = new Hono<App>()
       endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
     });
     const made = await insertProject(db, row);
-    if (made) return c.json(await shown(c, made), 200);
+    if (made) return c.json(await toWire(c, made), 200);
     const existing = await findProjectByName(db, workspaceId, name);
     if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
     const { description, extra: changed } = row;
@@ -54,21 +54,21 @@ export const projects = new Hono<App>()
       retentionDays: given.retention_days,
       legalHold: given.legal_hold,
     };
-    return c.json(await shown(c, await change(c, existing, changes)));
+    return c.json(await toWire(c, await change(c, existing, changes)));
   })
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
     const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
     const named = wanted.name !== undefined;
     const items = await Promise.all(
-      rows.map((row) => (named ? shownOne : shown)(c, row, wanted.include_stats, wanted.stats_start_time)),
+      rows.map((row) => (named ? toWireOne : toWire)(c, row, wanted.include_stats, wanted.stats_start_time)),
     );
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
   })
   .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
     const { include_stats, stats_start_time } = c.req.valid("query");
     return c.json(
-      await shownOne(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
+      await toWireOne(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
     );
   })
   .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
@@ -88,7 +88,7 @@ export const projects = new Hono<App>()
       legalHold: given.legal_hold,
       endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
     });
-    return c.json(await shown(c, changed));
+    return c.json(await toWire(c, changed));
   })
   .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
     const { workspaceId, id, legalHold } = await existingProject(c, c.req.valid("param").session_id);
@@ -124,7 +124,7 @@ async function existingProject(c: Context<App>, id: string): Promise<ProjectRow>
 }
 
 /** A project as the platform calls it: a tracer session. */
-async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+async function toWire(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
   const last = await lastRunTime(database(c.env.DB), row.workspaceId, row.id);
   const lastRun = last === null ? null : new Date(last).toISOString();
   const session = {
@@ -156,8 +156,8 @@ async function shown(c: Context<App>, row: ProjectRow, withStats = false, statsF
  * A project that is read by its id or name. An experiment has its `run_count` also without statistics, because
  * `evaluateComparative` of the SDKs reads the project until it counts every run.
  */
-async function shownOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
-  const session = await shown(c, row, withStats, statsFrom);
+async function toWireOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+  const session = await toWire(c, row, withStats, statsFrom);
   if (withStats || row.referenceDatasetId === null) return session;
   const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], counted(row));
   return { ...session, run_count };

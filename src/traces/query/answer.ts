@@ -21,7 +21,7 @@ export function placeholder(field: LargeField, key: string): string {
 }
 
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
-export function answer(blobs: Pick<R2Bucket, "get">, value: object): Response {
+export function runsAnswer(blobs: Pick<R2Bucket, "get">, value: object): Response {
   const headers = { "content-type": "application/json" };
   const pieces = JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
   if (pieces.length === 1) return new Response(pieces[0], { headers });

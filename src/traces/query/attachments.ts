@@ -1,6 +1,6 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import { Hono } from "hono";
-import { seal, unseal } from "../../auth/seal.ts";
+import { sealText, unseal } from "../../auth/seal.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -15,7 +15,7 @@ const ATTACHMENTS_PATH = "/api/v1/trace-attachments";
 
 /** The link to an attachment by its R2 key. It is valid for an hour. `origin` is the server's own. */
 export async function attachmentLink(env: Env, origin: string, key: string): Promise<string> {
-  const token = await seal(env, JSON.stringify([key, Date.now() + VALID_MS]), PURPOSE);
+  const token = await sealText(env, JSON.stringify([key, Date.now() + VALID_MS]), PURPOSE);
   return `${origin}${ATTACHMENTS_PATH}/${Buffer.from(token).toString("base64url")}`;
 }
 

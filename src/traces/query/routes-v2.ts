@@ -15,7 +15,7 @@ import { listProjectsOfDataset } from "../store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { answer } from "./answer.ts";
+import { runsAnswer } from "./answer.ts";
 import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
 import { QueryThreads, QueryThreadTraces, QueryTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
 import { NAMES_V2, payloadNames, runV2, valuesOf } from "./shape.ts";
@@ -51,7 +51,7 @@ export const runQueriesV2 = new Hono<App>()
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
+    return runsAnswer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
   })
   .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -71,7 +71,7 @@ export const runQueriesV2 = new Hono<App>()
     } while (after && runs.length < 25_000);
     const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
     runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-    return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
+    return runsAnswer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
   })
   .post("/threads/query", doc("Threads of a project"), body(QueryThreads), async (c) => {
     const {
@@ -113,7 +113,7 @@ export const runQueriesV2 = new Hono<App>()
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
       const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
-      return answer(c.env.BLOBS, { items, next_cursor: writeCursor(found.next) });
+      return runsAnswer(c.env.BLOBS, { items, next_cursor: writeCursor(found.next) });
     },
   );
 
@@ -155,7 +155,7 @@ async function pageOf(
   const found = await find(env, workspaceId, projectIds, selection, selects, page);
   const context = await contextOf(env, origin, workspaceId, found.runs);
   const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
-  return answer(env.BLOBS, { items, next_cursor: writeCursor(found.next), has_more: found.next !== null });
+  return runsAnswer(env.BLOBS, { items, next_cursor: writeCursor(found.next), has_more: found.next !== null });
 }
 
 async function projectsOf(

@@ -15,7 +15,7 @@ import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { answer } from "./answer.ts";
+import { runsAnswer } from "./answer.ts";
 import { checkSelection, findRuns, payloadsOf } from "./find.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
 import { runSeries } from "./series.ts";
@@ -53,7 +53,7 @@ export const runQueries = new Hono<App>()
     });
     const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return answer(c.env.BLOBS, { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
+    return runsAnswer(c.env.BLOBS, { runs, cursors: { next: writeCursor(found.next) }, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match"), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
@@ -124,7 +124,7 @@ export const runQueries = new Hono<App>()
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
     const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
-    return answer(c.env.BLOBS, { ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
+    return runsAnswer(c.env.BLOBS, { ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
   });
 
 function requireScope({ session, id, parent_run, trace, reference_example }: Query): void {

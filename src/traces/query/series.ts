@@ -2,10 +2,10 @@
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { secondsOf } from "../partition/durations.ts";
-import { addFigures } from "../partition/series.ts";
+import { addStats } from "../partition/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
-import type { Figures } from "../types.ts";
+import type { Stats } from "../types.ts";
 import { listDays } from "../store.ts";
 import { dayOf, isoFromMicros } from "../time.ts";
 import { acrossMidnight } from "./midnight.ts";
@@ -40,31 +40,31 @@ export async function runSeries(
   const { interval, by } = request;
   const buckets = [];
   for (let at = Math.floor(startTime / interval) * interval; at < endTime; at += interval)
-    buckets.push({ start_time: isoFromMicros(at), ...shown(times.get(at) ?? noRuns(at)) });
+    buckets.push({ start_time: isoFromMicros(at), ...toWire(times.get(at) ?? noRuns(at)) });
   return {
     start_time: isoFromMicros(startTime),
     end_time: isoFromMicros(endTime),
     /** False when the window has more projects and days than one answer covers: the newest are counted. */
     complete: found.length <= MOST_PARTITIONS,
-    total: shown([...times.values()].reduce(addFigures, noRuns("total"))),
+    total: toWire([...times.values()].reduce(addStats, noRuns("total"))),
     buckets,
     groups:
       by === undefined
         ? null
-        : groups.slice(0, mostGroups).map((figures) => ({ key: String(figures.key), ...shown(figures) })),
+        : groups.slice(0, mostGroups).map((stats) => ({ key: String(stats.key), ...toWire(stats) })),
   };
 }
 
-function merged(figures: Figures[]): Map<string | number, Figures> {
-  const found = new Map<string | number, Figures>();
-  for (const one of figures) {
+function merged(stats: Stats[]): Map<string | number, Stats> {
+  const found = new Map<string | number, Stats>();
+  for (const one of stats) {
     const known = found.get(one.key);
-    found.set(one.key, known ? addFigures(known, one) : one);
+    found.set(one.key, known ? addStats(known, one) : one);
   }
   return found;
 }
 
-const noRuns = (key: string | number): Figures => ({
+const noRuns = (key: string | number): Stats => ({
   key,
   run_count: 0,
   error_count: 0,
@@ -76,12 +76,12 @@ const noRuns = (key: string | number): Figures => ({
   durations: {},
 });
 
-function shown({ key: _key, durations, ...sums }: Figures) {
+function toWire({ key: _key, durations, ...sums }: Stats) {
   return { ...sums, latency_p50: quantile(durations, 0.5), latency_p99: quantile(durations, 0.99) };
 }
 
 /** The duration, in seconds, that this share of the runs does not exceed, to 2.5 %. Null without an ended run. */
-function quantile(durations: Figures["durations"], share: number): number | null {
+function quantile(durations: Stats["durations"], share: number): number | null {
   const sorted = Object.entries(durations)
     .map(([step, runs]): [number, number] => [Number(step), runs])
     .sort(([a], [b]) => a - b);

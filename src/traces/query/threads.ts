@@ -11,11 +11,11 @@ export async function threadsOf(env: Env, workspaceId: string, projectId: string
     partition.threads(own),
   );
   const threads = Map.groupBy(summaries.flat(), ({ thread_id }) => thread_id);
-  return [...threads.values()].map(shown).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
+  return [...threads.values()].map(toWire).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
 }
 
 /** The first turn of a thread can be in another part than its last: a day has several shards. */
-function shown(parts: ThreadSummary[]) {
+function toWire(parts: ThreadSummary[]) {
   const first = parts.reduce((a, b) => (b.min_start_time < a.min_start_time ? b : a));
   const last = parts.reduce((a, b) => (b.max_start_time > a.max_start_time ? b : a));
   const latencies = parts.flatMap((part) => part.latencies).sort((a, b) => a - b);

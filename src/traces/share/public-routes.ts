@@ -11,9 +11,9 @@ import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { examplesAnswer, shownOf } from "../datasets/examples/answer.ts";
 import { listExamples, measureExamples } from "../datasets/examples/store.ts";
-import { shownDatasets } from "../datasets/shape.ts";
+import { toWireDatasets } from "../datasets/shape.ts";
 import { findDataset } from "../datasets/store.ts";
-import { answer } from "../query/answer.ts";
+import { runsAnswer } from "../query/answer.ts";
 import { contextOf } from "../query/context.ts";
 import { findRuns, payloadsOf } from "../query/find.ts";
 import { selectsOf } from "../query/routes-v2.ts";
@@ -61,7 +61,10 @@ export const publicShares = new Hono<App>()
       const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: payloadsOf(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return answer(c.env.BLOBS, { runs: runs.map((run) => runV1(run, undefined, context)), cursors: { next: null } });
+      return runsAnswer(c.env.BLOBS, {
+        runs: runs.map((run) => runV1(run, undefined, context)),
+        cursors: { next: null },
+      });
     },
   )
   .get("/public/:share_token/runs", doc("The runs of a shared trace"), param(Token), query(ListRuns), async (c) => {
@@ -70,7 +73,7 @@ export const publicShares = new Hono<App>()
     const find = { ids, limit: limit + offset, payloads: payloadsOf(NAMES_V1) };
     const runs = (await sharedRuns(c.env, share, find)).slice(offset);
     const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-    return answer(
+    return runsAnswer(
       c.env.BLOBS,
       runs.map((run) => runV1(run, undefined, context)),
     );
@@ -80,7 +83,7 @@ export const publicShares = new Hono<App>()
     const db = database(c.env.DB);
     const row = await findDataset(db, workspaceId, targetId);
     if (!row) throw new Problem(404, "Dataset not found.");
-    const [dataset] = await shownDatasets(db, workspaceId, [row]);
+    const [dataset] = await toWireDatasets(db, workspaceId, [row]);
     return c.json(dataset);
   })
   .get(
@@ -113,7 +116,10 @@ export const publicSharesV2 = new Hono<App>()
       const find = { ids: [run_id], limit: 1, payloads, values: valuesOf(selects) };
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
-      return answer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
+      return runsAnswer(
+        c.env.BLOBS,
+        runV2(run, selects, await contextOf(c.env, addressOf(c), share.workspaceId, [run])),
+      );
     },
   )
   .post(
@@ -127,14 +133,14 @@ export const publicSharesV2 = new Hono<App>()
       const payloads = payloadsOf(payloadNames(selects));
       const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuesOf(selects) });
       const context = await contextOf(c.env, addressOf(c), share.workspaceId, runs);
-      return answer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
+      return runsAnswer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
 
 async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
   const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: payloadsOf(NAMES_V1) });
   if (!run) throw new Problem(404, "Run not found.");
-  return answer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
+  return runsAnswer(c.env.BLOBS, runV1(run, undefined, await contextOf(c.env, addressOf(c), share.workspaceId, [run])));
 }
 
 interface Wanted {

@@ -1,5 +1,5 @@
 /** Links by which anyone may read one trace or one dataset, until it ends or is deleted. The token is the only credential. */
-import { seal, unseal } from "../../auth/seal.ts";
+import { sealText, unseal } from "../../auth/seal.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
@@ -30,7 +30,7 @@ export async function shareOf(env: Env, target: Target & { projectId: string | n
   if (typeof expiresAt === "number" && expiresAt <= now)
     throw new Problem(422, "Invalid expires_at: it is in the past.");
   const db = database(env.DB);
-  const sealed = await seal(env, token, PURPOSE);
+  const sealed = await sealText(env, token, PURPOSE);
   await insertShare(db, { ...target, hash: sha256(token), sealed, createdAt: now, expiresAt: expiresAt ?? null });
   if (expiresAt !== undefined) await setShareExpiry(db, target, expiresAt);
   const share = await knownShare(env, target);

@@ -1,6 +1,6 @@
 /** D1: links by which anyone may read one trace or one dataset. */
 import { and, eq, gt, isNotNull, isNull, lte, or } from "drizzle-orm";
-import { among } from "../../db/among.ts";
+import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { shares } from "../../db/schema.ts";
 
@@ -49,7 +49,7 @@ export async function deleteShare(db: Database, target: Target): Promise<void> {
 /** Deletes the shares of these traces. */
 export async function deleteSharesOfTraces(db: Database, workspaceId: string, traceIds: string[]): Promise<void> {
   const ofKind = and(eq(shares.workspaceId, workspaceId), eq(shares.kind, "run"));
-  await db.delete(shares).where(and(ofKind, among(shares.targetId, traceIds)));
+  await db.delete(shares).where(and(ofKind, inList(shares.targetId, traceIds)));
 }
 
 /** Deletes the shares of a project's traces. */

@@ -24,7 +24,7 @@ export async function pageRows(env: Env, dataset: DatasetRow, experimentIds: str
   const byId = new Map(examples.map((row) => [row.id, row]));
   return rows.map(({ exampleId, results }) => ({
     example_id: exampleId,
-    example: shownExample(byId.get(exampleId)),
+    example: toWireExample(byId.get(exampleId)),
     results: results.map((result, index) => ({
       experiment_id: experimentIds[index],
       scores: result.scores,
@@ -33,7 +33,7 @@ export async function pageRows(env: Env, dataset: DatasetRow, experimentIds: str
       newly_failed: result.newlyFailed,
       runs: result.runs.flatMap(({ id }) => {
         const run = runs.get(id);
-        return run ? [shownRun(run)] : [];
+        return run ? [toWireRun(run)] : [];
       }),
     })),
   }));
@@ -65,7 +65,7 @@ async function runsOf(env: Env, workspaceId: string, projectIds: string[], refer
 }
 
 /** Null for an example that is no longer in the dataset. */
-function shownExample(row: ExampleRow | undefined): object | null {
+function toWireExample(row: ExampleRow | undefined): object | null {
   if (!row) return null;
   const body = (name: "inputs" | "outputs"): unknown => {
     const hash = row[`${name}Hash`];
@@ -75,7 +75,7 @@ function shownExample(row: ExampleRow | undefined): object | null {
   return { id: row.id, inputs: body("inputs"), outputs: body("outputs"), metadata: row.metadata };
 }
 
-function shownRun(run: QueriedRun): object {
+function toWireRun(run: QueriedRun): object {
   return {
     id: run.id,
     trace_id: run.trace_id,

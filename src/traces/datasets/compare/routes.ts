@@ -7,7 +7,7 @@ import { Uuid, whole } from "../../../http/fields.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
-import { answer } from "../../query/answer.ts";
+import { runsAnswer } from "../../query/answer.ts";
 import { percentile } from "../../query/stats.ts";
 import type { ProjectRow } from "../../store.ts";
 import { listConfigs } from "../../feedback/token-store.ts";
@@ -55,7 +55,12 @@ export const compare = new Hono<App>().get(
     const page = wanted.slice(offset, offset + limit);
     const shown = await pageRows(c.env, dataset, ids, page);
     const summaries = experiments.map((row, index) => summary(row, runs[index] ?? [], rows, index));
-    return answer(c.env.BLOBS, { dataset_id: dataset.id, experiments: summaries, total: wanted.length, rows: shown });
+    return runsAnswer(c.env.BLOBS, {
+      dataset_id: dataset.id,
+      experiments: summaries,
+      total: wanted.length,
+      rows: shown,
+    });
   },
 );
 

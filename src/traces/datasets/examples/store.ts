@@ -1,6 +1,6 @@
 /** D1: examples. Each change of a dataset's examples is a version, and earlier states are kept. */
 import { and, desc, eq, gt, isNull, lte, or, type SQL, sql } from "drizzle-orm";
-import { among } from "../../../db/among.ts";
+import { inList } from "../../../db/in-list.ts";
 import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/contains.ts";
 import { deleteAll } from "../../../db/delete.ts";
@@ -129,7 +129,7 @@ function wantedOf(workspaceId: string, wanted: ExamplesWanted): SQL | undefined 
     eq(examples.workspaceId, workspaceId),
     dataset === undefined ? undefined : eq(examples.datasetId, dataset),
     validAt(asOf),
-    id && among(examples.id, id),
+    id && inList(examples.id, id),
     splits &&
       sql`EXISTS (SELECT 1 FROM json_each(${examples.metadata}, '$.dataset_split') s WHERE s.value IN (SELECT value FROM json_each(${JSON.stringify(splits)})))`,
     metadata && contains(examples.metadata, metadata),
@@ -190,7 +190,7 @@ export async function findExamples(
   return db
     .select()
     .from(examples)
-    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids), validAt(asOf)))
+    .where(and(eq(examples.workspaceId, workspaceId), inList(examples.id, ids), validAt(asOf)))
     .all();
 }
 
@@ -221,7 +221,7 @@ export async function knownIds(
   const rows = await db
     .select({ id: examples.id })
     .from(examples)
-    .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
+    .where(and(ofDataset(workspaceId, datasetId), inList(examples.id, ids), validAt()))
     .all();
   return new Set(rows.map(({ id }) => id));
 }
@@ -235,7 +235,7 @@ export async function countExamples(
   const rows = await db
     .select({ id: examples.datasetId, count: sql<number>`count(*)` })
     .from(examples)
-    .where(and(eq(examples.workspaceId, workspaceId), among(examples.datasetId, datasetIds), isNull(examples.until)))
+    .where(and(eq(examples.workspaceId, workspaceId), inList(examples.datasetId, datasetIds), isNull(examples.until)))
     .groupBy(examples.datasetId)
     .all();
   return new Map(rows.map(({ id, count }) => [id, count]));
@@ -260,7 +260,7 @@ export async function metadataOfExamples(db: Database, workspaceId: string, data
   return db
     .select({ id: examples.id, since: examples.since, metadata: examples.metadata })
     .from(examples)
-    .where(and(ofDataset(workspaceId, datasetId), among(examples.id, ids), validAt()))
+    .where(and(ofDataset(workspaceId, datasetId), inList(examples.id, ids), validAt()))
     .all();
 }
 
@@ -269,7 +269,7 @@ export async function idsByDataset(db: Database, workspaceId: string, ids: strin
   const rows = await db
     .select({ id: examples.id, datasetId: examples.datasetId })
     .from(examples)
-    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids), validAt()))
+    .where(and(eq(examples.workspaceId, workspaceId), inList(examples.id, ids), validAt()))
     .all();
   const groups = Map.groupBy(rows, ({ datasetId }) => datasetId);
   return new Map([...groups].map(([datasetId, group]) => [datasetId, group.map(({ id }) => id)]));
@@ -280,7 +280,7 @@ export async function datasetsOf(db: Database, workspaceId: string, ids: string[
   const rows = await db
     .selectDistinct({ id: examples.datasetId })
     .from(examples)
-    .where(and(eq(examples.workspaceId, workspaceId), among(examples.id, ids)))
+    .where(and(eq(examples.workspaceId, workspaceId), inList(examples.id, ids)))
     .all();
   return rows.map(({ id }) => id);
 }
@@ -292,7 +292,7 @@ export async function eraseExamples(
   datasetId: string,
   ids: string[],
 ): Promise<string[]> {
-  const which = and(ofDataset(workspaceId, datasetId), among(examples.id, ids));
+  const which = and(ofDataset(workspaceId, datasetId), inList(examples.id, ids));
   const before = await hashesOf(db, which);
   await deleteAll(db, examples, which);
   const after = new Set(await hashesOf(db, ofDataset(workspaceId, datasetId), before));

@@ -44,8 +44,8 @@ export function isBounded(column: string): column is BoundedColumn {
 /** Writes the bounds of a block. To be called in the transaction that seals it. */
 export function writeBounds(sql: SqlStorage, block: number): void {
   const blocks = JSON.stringify([block]);
-  const figures = Object.values(COLUMNS).map((value) => `min(${value}), max(${value}), count(*) - count(${value})`);
-  const [row = []] = sql.exec(`SELECT ${figures.join(", ")} FROM ${runsOfBlocks()}`, blocks).raw();
+  const stats = Object.values(COLUMNS).map((value) => `min(${value}), max(${value}), count(*) - count(${value})`);
+  const [row = []] = sql.exec(`SELECT ${stats.join(", ")} FROM ${runsOfBlocks()}`, blocks).raw();
   const columns = Object.fromEntries(NAMES.map((name, i) => [name, row.slice(3 * i, 3 * i + 3)]));
   // The first run's tags that no other run lacks.
   const tags = sql.exec<{ tag: string }>(

@@ -17,7 +17,7 @@ const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].jo
 const grams = new GramSet();
 
 /** Seals a block. To be called inside a transaction. */
-export function seal(sql: SqlStorage, block: number): void {
+export function sealBlock(sql: SqlStorage, block: number): void {
   const groups: Groups = new Map();
   let room = MOST_TEXT;
   grams.clear();

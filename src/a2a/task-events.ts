@@ -50,13 +50,13 @@ const Message = v.object({
   referenceTaskIds: Strings,
 });
 
-export type Told =
+export type TaskEvent =
   | { artifact: v.InferOutput<typeof Artifact> }
   | { status: v.InferOutput<typeof Status> }
   | { message: v.InferOutput<typeof Message> };
 
 /** The event for A2A callers; throws a 422 that says what is wrong with it. */
-function read(a2a: unknown): Told {
+function readTask(a2a: unknown): TaskEvent {
   const given = isObject(a2a) ? a2a : {};
   if ("artifact" in given) return { artifact: parse(Artifact, given.artifact, "a2a.artifact") };
   if ("status" in given) return { status: parse(Status, given.status, "a2a.status") };
@@ -68,17 +68,17 @@ const isOurs = (data: unknown): data is { a2a: unknown } => isObject(data) && "a
 
 // The error is thrown in the node that writes the event.
 checkCustom((data) => {
-  if (isOurs(data)) read(data.a2a);
+  if (isOurs(data)) readTask(data.a2a);
 });
 
 /**
  * The content of a custom event for A2A callers. Undefined for other events, and for invalid events stored before this
  * check existed.
  */
-export function told(data: unknown): Told | undefined {
+export function readTaskEvent(data: unknown): TaskEvent | undefined {
   if (!isOurs(data)) return undefined;
   try {
-    return read(data.a2a);
+    return readTask(data.a2a);
   } catch {
     return undefined;
   }

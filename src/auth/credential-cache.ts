@@ -2,7 +2,7 @@
  * Credentials that this isolate has just looked up, by their hash. Code that ends a credential calls
  * `forgetCredentials`.
  */
-import { Known } from "../db/known.ts";
+import { RowCache } from "../db/row-cache.ts";
 import type { Principal } from "../principal.ts";
 
 /** The identity and rights that a key or token grants. */
@@ -16,17 +16,17 @@ export interface Credential {
   lastUsedAt?: number;
 }
 
-const known = new Known<Credential>(({ expiresAt }) => expiresAt);
+const cache = new RowCache<Credential>(({ expiresAt }) => expiresAt);
 
 /** The credential with this hash: cached, or found by `find` and then cached. */
 export async function credentialOf(
   hash: string,
   find: () => Promise<Credential | undefined>,
 ): Promise<Credential | undefined> {
-  return known.get(hash, find);
+  return cache.get(hash, find);
 }
 
 /** To be called when a credential ends. Other isolates notice within five seconds. */
 export function forgetCredentials(): void {
-  known.forget();
+  cache.forget();
 }

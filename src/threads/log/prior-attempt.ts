@@ -5,7 +5,7 @@ import type { Tables } from "../storage/tables.ts";
 import type { Refs } from "../checkpoints/values.ts";
 
 /** What a run's log contains from before a crash. */
-export interface Told {
+export interface PriorAttempt {
   /** Updates since each graph's last state: namespace, a blank, and the data (`canonical`). */
   updates: Set<string>;
   /** The tasks whose result it has. */
@@ -17,7 +17,7 @@ export interface Told {
 }
 
 /** What the log has of a run that starts again. `from` is the run's first sequence number. */
-export function toldBefore(tables: Tables, from: number, runId: string): Told {
+export function readPriorAttempt(tables: Tables, from: number, runId: string): PriorAttempt {
   const updates = new Map<string, Set<string>>();
   const finished = new Set<string>();
   const began = new Map<string, string>();
@@ -35,7 +35,7 @@ export function toldBefore(tables: Tables, from: number, runId: string): Told {
     else began.set(id, name);
   }
   const inFlight = [...began.values()];
-  return { updates: new Set([...updates.values()].flatMap((told) => [...told])), finished, inFlight, values };
+  return { updates: new Set([...updates.values()].flatMap((prior) => [...prior])), finished, inFlight, values };
 }
 
 /** The sequence number of the root `values` event that follows this checkpoint's envelope. */

@@ -4,7 +4,7 @@
 const KEPT_MS = 5_000;
 const KEPT_MOST = 10_000;
 
-export class Known<T> {
+export class RowCache<T> {
   #entries = new Map<string, { value: T; until: number }>();
   #forgotten = 0;
 

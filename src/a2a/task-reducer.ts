@@ -8,7 +8,7 @@ import type { TaskRun } from "../threads/types.ts";
 import { isObject, parseJson } from "../http/json.ts";
 import { partOf } from "./content.ts";
 import { promptParts } from "./prompt.ts";
-import { type Told, told } from "./told.ts";
+import { type TaskEvent, readTaskEvent } from "./task-events.ts";
 import type { Artifact, Message, Part, State, Status, Task, Update } from "./types.ts";
 
 /** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
@@ -19,7 +19,7 @@ interface Open {
 }
 
 /** One task on its way through the log. */
-export class Fold {
+export class TaskReducer {
   /** The last event taken in. */
   seq = 0;
   /** Whether the run that is being read was stopped. Set it before its end is taken in. */
@@ -84,7 +84,7 @@ export class Fold {
     return this.#become("canceled", at);
   }
 
-  take(event: LogEvent): Update[] {
+  apply(event: LogEvent): Update[] {
     this.seq = event.seq;
     return this.#kept(this.#updates(event), event.ts);
   }
@@ -99,7 +99,7 @@ export class Fold {
 
   #updates({ method, ns, data, ts, node }: LogEvent): Update[] {
     if (method === "messages") return ns.length === 1 && node !== undefined ? this.#message(data as Json) : [];
-    if (method === "custom") return this.#told(told(data), ts);
+    if (method === "custom") return this.#told(readTaskEvent(data), ts);
     if (method === "metadata") return this.#again();
     if (method === "input.requested") {
       const { interrupt_id, payload } = data as { interrupt_id: string; payload: unknown };
@@ -218,7 +218,7 @@ export class Fold {
     return [];
   }
 
-  #told(given: Told | undefined, ts: number): Update[] {
+  #told(given: TaskEvent | undefined, ts: number): Update[] {
     if (!given) return [];
     if ("artifact" in given) {
       const {

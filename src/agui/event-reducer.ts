@@ -1,9 +1,9 @@
-/** The events of one run's log as AG-UI events: a pure fold. */
+/** The events of one run's log as AG-UI events: a pure reducer. */
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import type { EventMethod, LogEvent } from "../threads/log/events.ts";
-import { type Asked, BREAKPOINT, shownInterrupt } from "./interrupts.ts";
-import { shownMessages } from "./messages.ts";
+import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
+import { toWireMessages } from "./messages.ts";
 import { patchOf } from "./patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
 
@@ -12,7 +12,7 @@ export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "val
 
 export const PROTOCOL_VERSION = "1.0";
 
-export class Fold {
+export class EventReducer {
   #speech = new Speech();
   /** The number of running tasks per node: a step is open while there is one. */
   #steps = new Map<string, number>();
@@ -38,7 +38,7 @@ export class Fold {
     return this.#past ? [started, snapshot(before)] : [started];
   }
 
-  take(event: LogEvent): AguiEvent[] {
+  apply(event: LogEvent): AguiEvent[] {
     const timestamp = event.ts;
     return this.#events(event).map((one) => ({ ...one, timestamp }));
   }
@@ -54,7 +54,7 @@ export class Fold {
     const isRoot = ns.length === 0;
     if (method === "lifecycle" && ns.length <= 1)
       return isRoot ? this.#run(data as Json) : this.#step(ns[0] ?? "", data as Json);
-    if (method === "messages") return ns.length === 1 && node !== undefined ? this.#speech.take(data as Json) : [];
+    if (method === "messages") return ns.length === 1 && node !== undefined ? this.#speech.apply(data as Json) : [];
     if (method === "values") return isRoot && isObject(data) ? this.#values(data) : [];
     if (method === "custom") return [custom(data)];
     // After a crash the node in flight emits all its output again.
@@ -82,7 +82,7 @@ export class Fold {
   /** What tools have returned: their messages are not streamed. Those that a run begins with belong to its past. */
   #newResults(messages: unknown, first: boolean): AguiEvent[] {
     const all = Array.isArray(messages) ? messages.filter((one) => isObject(one) && one.type === "tool") : [];
-    const fresh = shownMessages(all).filter(({ id }) => !this.#results.has(String(id)));
+    const fresh = toWireMessages(all).filter(({ id }) => !this.#results.has(String(id)));
     for (const { id } of fresh) this.#results.add(String(id));
     const told = fresh.filter(({ toolCallId }) => !first || this.#speech.called(String(toolCallId)));
     return told.map(({ id, toolCallId, content }) => ({
@@ -124,7 +124,7 @@ export class Fold {
     if (event === "completed") return { type: "success" };
     if (reason === "breakpoint") return { type: "interrupt", interrupts: [BREAKPOINT] };
     if (reason !== "input") return { type: "cancelled" };
-    return { type: "interrupt", interrupts: this.#asked.map(shownInterrupt) };
+    return { type: "interrupt", interrupts: this.#asked.map(toWireInterrupt) };
   }
 
   #close(): AguiEvent[] {
@@ -134,7 +134,7 @@ export class Fold {
   }
 }
 
-const snapshot = (messages: unknown): AguiEvent => ({ type: "MESSAGES_SNAPSHOT", messages: shownMessages(messages) });
+const snapshot = (messages: unknown): AguiEvent => ({ type: "MESSAGES_SNAPSHOT", messages: toWireMessages(messages) });
 
 /** A custom event with a `name` keeps it. */
 function custom(data: unknown): AguiEvent {

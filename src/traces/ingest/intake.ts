@@ -32,12 +32,12 @@ export class Intake {
   readonly #projects = new Set<string>();
   readonly #days = new Set<string>();
 
-  /** `soon`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */
+  /** `batched`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */
   constructor(
     private readonly env: Env,
     private readonly principal: Principal,
     readonly gathering = new Gathering(),
-    private readonly soon = false,
+    private readonly batched = false,
   ) {}
 
   /** Stores the gathered operations durably and notes faults. */
@@ -58,7 +58,7 @@ export class Intake {
       group.work.push({ ...item, shard: places.get(item.draft.write.id)?.shard });
       this.#taken.add(`${item.operation.kind}.${item.operation.id}`);
     }
-    await storeGroups(this.env, [...groups.values()], this.soon);
+    await storeGroups(this.env, [...groups.values()], this.batched);
   }
 
   /** Stores the remaining operations and the feedback. Returns the answer. */

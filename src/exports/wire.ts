@@ -6,7 +6,7 @@ import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
 const iso = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());
 
 /** Specification 2.5, LangSmith's further members, and how far the export has come. Every member is always there. */
-export function shownExport(row: ExportRow, progress: Progress, lateRuns: number | null = null) {
+export function toWireExport(row: ExportRow, progress: Progress, lateRuns: number | null = null) {
   const ended = progress.runs === 0 ? Number(row.status === "COMPLETED") : progress.completed / progress.runs;
   return {
     id: row.id,
@@ -42,7 +42,7 @@ export function shownExport(row: ExportRow, progress: Progress, lateRuns: number
 }
 
 /** An export run, its result as LangSmith's clients read it: null before the first file. */
-export function shownRun(row: ExportRunRow) {
+export function toWireRun(row: ExportRunRow) {
   const started = row.files.length > 0 || row.cursor !== null || row.status === "COMPLETED";
   return {
     id: row.id,
