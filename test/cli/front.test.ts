@@ -52,3 +52,19 @@ it("is not idle while a WebSocket is open", async () => {
   await waiting;
   expect(idle).toBe(true);
 });
+
+it("outlives a client that resets its WebSocket while the server starts", async () => {
+  const started = Promise.withResolvers<undefined>();
+  const called = Promise.withResolvers<void>();
+  const { front, open } = await frontOf(async () => {
+    called.resolve();
+    return started.promise;
+  });
+  const socket = open();
+  await called.promise;
+  socket.resetAndDestroy();
+  await once(socket, "close");
+  started.resolve(undefined);
+  // An error without a listener is an unhandled error of this test.
+  await expect(front.idle(60_000)).resolves.toBeUndefined();
+});
