@@ -130,7 +130,7 @@ async function manyTraces(server: Server): Promise<void> {
     if (!sent.ok) throw new Error(`${sent.status} ${await sent.text()}`);
   }
   const sessions = await fetch(`${server.url}/sessions?name=many`, { headers: server.headers });
-  const [project] = (await sessions.json()) as { id: string }[];
+  const [project] = await sessions.json<{ id: string }[]>();
   await multiply(server, project?.id ?? "", day, OVERVIEW_RUNS);
 }
 
@@ -185,7 +185,7 @@ async function arrows(browser: Browser, server: Server, path: string): Promise<s
   await page.goto(server.url + path);
   await page.getByRole("treeitem").nth(5).waitFor();
   await page.getByRole("treeitem").first().click();
-  const times = (await page.evaluate(`(async () => {
+  const times = await page.evaluate<number[]>(`(async () => {
     const times = [];
     for (let i = 0; i < ${KEYS}; i++) {
       const started = performance.now();
@@ -195,7 +195,7 @@ async function arrows(browser: Browser, server: Server, path: string): Promise<s
       times.push(performance.now() - started);
     }
     return times;
-  })()`)) as number[];
+  })()`);
   await page.context().close();
   return [ms(percentile(times, 50)), ms(Math.max(...times))];
 }

@@ -107,7 +107,7 @@ describe("a due time", () => {
       const now = start + minute * MINUTE + random.between(0, 60) * 1000;
       const ticks = [0, 1, 1, 1, 2, 3][random.between(0, 6)] ?? 1;
       await Promise.all(Array.from({ length: ticks }, () => run.tick(now)));
-      // A run ends within a minute. One that stays open is checked in each.
+      // A run ends within a minute. A run that stays open is checked again.
       threads.running.clear();
       threads.fails = chance(10);
       if (chance(5)) queue.splice(random.between(0, 4), 2);
