@@ -63,7 +63,7 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await page.getByRole("button", { name: "Cancel all queued" }).click();
     const dialog = page.getByRole("alertdialog");
     expect(await findings(page)).toEqual([]);
-    await dialog.getByRole("button", { name: "Keep them" }).click();
+    await dialog.getByRole("button", { name: "Go back" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("row", { name: /2 in line/ }).waitFor();
     await page.getByRole("button", { name: "Cancel all queued" }).click();

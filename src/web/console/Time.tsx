@@ -1,10 +1,22 @@
-import { exactTime, shortTime } from "../ui/time.ts";
+/** Times in tables and lists. The tooltip has the exact time. */
+import { exactTime, shortTime, soonTime } from "../ui/time.ts";
 
-/** A moment in few characters, exact in its tooltip. */
-export function Time({ at }: { at: string }) {
+/** A past time: short in a list, or exact. Renders nothing without a time. */
+export function Time({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
+  if (!at) return null;
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {shortTime(at)}
+      {exact ? exactTime(at) : shortTime(at)}
+    </time>
+  );
+}
+
+/** A future time: day and clock. */
+export function Ahead({ at }: { at: string | null }) {
+  if (at === null) return null;
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {soonTime(at)}
     </time>
   );
 }

@@ -4,10 +4,10 @@ import { DropdownMenu } from "radix-ui";
 import { useState } from "react";
 import { Link } from "wouter";
 import { State } from "../console/State.tsx";
+import { Time } from "../console/Time.tsx";
 import type { Column } from "../console/Table.tsx";
 import controls from "../ui/controls.module.css";
 import menu from "../ui/menu.module.css";
-import { exactTime, shortTime } from "../ui/time.ts";
 import { costText, durationText, firstLine } from "./format.ts";
 import css from "./list.module.css";
 import type { TraceRow } from "./types.ts";
@@ -64,11 +64,7 @@ const COLUMNS: Column<TraceRow>[] = [
     name: "Start",
     width: 72,
     end: true,
-    cell: ({ start_time }) => (
-      <time dateTime={start_time} title={exactTime(start_time)}>
-        {shortTime(start_time)}
-      </time>
-    ),
+    cell: ({ start_time }) => <Time at={start_time} />,
   },
   {
     id: "latency",

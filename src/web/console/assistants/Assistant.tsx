@@ -5,7 +5,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { chooseAssistant } from "../../chat/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Confirm } from "../Confirm.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
 import { Page } from "../Page.tsx";
 import { Loaded } from "../states.tsx";
 import work from "../work.module.css";
@@ -61,8 +61,8 @@ export function Assistant({ id }: { id: string }) {
         <Confirm
           title={`Delete “${assistant.data.name}”?`}
           text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
-          action="Delete assistant"
-          onConfirm={async () => {
+          act="Delete assistant"
+          onAct={async () => {
             await deleteAssistant(id);
             navigate("/console/assistants");
           }}

@@ -16,7 +16,7 @@ import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
-import { Time } from "../Facts.tsx";
+import { Time } from "../Time.tsx";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "./actions.ts";
 import { EntryDetails } from "./EntryDetails.tsx";
 import { download, type Entry, useEntries } from "./queries.ts";

@@ -7,7 +7,7 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Confirm } from "../Confirm.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
 import { Page } from "../Page.tsx";
 import { State } from "../State.tsx";
 import { Loaded } from "../states.tsx";
@@ -93,8 +93,8 @@ export function Cron({ id }: { id: string }) {
         <Confirm
           title="Delete this cron?"
           text="It starts no further runs. Its runs and threads stay. To stop it for a time, pause it."
-          action="Delete cron"
-          onConfirm={async () => {
+          act="Delete cron"
+          onAct={async () => {
             await deleteCron(id);
             navigate("/console/crons");
           }}

@@ -4,9 +4,9 @@ import { useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
-import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
 import { Empty, Loaded } from "../states.tsx";
+import { Time } from "../Time.tsx";
 import { type Column, Table } from "../Table.tsx";
 import css from "./experiments.module.css";
 import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
@@ -130,11 +130,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       name: "Started",
       width: 80,
       end: true,
-      cell: ({ start_time }) => (
-        <time dateTime={start_time} title={exactTime(start_time)}>
-          {shortTime(start_time)}
-        </time>
-      ),
+      cell: ({ start_time }) => <Time at={start_time} />,
     },
   ];
 }

@@ -1,7 +1,8 @@
-import { Facts, Time } from "../Facts.tsx";
+import { Facts } from "../Facts.tsx";
 import css from "../parts.module.css";
 import { State } from "../State.tsx";
 import { bytesText } from "../usage/figures.ts";
+import { Time } from "../Time.tsx";
 import { dayText, runStatus } from "./days.ts";
 import own from "./exports.module.css";
 import type { Run } from "./types.ts";

@@ -1,11 +1,11 @@
 /** The columns of the lists of exports. */
 import { Link } from "wouter";
 import type { Project } from "../../trace/types.ts";
-import { Time } from "../Facts.tsx";
 import css from "../parts.module.css";
 import { State } from "../State.tsx";
 import type { Column } from "../Table.tsx";
 import { bytesText } from "../usage/figures.ts";
+import { Time } from "../Time.tsx";
 import { everyText, statusOf, windowText } from "./days.ts";
 import { placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";

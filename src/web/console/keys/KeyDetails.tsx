@@ -6,9 +6,10 @@ import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Facts, Time } from "../Facts.tsx";
+import { Facts } from "../Facts.tsx";
 import { Form, Select } from "../Form.tsx";
 import css from "../parts.module.css";
+import { Time } from "../Time.tsx";
 import { expiryText } from "./expiry.ts";
 import { deleteKey, type Key, type NewKey, rollKey } from "./queries.ts";
 

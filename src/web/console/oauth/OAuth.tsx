@@ -1,11 +1,11 @@
 /** Applications that people let in, by OAuth. */
 import { Link, useLocation, useSearchParams } from "wouter";
 import { SERVER } from "../../api/server.ts";
-import { Time } from "../Facts.tsx";
 import { Missing } from "../Missing.tsx";
 import { Page } from "../Page.tsx";
 import { Command, Empty, Loaded } from "../states.tsx";
 import { type Column, Table } from "../Table.tsx";
+import { Time } from "../Time.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
 import { type Client, useClients } from "./queries.ts";
 import { nameOf, returnsTo } from "./words.ts";

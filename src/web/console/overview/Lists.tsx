@@ -4,10 +4,10 @@ import { Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { titleOf } from "../../sidebar/groups.ts";
-import { exactTime, shortTime } from "../../ui/time.ts";
 import type { Range } from "../range.ts";
 import { State } from "../State.tsx";
 import { Loaded } from "../states.tsx";
+import { Time } from "../Time.tsx";
 import css from "./overview.module.css";
 import { type Export, useExports, useFailed, useRunning, useWaiting } from "./queries.ts";
 
@@ -145,13 +145,5 @@ function Threads({ rows, none }: { rows: ThreadRow[]; none: string }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Time({ at }: { at: string }) {
-  return (
-    <time className={css.time} dateTime={at} title={exactTime(at)}>
-      {shortTime(at)}
-    </time>
   );
 }

@@ -7,7 +7,7 @@ import type { Assistant, ThreadRow } from "../../api/types.ts";
 import { titleOf } from "../../sidebar/groups.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Confirm } from "../Confirm.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
 import { Page } from "../Page.tsx";
 import { useRange } from "../range.ts";
 import { RangePicker } from "../RangePicker.tsx";
@@ -139,9 +139,8 @@ function Lists({
         <Confirm
           title="Cancel all queued runs?"
           text="Each run of this workspace that waits for its turn or its time is cancelled, on every thread. Runs under way continue."
-          action="Cancel all queued"
-          keep="Keep them"
-          onConfirm={cancelPending}
+          act="Cancel all queued"
+          onAct={cancelPending}
           onClose={() => setAsked(false)}
         />
       )}

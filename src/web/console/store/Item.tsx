@@ -5,7 +5,7 @@ import { Button } from "../../ui/Button.tsx";
 import { IconButton } from "../../ui/IconButton.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Confirm } from "../Confirm.tsx";
+import { Confirm } from "../../ui/Confirm.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import work from "../work.module.css";
 import { EditItem } from "./EditItem.tsx";
@@ -62,8 +62,8 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
         <Confirm
           title={`Delete “${name}”?`}
           text="Agents no longer find it. This cannot be undone."
-          action="Delete item"
-          onConfirm={async () => {
+          act="Delete item"
+          onAct={async () => {
             await deleteItem(namespace, name);
             onClose();
           }}

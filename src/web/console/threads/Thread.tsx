@@ -16,6 +16,7 @@ import { keepRange } from "../range.ts";
 import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
 import { Empty, Loaded } from "../states.tsx";
+import { Time } from "../Time.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { EditState } from "./EditState.tsx";
 import { ownerOf } from "./owner.ts";
@@ -145,12 +146,7 @@ function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[
       name: "Written",
       width: 80,
       end: true,
-      cell: ({ created_at }) =>
-        created_at && (
-          <time dateTime={created_at} title={exactTime(created_at)}>
-            {shortTime(created_at)}
-          </time>
-        ),
+      cell: ({ created_at }) => <Time at={created_at} />,
     },
   ];
 }

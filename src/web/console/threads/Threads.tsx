@@ -7,13 +7,13 @@ import type { ViewProps } from "../../frame/frame.ts";
 import { titleOf, waits } from "../../sidebar/groups.ts";
 import { costText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
-import { exactTime, shortTime } from "../../ui/time.ts";
 import { Page } from "../Page.tsx";
 import { keepRange, useRange } from "../range.ts";
 import { RangePicker } from "../RangePicker.tsx";
 import { useReadOn } from "../readOn.ts";
 import { State } from "../State.tsx";
 import { Command, Empty, Loaded, Loading } from "../states.tsx";
+import { Time } from "../Time.tsx";
 import { type Column, Table } from "../Table.tsx";
 import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
@@ -122,11 +122,7 @@ function columnsOf(
       name: "Changed",
       width: 80,
       end: true,
-      cell: (row) => (
-        <time dateTime={row.updated_at} title={exactTime(row.updated_at)}>
-          {shortTime(row.updated_at)}
-        </time>
-      ),
+      cell: (row) => <Time at={row.updated_at} />,
     },
     { id: "assistant", name: "Assistant", width: 140, cell: (row) => assistantName(row, assistants) },
     { id: "user", name: "User", width: 140, cell: ownerOf },

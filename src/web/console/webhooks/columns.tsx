@@ -1,10 +1,10 @@
 /** The columns of signing secrets, and of crons with a webhook. */
 import { Trash2 } from "lucide-react";
 import { IconButton } from "../../ui/IconButton.tsx";
-import { Ahead, Time } from "../Facts.tsx";
 import css from "../parts.module.css";
 import { State } from "../State.tsx";
 import type { Column } from "../Table.tsx";
+import { Ahead, Time } from "../Time.tsx";
 import type { HookedCron, WebhookSecret } from "./queries.ts";
 
 export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [
