@@ -9,7 +9,7 @@ import { costText } from "../../trace/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { exactTime, shortTime } from "../../ui/time.ts";
+import { exactTime } from "../../ui/time.ts";
 import { Changes } from "../Changes.tsx";
 import { Page } from "../Page.tsx";
 import { keepRange } from "../range.ts";
