@@ -48,7 +48,7 @@ export function List() {
           <>
             <h2>Create a cron by the API</h2>
             <Command text={CREATE} />
-            <p>Each due time starts exactly one run, also when the clock comes late or twice.</p>
+            <p>Each due time starts exactly one run, also when the timer fires late or twice.</p>
           </>
         )
       }
