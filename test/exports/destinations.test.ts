@@ -169,6 +169,17 @@ describe("a destination", () => {
     expect((await other.fetch(`${PATH}/${String(id)}/check`, { method: "POST" })).status).toBe(404);
   });
 
+  it("whose credentials no key opens says so when it is checked", async () => {
+    const { id } = await create();
+    await database(env.DB)
+      .update(exportDestinations)
+      .set({ credentials: "v2.000000000000.AAAA" })
+      .where(eq(exportDestinations.id, String(id)));
+    const answer = await caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });
+    expect(answer.status).toBe(409);
+    expect((await answer.json<{ detail: string }>()).detail).toContain("ENCRYPTION_KEY");
+  });
+
   it("is not deleted while an export uses it", async () => {
     const { id } = await create();
     const project = await caller.fetch("/api/v1/sessions", { body: { name: "p" } });

@@ -124,7 +124,10 @@ export const destinations = new Hono<App>()
       const db = database(c.env.DB);
       const row = await findDestination(db, c.get("principal").workspaceId, c.req.valid("param").id);
       if (!row) throw notFound();
-      await check(row.id, await unlock(db, c.env, row), c.env);
+      const destination = await unlock(db, c.env, row).catch(() => {
+        throw new Problem(409, "No ENCRYPTION_KEY of this deployment opens the stored credentials. Send them again.");
+      });
+      await check(row.id, destination, c.env);
       return c.json({ ok: true, checked_at: new Date().toISOString() });
     },
   )
