@@ -40,7 +40,7 @@ describe.runIf(browserHere)("traces in the browser", () => {
 
   it("shows how to send traces when there are none", async () => {
     const { page, close } = await visit(stage);
-    await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Traces" }).click();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
     expect(await findings(page)).toEqual([]);
     await close();
