@@ -1,14 +1,13 @@
 /** The page of one trace. The address says which run is chosen, and how the runs are drawn. */
-import { ChevronLeft, RotateCw } from "lucide-react";
+import { RotateCw } from "lucide-react";
 import { useCallback } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
+import { Back } from "../console/Back.tsx";
 import { Page } from "../console/Page.tsx";
 import { keepRange } from "../console/range.ts";
-import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { useTrace } from "./queries.ts";
 import { RunAgain } from "./RunAgain.tsx";
-import css from "./trace.module.css";
 import { TraceView, viewOf } from "./TraceView.tsx";
 
 export function Trace({ traceId }: { traceId: string }) {
@@ -36,11 +35,7 @@ export function Trace({ traceId }: { traceId: string }) {
     <Page
       whole
       title={root?.name ?? "Trace"}
-      back={
-        <Link href={`/traces?${list}`} className={`${controls.button} ${controls.quiet} ${css.back}`}>
-          <ChevronLeft size={14} aria-hidden /> Traces
-        </Link>
-      }
+      back={<Back href={`/traces?${list}`} name="Traces" />}
       actions={
         <>
           {root && <RunAgain root={root} />}

@@ -1,11 +1,10 @@
 /** One assistant: its graph, its configuration, its versions, and a run whose nodes light up. */
-import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { chooseAssistant } from "../../chat/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
-import controls from "../../ui/controls.module.css";
 import { Confirm } from "../../ui/Confirm.tsx";
+import { Back } from "../Back.tsx";
 import { Page } from "../Page.tsx";
 import { Loaded } from "../states.tsx";
 import work from "../work.module.css";
@@ -31,12 +30,7 @@ export function Assistant({ id }: { id: string }) {
       whole
       title={assistant.data?.name ?? "Assistant"}
       purpose={assistant.data?.description ?? undefined}
-      back={
-        <Link href="/console/assistants" className={`${controls.button} ${controls.quiet} ${work.back}`}>
-          <ChevronLeft size={14} aria-hidden /> <span className={css.wide}>Assistants</span>
-          <span className="visually-hidden">Assistants</span>
-        </Link>
-      }
+      back={<Back href="/console/assistants" name="Assistants" />}
       actions={
         assistant.data && (
           <>

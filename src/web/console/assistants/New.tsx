@@ -1,6 +1,6 @@
-import { ChevronLeft } from "lucide-react";
-import { Link, useLocation, useSearchParams } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
 import controls from "../../ui/controls.module.css";
+import { Back } from "../Back.tsx";
 import { Page } from "../Page.tsx";
 import { Loaded } from "../states.tsx";
 import work from "../work.module.css";
@@ -17,11 +17,7 @@ export function New() {
     <Page
       title="New assistant"
       purpose="A graph with a configuration of its own."
-      back={
-        <Link href="/console/assistants" className={`${controls.button} ${controls.quiet} ${work.back}`}>
-          <ChevronLeft size={14} aria-hidden /> Assistants
-        </Link>
-      }
+      back={<Back href="/console/assistants" name="Assistants" />}
     >
       <Loaded query={graphs} what="graphs">
         {(ids) => (

@@ -1,13 +1,12 @@
 /** One cron: when it fires, what it starts, and how its last due times went. */
-import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
 import { Confirm } from "../../ui/Confirm.tsx";
+import { Back } from "../Back.tsx";
 import { Page } from "../Page.tsx";
 import { State } from "../State.tsx";
 import { Loaded } from "../states.tsx";
@@ -41,11 +40,7 @@ export function Cron({ id }: { id: string }) {
   return (
     <Page
       title={cron.data ? `Cron ${cron.data.schedule}` : "Cron"}
-      back={
-        <Link href="/console/crons" className={`${controls.button} ${controls.quiet} ${work.back}`}>
-          <ChevronLeft size={14} aria-hidden /> Crons
-        </Link>
-      }
+      back={<Back href="/console/crons" name="Crons" />}
       tools={
         cron.data && (
           <div className={work.acts}>

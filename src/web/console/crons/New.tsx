@@ -1,10 +1,8 @@
-import { ChevronLeft } from "lucide-react";
-import { Link, useLocation, useSearch } from "wouter";
+import { useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import controls from "../../ui/controls.module.css";
+import { Back } from "../Back.tsx";
 import { Page } from "../Page.tsx";
 import { Loaded } from "../states.tsx";
-import work from "../work.module.css";
 import { bodyOf, newDraft } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { createCron } from "./queries.ts";
@@ -18,11 +16,7 @@ export function New() {
     <Page
       title="New cron"
       purpose="Start a run of an assistant on a schedule."
-      back={
-        <Link href="/console/crons" className={`${controls.button} ${controls.quiet} ${work.back}`}>
-          <ChevronLeft size={14} aria-hidden /> Crons
-        </Link>
-      }
+      back={<Back href="/console/crons" name="Crons" />}
     >
       <Loaded query={assistants} what="assistants">
         {([first]) => {

@@ -1,9 +1,9 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
-import { ChevronLeft } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
 import { costText, durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
+import { Back } from "../Back.tsx";
 import { Page } from "../Page.tsx";
 import { Empty, Loaded } from "../states.tsx";
 import css from "./experiments.module.css";
@@ -27,11 +27,7 @@ export function Compare({ dataset }: { dataset: string }) {
     <Page
       title="Compare experiments"
       purpose="The first experiment is the baseline of the others."
-      back={
-        <Link href="/console/experiments" className={`${controls.button} ${controls.quiet} ${css.back}`}>
-          <ChevronLeft size={14} aria-hidden /> Experiments
-        </Link>
-      }
+      back={<Back href="/console/experiments" name="Experiments" />}
       tools={
         ids.length > 1 && (
           <select

@@ -1,11 +1,10 @@
 /** One export or schedule: how far it is, its days, and how to read it. */
-import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import { useProjects } from "../../trace/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
-import controls from "../../ui/controls.module.css";
+import { Back } from "../Back.tsx";
 import { Facts } from "../Facts.tsx";
 import { Page } from "../Page.tsx";
 import css from "../parts.module.css";
@@ -35,15 +34,7 @@ export function JobPage({ id }: { id: string }) {
         data ? `${schedule ? "Schedule" : "Export"} of ${data.session_id === null ? "all experiments" : name}` : name
       }
       purpose={data ? `${windowText(data)}${schedule ? `, ${everyText(data.interval_hours ?? 1)}` : ""}` : ""}
-      back={
-        <Link
-          href="/console/exports"
-          className={`${controls.button} ${controls.quiet} ${own.back}`}
-          aria-label="Exports"
-        >
-          <ChevronLeft size={14} aria-hidden /> <span>Exports</span>
-        </Link>
-      }
+      back={<Back href="/console/exports" name="Exports" />}
       actions={
         data &&
         isOpen(data) && (

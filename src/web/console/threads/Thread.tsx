@@ -1,7 +1,6 @@
 /**
  * One thread: its checkpoints, the state at each, what changed since the one before, and the ways to continue from it.
  */
-import { ChevronLeft } from "lucide-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { ThreadState } from "../../api/types.ts";
@@ -10,6 +9,7 @@ import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
+import { Back } from "../Back.tsx";
 import { Changes } from "../Changes.tsx";
 import { Page } from "../Page.tsx";
 import { keepRange } from "../range.ts";
@@ -41,14 +41,7 @@ export function Thread({ id }: { id: string }) {
     <Page
       whole
       title={typeof title === "string" && title !== "" ? title : `Thread ${id.slice(0, 8)}`}
-      back={
-        <Link
-          href={`/console/threads${keepRange(params.toString())}`}
-          className={`${controls.button} ${controls.quiet} ${css.back}`}
-        >
-          <ChevronLeft size={14} aria-hidden /> Threads
-        </Link>
-      }
+      back={<Back href={`/console/threads${keepRange(params.toString())}`} name="Threads" />}
       actions={
         <Link href={`/chat/${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>
           Open chat
