@@ -288,6 +288,13 @@ describe.runIf(browserHere)("traces in the browser", () => {
     await listed(page).first().waitFor();
     await expectNoSidewaysScroll(page);
     expect(await findings(page)).toEqual([]);
+    // A chosen trace takes the place of the list: half of the screen shows neither.
+    await page.keyboard.press("j");
+    const chosen = page.getByRole("complementary", { name: /^Trace / });
+    await chosen.waitFor();
+    expect((await chosen.boundingBox())?.width).toBe(page.viewportSize()?.width);
+    await page.keyboard.press("Escape");
+    await listed(page).first().waitFor();
     await close();
   });
 
