@@ -3,6 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { hasGrams, gramsOf, GramSet } from "../../src/traces/partition/blocks/grams.ts";
+import { SLOTS } from "../../src/traces/packs.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";
 import type { Stats } from "../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../src/traces/time.ts";
@@ -87,9 +88,10 @@ describe("sealed blocks", () => {
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       storage.sql.exec(`UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 't-3' WHERE n < 1000`);
       storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"absent"}' WHERE n < 1000`);
-      storage.sql.exec(
-        `UPDATE payloads SET inputs = '"nowhere to be found"', input_pairs = '[["question","who said this?"]]' WHERE n < 1000`,
+      const set = SLOTS.map(
+        (slot) => `inputs_${slot} = '"nowhere to be found"', input_pairs_${slot} = '[["question","who said this?"]]'`,
       );
+      storage.sql.exec(`UPDATE packs SET ${set.join(", ")} WHERE n < 250`);
     });
     for (const filter of ABSENT) {
       expect({ filter, runs: (await day.partition.query({ filter, ...PAGE })).runs.length }).toEqual({
