@@ -1,6 +1,6 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
 import { joinPayloads, payloadOf } from "../../packs.ts";
-import { addRun, GROUPED, GROUPED_COUNT, type Groups } from "../rollups/groups.ts";
+import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "../rollups/groups.ts";
 import { writeSums } from "../rollups/store.ts";
 import { runsOfBlocks } from "./blocks.ts";
 import { writeBounds } from "./bounds.ts";
@@ -26,10 +26,10 @@ export function sealBlock(sql: SqlStorage, block: number): void {
   for (const row of rows.raw()) {
     addRun(groups, row, (key) => JSON.stringify(key));
     MARKED.forEach((column, i) => {
-      const value = row[GROUPED_COUNT + i] as string | null;
+      const value = row[GROUPED_COLUMNS.length + i] as string | null;
       if (value !== null) grams.add(marked(column, value));
     });
-    for (const text of row.slice(GROUPED_COUNT + MARKED.length) as (string | null)[]) {
+    for (const text of row.slice(GROUPED_COLUMNS.length + MARKED.length) as (string | null)[]) {
       room -= text?.length ?? 0;
       if (text !== null && room > 0) grams.add(text);
     }
