@@ -41,7 +41,8 @@ export class TracePartition extends Product {
         if (TIMES.has(name)) return [copy * span];
         return REPLACED.has(name) ? [ORIGINAL, group] : [];
       };
-      const wanted = Math.min(numbers, rows - copy * count);
+      // Numbers begin with 1.
+      const wanted = Math.min(numbers, rows - copy * count + 1);
       for (let from = 0; from < wanted; from += AT_ONCE) {
         const size = Math.min(AT_ONCE, wanted - from);
         const bound = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
