@@ -18,7 +18,7 @@ import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 const DAY = Date.parse("2026-11-01T00:00:00Z");
 const AT_ONCE = 5;
 /** About the bytes of a run in a partition. */
-const RUN_BYTES = 4_700;
+const RUN_BYTES = 3_100;
 
 /** Sends runs in batches of 100, five requests at a time. Gives the seconds. */
 async function send(server: KillableServer, rows: number): Promise<number> {
