@@ -38,7 +38,7 @@ class SaverOfThreads extends BaseCheckpointSaver {
     return runInDurableObject(stub, (_instance, state) => {
       const saver =
         this.#savers.get(threadId) ??
-        new Saver(new ThreadContext(state, env, async () => undefined).checkpoints, threadId);
+        new Saver(new ThreadContext(state, env).checkpoints, threadId);
       this.#savers.set(threadId, saver);
       return act(saver);
     });

@@ -5,11 +5,12 @@
 import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
-import { compactLater } from "../log/compact.ts";
+import { compactLater } from "../compaction.ts";
 import { Emitter } from "../log/emit.ts";
 import { execute, tracerOf } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
-import { deliver, queueSideEffects } from "../tasks/outbox.ts";
+import type { Outbox } from "../tasks/outbox.ts";
+import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
@@ -17,8 +18,8 @@ import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
-import { stateOf } from "../checkpoints/state.ts";
-import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "./runs.ts";
+import { stateOf } from "../graph/state.ts";
+import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
 import { refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
@@ -54,6 +55,7 @@ export class Runner {
 
   constructor(
     private readonly context: ThreadContext,
+    private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
     this.open = context.tables.openRuns().map(storedRun);
@@ -276,7 +278,7 @@ export class Runner {
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
-    if (run.request.task) ctx.waitUntil(deliver(this.context));
+    if (run.request.task) ctx.waitUntil(this.outbox.deliver());
     this.arm();
   }
 
@@ -361,7 +363,7 @@ export class Runner {
     for (const resolve of this.#waiters.get(runId) ?? []) resolve();
     this.#waiters.delete(runId);
     this.context.eventLog.notify();
-    await deliver(this.context);
+    await this.outbox.deliver();
     // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }

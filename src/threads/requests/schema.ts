@@ -1,10 +1,10 @@
 /**
- * Shapes of requests about threads and their states; those about runs are in run-schema.ts. Unknown members are let
+ * Shapes of requests about threads and their states; those about runs are in runs/schema.ts. Unknown members are let
  * through and ignored: clients of many ages call.
  */
 import * as v from "valibot";
-import { Flag, optional, paging, Uuid, whole } from "../http/fields.ts";
-import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../http/json.ts";
+import { Flag, optional, paging, Uuid, whole } from "../../http/fields.ts";
+import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../http/json.ts";
 import { pathsFrom } from "./extract.ts";
 
 export const ThreadParam = v.object({ thread_id: Uuid });

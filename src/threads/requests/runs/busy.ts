@@ -1,10 +1,10 @@
 /** The threads of a workspace that have an open run, by the index. */
-import { toProblem } from "../../http/problem.ts";
+import { toProblem } from "../../../http/problem.ts";
 import { forEach, moreRemain, MOST_THREADS, settleEach } from "../fan-out.ts";
-import type { OpenRuns } from "../rpc.ts";
-import { threadStub } from "../stub.ts";
-import type { CancelAction, OpenRun } from "../types.ts";
-import { threadIds } from "../store.ts";
+import type { OpenRuns } from "../../rpc.ts";
+import { threadStub } from "../../stub.ts";
+import type { CancelAction, OpenRun } from "../../types.ts";
+import { threadIds } from "../../search/store.ts";
 
 /** The ids of at most `most` of them, and whether there are more. */
 export async function busyThreads(

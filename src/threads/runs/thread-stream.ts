@@ -1,8 +1,8 @@
 /** `GET /threads/{id}/stream`: the events of all runs of a thread, as they come, in the classic framing. */
 import { sseFrame } from "../../http/sse.ts";
-import { ClassicFramer } from "./classic.ts";
-import type { EventText, Framing } from "./events.ts";
-import type { StoredRun } from "../runs/runs.ts";
+import { ClassicFramer } from "../log/classic.ts";
+import type { EventText, Framing } from "../log/events.ts";
+import type { StoredRun } from "../run.ts";
 
 const ENDS = new Set(["completed", "failed", "interrupted"]);
 

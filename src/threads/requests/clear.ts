@@ -1,12 +1,13 @@
 /** Deletes threads of a workspace, found by the index. */
-import type { Principal } from "../principal.ts";
-import { database } from "../db/client.ts";
-import { mayDelete } from "../users/authorize.ts";
+import type { Principal } from "../../principal.ts";
+import { database } from "../../db/client.ts";
+import { mayDelete } from "../../users/authorize.ts";
 import { threadMetadata } from "./access.ts";
 import { moreRemain, MOST_THREADS, settleEach } from "./fan-out.ts";
-import type { Json } from "../json.ts";
-import { threadStub } from "./stub.ts";
-import { deleteCronsOn, removeRows, threadIds } from "./store.ts";
+import type { Json } from "../../json.ts";
+import { deleteCronsOn } from "./crons-store.ts";
+import { threadStub } from "../stub.ts";
+import { removeRows, threadIds } from "../search/store.ts";
 
 const PAGE = 100;
 

@@ -1,25 +1,25 @@
-/** `/threads`: records, state, history. Their runs are in runs-routes.ts. */
+/** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
 import { Hono } from "hono";
-import { jsonArray } from "../http/array.ts";
-import { documented } from "../http/documented.ts";
-import { isObject } from "../http/json.ts";
-import { page, selected } from "../http/paging.ts";
-import { Problem } from "../http/problem.ts";
-import { sseBytes } from "../http/sse.ts";
-import type { App } from "../http/types.ts";
-import { body, param, query } from "../http/validate.ts";
-import { authorize } from "../users/authorize.ts";
+import { jsonArray } from "../../http/array.ts";
+import { documented } from "../../http/documented.ts";
+import { isObject } from "../../http/json.ts";
+import { page, selected } from "../../http/paging.ts";
+import { Problem } from "../../http/problem.ts";
+import { sseBytes } from "../../http/sse.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { authorize } from "../../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
 import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./runs/request.ts";
 import { extracted } from "./extract.ts";
-import type { Json } from "../json.ts";
-import { readStates } from "./stub.ts";
-import type { ThreadState } from "./types.ts";
+import type { Json } from "../../json.ts";
+import { readStates } from "../stub.ts";
+import type { ThreadState } from "../types.ts";
 import * as schema from "./schema.ts";
-import { findThreads } from "./search/search.ts";
-import { countThreads } from "./store.ts";
+import { findThreads } from "./search.ts";
+import { countThreads } from "../search/store.ts";
 
 const doc = documented("Threads");
 

@@ -1,7 +1,6 @@
 /** The rows of a thread that a copy includes: read in pages, written one by one. */
-import type { ThreadRecord } from "../record.ts";
-import type { Value } from "../storage/long-text.ts";
-import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "../storage/tables.ts";
+import type { Value } from "./long-text.ts";
+import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */
 const KEYS: Record<CopiedTable, string[]> = {
@@ -21,14 +20,6 @@ export interface CopyPlace {
 export interface CopiedRow {
   table: CopiedTable;
   row: Row;
-}
-
-export interface CopyPage {
-  /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
-  version: string;
-  thread: ThreadRecord;
-  rows: CopiedRow[];
-  next?: CopyPlace;
 }
 
 /**

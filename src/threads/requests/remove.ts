@@ -1,7 +1,7 @@
 /** Deletes a thread with what depends on it. */
-import { database } from "../db/client.ts";
-import { deleteCronsOn } from "./store.ts";
-import { threadStub } from "./stub.ts";
+import { database } from "../../db/client.ts";
+import { deleteCronsOn } from "./crons-store.ts";
+import { threadStub } from "../stub.ts";
 
 /** Deletes the thread and the crons on it. False when there was no such thread. */
 export async function removeThread(env: Env, workspaceId: string, threadId: string): Promise<boolean> {

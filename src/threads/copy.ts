@@ -3,14 +3,14 @@
  * the rows in pages and writes them in one transaction of its storage. A copy that fails leaves nothing, also when one of
  * the two objects restarts.
  */
-import { backOff } from "../../http/outage.ts";
-import { remoteProblem } from "../../http/problem.ts";
-import { BEGINNING, type CopiedRow, copiedRows, type CopyPage } from "./store.ts";
-import { withinMetadata } from "../limits.ts";
-import type { ThreadContext } from "../context.ts";
-import type { Json } from "../../json.ts";
-import type { ThreadRpc } from "../rpc.ts";
-import type { Tables } from "../storage/tables.ts";
+import { backOff } from "../http/outage.ts";
+import { remoteProblem } from "../http/problem.ts";
+import { BEGINNING, type CopiedRow, copiedRows } from "./storage/copy-store.ts";
+import { withinMetadata } from "./limits.ts";
+import type { ThreadContext } from "./context.ts";
+import type { Json } from "../json.ts";
+import type { CopyPage, ThreadRpc } from "./rpc.ts";
+import type { Tables } from "./storage/tables.ts";
 
 /** How often a copy starts again when its source has changed. */
 const TRIES = 5;

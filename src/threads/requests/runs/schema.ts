@@ -1,8 +1,8 @@
 /** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
-import { Flag, optional, pagingQuery, Uuid } from "../../http/fields.ts";
-import { jsonList, JsonMembers } from "../../http/json.ts";
-import { CLASSIC_MODES } from "../log/classic.ts";
+import { Flag, optional, pagingQuery, Uuid } from "../../../http/fields.ts";
+import { jsonList, JsonMembers } from "../../../http/json.ts";
+import { CLASSIC_MODES } from "../../log/classic.ts";
 import { Checkpoint, Command, list } from "../schema.ts";
 
 export const RunParam = v.object({ thread_id: Uuid, run_id: Uuid });

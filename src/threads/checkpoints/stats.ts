@@ -1,9 +1,10 @@
 /** How much room a thread's checkpoints take. */
-import type { ThreadContext } from "./context.ts";
-import type { StorageFigures } from "./types.ts";
-import type { Ref } from "./checkpoints/values.ts";
+import type { Tables } from "../storage/tables.ts";
+import type { StorageFigures } from "../types.ts";
+import type { Checkpoints } from "./checkpoints.ts";
+import type { Ref } from "../log/values.ts";
 
-export function storageFigures({ checkpoints, tables }: ThreadContext): StorageFigures {
+export function storageFigures(checkpoints: Checkpoints, tables: Tables): StorageFigures {
   const byChannel: Record<string, { count: number; bytes: number }> = {};
   const seen = new Set<string>();
   let count = 0;

@@ -1,15 +1,13 @@
 /** From a request to the thread and the assistant it names, within the caller's workspace. */
-import { isDefaultAssistant } from "../assistants/defaults.ts";
-import { type Assistant, assistantToRun } from "../assistants/store.ts";
-import type { Principal } from "../principal.ts";
-import { database } from "../db/client.ts";
-import { isObject } from "../http/json.ts";
-import { Problem } from "../http/problem.ts";
-import { authorize, containsJson } from "../users/authorize.ts";
-import type { Json } from "../json.ts";
-import type { ThreadRpc } from "./rpc.ts";
-import { threadStub } from "./stub.ts";
-import type { RunCreate } from "./runs/schema.ts";
+import { isDefaultAssistant } from "../../assistants/defaults.ts";
+import { type Assistant, assistantToRun } from "../../assistants/store.ts";
+import type { Principal } from "../../principal.ts";
+import { database } from "../../db/client.ts";
+import { Problem } from "../../http/problem.ts";
+import { authorize, containsJson } from "../../users/authorize.ts";
+import type { Json } from "../../json.ts";
+import type { ThreadRpc } from "../rpc.ts";
+import { threadStub } from "../stub.ts";
 
 interface Call {
   env: Env;
@@ -26,27 +24,6 @@ export interface Caller {
   env: Env;
   principal: Principal;
   configurable: Json;
-}
-
-/**
- * The one decision whether a principal may run an assistant on a thread. A user needs `assistants:read` of the assistant
- * and `threads:create_run` of the thread. Gives the assistant, and the run's metadata as the handlers leave it.
- * 403 when a handler refuses, 404 when the assistant or the thread is not one that the user sees.
- */
-export async function mayRun(
-  { env, principal }: Pick<Caller, "env" | "principal">,
-  threadId: string,
-  body: RunCreate,
-): Promise<{ assistant: Assistant; metadata?: Json }> {
-  const { metadata } = body;
-  const assistant = await assistantOf(env, principal, body.assistant_id);
-  if (!principal.user) return { assistant, metadata: metadata ?? undefined };
-  const value: Json = { ...body, thread_id: threadId, metadata: { ...metadata }, kwargs: body };
-  const filter = await authorize(principal, "threads", "create_run", value);
-  const thread = filter && (await threadMetadata(env, principal.workspaceId, threadId));
-  // A thread that does not exist is made, or refused, by the run.
-  if (thread && !containsJson(thread, filter)) throw new Problem(404, "Thread not found.");
-  return { assistant, metadata: isObject(value.metadata) ? value.metadata : {} };
 }
 
 /** The metadata that say whose a thread is. One of a stateless run may be ending: then its run says so. */

@@ -1,7 +1,4 @@
 /** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
-import { and, eq, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { crons } from "../db/schema.ts";
 import {
   type IndexRow,
   indexShard,
@@ -9,9 +6,7 @@ import {
   type SortBy,
   type ThreadFilter,
   type ThreadPage,
-} from "./search/rpc.ts";
-
-export type { IndexRow, ThreadFilter, ThreadPage } from "./search/rpc.ts";
+} from "./rpc.ts";
 
 /** The shard for new threads of a workspace, as last read by this isolate. */
 const current = new Map<string, number>();
@@ -114,10 +109,4 @@ const COLUMNS = {
 function ascending(sortBy: SortBy): (a: IndexRow, b: IndexRow) => number {
   const column = COLUMNS[sortBy];
   return (a, b) => (a[column] === b[column] ? (a.id < b.id ? -1 : 1) : a[column] < b[column] ? -1 : 1);
-}
-
-/** Deletes the crons on threads that are deleted. */
-export async function deleteCronsOn(db: Database, workspaceId: string, threadIds: string[]): Promise<void> {
-  const gone = sql`${crons.threadId} IN (SELECT value FROM json_each(${JSON.stringify(threadIds)}))`;
-  await db.delete(crons).where(and(eq(crons.workspaceId, workspaceId), gone));
 }

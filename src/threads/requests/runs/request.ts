@@ -1,13 +1,17 @@
 /** Converts a client's request for a run to the thread's own form. */
-import { contextWithoutIdentity, withoutIdentity } from "../../auth/identity.ts";
-import type { Principal } from "../../principal.ts";
-import { settings } from "../../config.ts";
-import { type Caller, mayRun } from "../access.ts";
-import type { Json } from "../../json.ts";
-import type { RunRequest } from "../rpc.ts";
-import type { CheckpointAddress } from "../types.ts";
+import { contextWithoutIdentity, withoutIdentity } from "../../../auth/identity.ts";
+import type { Principal } from "../../../principal.ts";
+import { settings } from "../../../config.ts";
+import type { Assistant } from "../../../assistants/store.ts";
+import { isObject } from "../../../http/json.ts";
+import { Problem } from "../../../http/problem.ts";
+import { authorize, containsJson } from "../../../users/authorize.ts";
+import { assistantOf, type Caller, threadMetadata } from "../access.ts";
+import type { Json } from "../../../json.ts";
+import type { RunRequest } from "../../rpc.ts";
+import type { CheckpointAddress } from "../../types.ts";
 import type { RunCreate } from "./schema.ts";
-import { uuidv7 } from "../../http/uuid.ts";
+import { uuidv7 } from "../../../http/uuid.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */
 export function checkpointAddress(
@@ -49,6 +53,27 @@ export function configurableOf(headers: Headers, { user }: Principal): Json {
     langgraph_auth_user_id: user.identity,
     langgraph_auth_permissions: user.permissions,
   };
+}
+
+/**
+ * The one decision whether a principal may run an assistant on a thread. A user needs `assistants:read` of the assistant
+ * and `threads:create_run` of the thread. Gives the assistant, and the run's metadata as the handlers leave it.
+ * 403 when a handler refuses, 404 when the assistant or the thread is not one that the user sees.
+ */
+async function mayRun(
+  { env, principal }: Pick<Caller, "env" | "principal">,
+  threadId: string,
+  body: RunCreate,
+): Promise<{ assistant: Assistant; metadata?: Json }> {
+  const { metadata } = body;
+  const assistant = await assistantOf(env, principal, body.assistant_id);
+  if (!principal.user) return { assistant, metadata: metadata ?? undefined };
+  const value: Json = { ...body, thread_id: threadId, metadata: { ...metadata }, kwargs: body };
+  const filter = await authorize(principal, "threads", "create_run", value);
+  const thread = filter && (await threadMetadata(env, principal.workspaceId, threadId));
+  // A thread that does not exist is made, or refused, by the run.
+  if (thread && !containsJson(thread, filter)) throw new Problem(404, "Thread not found.");
+  return { assistant, metadata: isObject(value.metadata) ? value.metadata : {} };
 }
 
 /**

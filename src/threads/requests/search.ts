@@ -3,11 +3,12 @@
  * threads.
  */
 import { selected } from "../../http/paging.ts";
-import { extracted } from "../extract.ts";
-import { forEach } from "../fan-out.ts";
+import { extracted } from "./extract.ts";
+import { forEach } from "./fan-out.ts";
 import type { Json } from "../../json.ts";
 import { threadStub } from "../stub.ts";
-import { type IndexRow, searchThreads, type ThreadFilter, type ThreadPage } from "../store.ts";
+import type { IndexRow, ThreadFilter, ThreadPage } from "../search/rpc.ts";
+import { searchThreads } from "../search/store.ts";
 
 /** Characters of JSON of all states of one answer that are read from the threads themselves: an isolate has 128 MB. */
 const STATES_LIMIT = 24_000_000;

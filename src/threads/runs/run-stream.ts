@@ -1,10 +1,10 @@
 /** Where the classic stream of a run begins, for a client that may have seen a part of it. */
-import { classicFraming, methodsOf } from "./classic.ts";
-import type { Framing, TailQuery } from "./events.ts";
+import { classicFraming, methodsOf } from "../log/classic.ts";
+import type { Framing, TailQuery } from "../log/events.ts";
 import type { RunStream } from "../rpc.ts";
-import type { StoredRun } from "../runs/runs.ts";
+import type { StoredRun } from "../run.ts";
 import type { Tables } from "../storage/tables.ts";
-import { seqOfCheckpoint } from "./prior-attempt.ts";
+import { seqOfCheckpoint } from "../log/prior-attempt.ts";
 
 /** What to read of the log, and how to frame it. `visible` is the log's last sequence number. */
 export function runStream(

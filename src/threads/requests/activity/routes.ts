@@ -1,13 +1,13 @@
 /** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { Hono } from "hono";
 import * as v from "valibot";
-import { documented } from "../../http/documented.ts";
-import { whole } from "../../http/fields.ts";
-import { sseFrame, sseResponse } from "../../http/sse.ts";
-import type { App } from "../../http/types.ts";
-import { query } from "../../http/validate.ts";
+import { documented } from "../../../http/documented.ts";
+import { whole } from "../../../http/fields.ts";
+import { sseFrame, sseResponse } from "../../../http/sse.ts";
+import type { App } from "../../../http/types.ts";
+import { query } from "../../../http/validate.ts";
 import { openRuns } from "../runs/busy.ts";
-import { changesOf, shardsOf } from "../store.ts";
+import { changesOf, shardsOf } from "../../search/store.ts";
 
 /** Milliseconds between two events: changes in between share the next one. */
 const PAUSE = 500;

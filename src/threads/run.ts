@@ -1,11 +1,10 @@
 /** Runs as rows: their states, and how they read on the wire. */
-import { remoteProblem } from "../../http/problem.ts";
-import type { Json } from "../../json.ts";
-import type { RunRequest } from "../rpc.ts";
-import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "../types.ts";
-import type { Refusal } from "./strict.ts";
-import type { RunRow } from "../storage/tables.ts";
-import type { Refs } from "../checkpoints/values.ts";
+import { remoteProblem } from "../http/problem.ts";
+import type { Json } from "../json.ts";
+import type { RunRequest } from "./rpc.ts";
+import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
+import type { RunRow } from "./storage/tables.ts";
+import type { Refs } from "./log/values.ts";
 
 /** The allowed changes of a run's status. Any other change is a bug. */
 const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
@@ -42,6 +41,15 @@ export interface Outcome {
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: Refusal;
+}
+
+/** Why a strict resume runs nothing, as clients read it in the run's end. */
+export interface Refusal {
+  reason: "unknown_interrupt";
+  /** What was answered and does not wait. */
+  interrupt_ids: string[];
+  /** What waits. */
+  pending_ids: string[];
 }
 
 export interface StoredRun {
