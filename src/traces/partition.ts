@@ -4,7 +4,7 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
-import { sealBlock } from "./partition/blocks/seal.ts";
+import { sealBlock } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/gather.ts";
@@ -27,7 +27,7 @@ import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/s
 import { hasTables, migrate } from "./partition/tables.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import { priceTable } from "./prices.ts";
+import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type {
   PartitionIdentity,

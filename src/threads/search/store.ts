@@ -1,12 +1,5 @@
 /** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
-import {
-  type IndexRow,
-  indexShard,
-  type RowVersion,
-  type SortBy,
-  type ThreadFilter,
-  type ThreadPage,
-} from "./rpc.ts";
+import { type IndexRow, indexShard, type RowVersion, type SortBy, type ThreadFilter, type ThreadPage } from "./rpc.ts";
 
 /** The shard for new threads of a workspace, as last read by this isolate. */
 const current = new Map<string, number>();

@@ -16,7 +16,10 @@ export interface Delivery {
 }
 
 /** Calls the webhook of a run that has ended. Throws when its receiver does not answer with a 2xx status. */
-export async function deliverWebhook(context: ThreadContext, { run_id, url, delivery = run_id }: Delivery): Promise<void> {
+export async function deliverWebhook(
+  context: ThreadContext,
+  { run_id, url, delivery = run_id }: Delivery,
+): Promise<void> {
   const row = context.run(run_id);
   if (!row) return;
   // It was set when the deployment allowed it. Another attempt would change nothing.

@@ -4,9 +4,9 @@ import { isObject } from "../../http/json.ts";
 import { parseDotted, segment } from "../dotted.ts";
 import { metadataText } from "../ingest/pairs.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../limits.ts";
-import { addCost, type PriceTable } from "../prices.ts";
+import { addCost, type PriceTable } from "../usage/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../types.ts";
-import type { Usage } from "../ingest/usage.ts";
+import type { Usage } from "../usage/usage.ts";
 import type { WholeRow } from "./tables.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */

@@ -5,7 +5,7 @@ import { HOUR_MICROS } from "../time.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
-import type { RunSums } from "./rollups/groups.ts";
+import type { GroupSums } from "./rollups/groups.ts";
 import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
 import { selectionCondition } from "./read.ts";
 
@@ -80,7 +80,7 @@ function summedSeries(
   };
 }
 
-function statsOfSums(key: string | number, { latencies: durations, ...sums }: RunSums): Stats {
+function statsOfSums(key: string | number, { latencies: durations, ...sums }: GroupSums): Stats {
   const ended = Object.values(durations).reduce((total, count) => total + count, 0);
   return {
     key,

@@ -2,11 +2,12 @@
 import { preview } from "../preview.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, PartitionStats, ThreadSummary } from "../types.ts";
-import { LIGHT, type LightFeedback, sumFeedback } from "./feedback.ts";
+import { type LightFeedback, sumFeedback } from "../feedback/sums.ts";
+import { LIGHT } from "./feedback.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
 import { selectionCondition } from "./read.ts";
-import { durationsOf, noSums } from "./rollups/groups.ts";
+import { durationsOf, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
@@ -16,21 +17,7 @@ const THREAD_SAMPLE = 200;
 const ERROR_PREVIEW = 1_000;
 
 /** The statistics of no runs. */
-export const NO_STATS: PartitionStats = {
-  run_count: 0,
-  error_count: 0,
-  streaming_count: 0,
-  total_tokens: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  total_cost: 0,
-  prompt_cost: 0,
-  completion_cost: 0,
-  last_run_start_time: null,
-  latencies: [],
-  first_tokens: [],
-  feedback: {},
-};
+export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: [], first_tokens: [], feedback: {} };
 
 /** Sums over the selected runs, and a sample of their times for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
@@ -87,7 +74,9 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
     first_tokens,
     ...sums
   } = sumRuns(sql, identity, selection, {})[0] ?? {
-    ...noSums(),
+    ...NO_SUMS,
+    latencies: {},
+    first_tokens: {},
     hour: null,
     key: null,
   };

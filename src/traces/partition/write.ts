@@ -4,7 +4,7 @@ import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { nextChange, numberRuns } from "./changes.ts";
 import { refreshStats } from "./feedback.ts";
-import type { PriceTable } from "../prices.ts";
+import type { PriceTable } from "../usage/prices.ts";
 import type { RunWrite } from "../types.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "./meta.ts";

@@ -6,7 +6,7 @@ import { addStats } from "../partition/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
-import { listDays } from "../store.ts";
+import { listDays } from "../store/partition-store.ts";
 import { dayOf, isoFromMicros } from "../time.ts";
 import { acrossMidnight } from "./midnight.ts";
 

@@ -1,23 +1,13 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
 import { HOUR_MICROS } from "../../time.ts";
+import type { RunSums } from "../../types.ts";
 import { secondsOf, stepOf } from "../durations.ts";
 
 /** How many durations took each step. */
 type Sketch = Record<string, number>;
 
-/** Sums over runs that can be added to those of others. */
-export interface RunSums {
-  run_count: number;
-  error_count: number;
-  streaming_count: number;
-  total_tokens: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number;
-  prompt_cost: number;
-  completion_cost: number;
-  /** Microseconds. */
-  last_run_start_time: number | null;
+/** The sums of a group, with the durations of its runs. */
+export interface GroupSums extends RunSums {
   latencies: Sketch;
   first_tokens: Sketch;
 }
@@ -32,7 +22,7 @@ export interface GroupKey {
   model: string | null;
 }
 
-export type Group = GroupKey & RunSums;
+export type Group = GroupKey & GroupSums;
 export type Groups = Map<string, Group>;
 
 /** The columns that a group needs of `runs r`, in the order of `addRun`. */
@@ -55,22 +45,18 @@ export const GROUPED = [
 export const GROUPED_COUNT = 14;
 
 /** The sums of no runs. */
-export function noSums(): RunSums {
-  return {
-    run_count: 0,
-    error_count: 0,
-    streaming_count: 0,
-    total_tokens: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    total_cost: 0,
-    prompt_cost: 0,
-    completion_cost: 0,
-    last_run_start_time: null,
-    latencies: {},
-    first_tokens: {},
-  };
-}
+export const NO_SUMS: RunSums = {
+  run_count: 0,
+  error_count: 0,
+  streaming_count: 0,
+  total_tokens: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_cost: 0,
+  prompt_cost: 0,
+  completion_cost: 0,
+  last_run_start_time: null,
+};
 
 /** Adds one row of `GROUPED`. `keyOf` says which group it belongs to. */
 export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: GroupKey) => string): void {
@@ -105,12 +91,12 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
 export function groupOf(groups: Groups, id: string, key: GroupKey): Group {
   const known = groups.get(id);
   if (known) return known;
-  const group = { ...key, ...noSums() };
+  const group = { ...key, ...NO_SUMS, latencies: {}, first_tokens: {} };
   groups.set(id, group);
   return group;
 }
 
-export function addSums(to: RunSums, from: RunSums): void {
+export function addSums(to: GroupSums, from: GroupSums): void {
   to.run_count += from.run_count;
   to.error_count += from.error_count;
   to.streaming_count += from.streaming_count;

@@ -5,7 +5,7 @@ import type { PartitionIdentity } from "../../types.ts";
 import { dayBounds, HOUR_MICROS } from "../../time.ts";
 import { blockOf, blocksWith, runsOfBlocks } from "../blocks/blocks.ts";
 import { selectionCondition } from "../read.ts";
-import { addRun, type Group, type GroupKey, GROUPED, type Groups, type RunSums } from "./groups.ts";
+import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums } from "./groups.ts";
 import { addStored } from "./store.ts";
 
 export type SumsColumn = "name" | "run_type" | "status" | "model";
@@ -17,7 +17,7 @@ interface SumsBy {
 }
 
 /** The sums of one group. `hour` is its first microsecond. */
-type SumsOf = RunSums & { hour: number | null; key: string | null };
+type SumsOf = GroupSums & { hour: number | null; key: string | null };
 
 /** The most groups of an answer. */
 const MOST_GROUPS = 1_000;

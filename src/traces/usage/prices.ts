@@ -1,8 +1,8 @@
 /** What a model call costs: prices by provider and model name, which a deployment can extend. */
 import * as v from "valibot";
-import { parseJson } from "../http/json.ts";
-import { logError } from "../http/log.ts";
-import type { Usage } from "./ingest/usage.ts";
+import { parseJson } from "../../http/json.ts";
+import { logError } from "../../http/log.ts";
+import type { Usage } from "./usage.ts";
 
 const Price = v.object({
   /** `ls_provider`; absent matches any. */

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { Flag, many, optional, pagingQuery } from "../../http/fields.ts";
+import { Flag, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonMembers, JsonObject } from "../../http/json.ts";
-import { Time, Uuid } from "../query/schema.ts";
+import { Time } from "../time.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const extra = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));

@@ -1,16 +1,13 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
-import { addRun, GROUPED, GROUPED_COUNT, type Groups } from "../rollups/groups.ts";
-import { writeSums } from "../rollups/store.ts";
-import { runsOfBlocks } from "./blocks.ts";
-import { writeBounds } from "./bounds.ts";
-import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./document.ts";
-import { GramSet, SLICES } from "./grams.ts";
+import { addRun, GROUPED, GROUPED_COUNT, type Groups } from "./rollups/groups.ts";
+import { writeSums } from "./rollups/store.ts";
+import { runsOfBlocks } from "./blocks/blocks.ts";
+import { writeBounds } from "./blocks/bounds.ts";
+import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";
+import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
 const MOST_TEXT = 16 * 1024 * 1024;
-/** Slices are ordered by their number, then by block. */
-export const SLICE_ROWS = 2 ** 32;
-
 const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => `p.${column}`)];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
 

@@ -9,18 +9,18 @@ import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../feedback/project-stats.ts";
 import { projectStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
+import { lastRunTime } from "../store/partition-store.ts";
 import {
   findProject,
   findProjectByName,
   insertProject,
-  lastRunTime,
   listProjects,
   type ProjectRow,
   updateProject,
-} from "../store.ts";
-import { destroyProjects } from "./destroy.ts";
-import { checkExpiry, refuseHeld } from "./retention.ts";
-import { forgetProjects, newProject } from "./resolve.ts";
+} from "../store/project-store.ts";
+import { destroyProjects } from "../projects/destroy.ts";
+import { checkExpiry, refuseHeld } from "../projects/retention.ts";
+import { forgetProjects, newProject } from "../projects/resolve.ts";
 import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
 
 const doc = documented("Projects");
