@@ -23,8 +23,9 @@ import {
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
 import { NO_SERIES, partitionSeries } from "./partition/series.ts";
-import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
+import { childrenOf, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
+import { listThreads } from "./partition/threads.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./usage/prices.ts";

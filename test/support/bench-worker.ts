@@ -6,6 +6,7 @@
  */
 import weir from "../../src/index.ts";
 import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
+import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { TracePartition as Product } from "../../src/traces/partition.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
@@ -18,6 +19,7 @@ const AT_ONCE = 10_000;
 const ORIGINAL = "-8000-";
 const TIMES = new Set(["start_time", "end_time"]);
 const REPLACED = new Set(["id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order"]);
+const SLOT_COLUMNS = SLOTS.flatMap((slot) => PACKED_COLUMNS.map((column) => slotColumn(column, slot)));
 
 export class TracePartition extends Product {
   /** Copy k starts k times the originals' span later, so that equal texts are far from each other. */
@@ -28,16 +30,18 @@ export class TracePartition extends Product {
         "SELECT count(*) AS count, max(start_time) - min(start_time) + 1 AS span, max(n) AS last FROM runs",
       )
       .one();
+    // The numbers of a copy begin with a pack.
+    const numbers = Math.ceil((last + 1) / SLOTS.length) * SLOTS.length;
     const copies = Math.ceil(rows / count);
     if (copies > 4095) throw new Error(`${count} runs are too few to make ${rows} of.`);
     for (let copy = 1; copy < copies; copy++) {
       const group = `-8${copy.toString(16).padStart(3, "0")}-`;
       const shift = (name: string): (string | number)[] => {
-        if (name === "n") return [copy * last];
+        if (name === "n") return [copy * numbers];
         if (TIMES.has(name)) return [copy * span];
         return REPLACED.has(name) ? [ORIGINAL, group] : [];
       };
-      const wanted = Math.min(count, rows - copy * count);
+      const wanted = Math.min(numbers, rows - copy * count);
       for (let from = 0; from < wanted; from += AT_ONCE) {
         const size = Math.min(AT_ONCE, wanted - from);
         const bound = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
@@ -45,6 +49,9 @@ export class TracePartition extends Product {
           sql.exec(`INSERT INTO runs (${RUN_COLUMNS.join()}) ${copied(RUN_COLUMNS, "runs")}`, ...bound(RUN_COLUMNS));
           const columns = ["n", ...PAYLOAD_COLUMNS];
           sql.exec(`INSERT INTO payloads (${columns.join()}) ${copied(columns, "payloads")}`, ...bound(columns));
+          const packed = ["n", ...SLOT_COLUMNS];
+          const packs = [copy * numbers, from, from + size].map((number) => Math.ceil(number / SLOTS.length));
+          sql.exec(`INSERT INTO packs (${packed.join()}) ${copied(packed, "packs")}`, ...packs);
           const { bytes } = readMeta(sql, "counts") ?? { bytes: 0 };
           addToCounts(sql, { rows: size, bytes: Math.round((bytes / (copy * count)) * size), lastStart: 0 });
         });
@@ -66,7 +73,7 @@ function copied(columns: readonly string[], table: string): string {
     if (name === "n" || TIMES.has(name)) return `${name} + ?`;
     return REPLACED.has(name) ? `replace(${name}, ?, ?)` : name;
   });
-  return `SELECT ${expressions.join()} FROM ${table} WHERE n > ? AND n <= ?`;
+  return `SELECT ${expressions.join()} FROM ${table} WHERE n >= ? AND n < ?`;
 }
 
 interface Multiplying {

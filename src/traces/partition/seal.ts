@@ -1,5 +1,6 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
-import { addRun, GROUPED, GROUPED_COUNT, type Groups } from "./rollups/groups.ts";
+import { joinPayloads, payloadOf } from "../packs.ts";
+import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./rollups/groups.ts";
 import { writeSums } from "./rollups/store.ts";
 import { runsOfBlocks } from "./blocks/blocks.ts";
 import { writeBounds } from "./blocks/bounds.ts";
@@ -8,7 +9,8 @@ import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
 const MOST_TEXT = 16 * 1024 * 1024;
-const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => `p.${column}`)];
+
+const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadOf(column))];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
 
 const grams = new GramSet();
@@ -18,17 +20,14 @@ export function sealBlock(sql: SqlStorage, block: number): void {
   const groups: Groups = new Map();
   let room = MOST_TEXT;
   grams.clear();
-  const rows = sql.exec(
-    `SELECT ${COLUMNS} FROM ${runsOfBlocks()} JOIN payloads p ON p.n = r.n`,
-    JSON.stringify([block]),
-  );
+  const rows = sql.exec(`SELECT ${COLUMNS} FROM ${runsOfBlocks()} ${joinPayloads()}`, JSON.stringify([block]));
   for (const row of rows.raw()) {
     addRun(groups, row, (key) => JSON.stringify(key));
     MARKED.forEach((column, i) => {
-      const value = row[GROUPED_COUNT + i] as string | null;
+      const value = row[GROUPED_COLUMNS.length + i] as string | null;
       if (value !== null) grams.add(marked(column, value));
     });
-    for (const text of row.slice(GROUPED_COUNT + MARKED.length) as (string | null)[]) {
+    for (const text of row.slice(GROUPED_COLUMNS.length + MARKED.length) as (string | null)[]) {
       room -= text?.length ?? 0;
       if (text !== null && room > 0) grams.add(text);
     }

@@ -1,23 +1,21 @@
-/** Statistics over a partition's runs, threads, and a run's descendants. */
-import { preview } from "../preview.ts";
+/** Statistics over a partition's runs, and a run's descendants. */
 import type { RunSelection } from "../rpc.ts";
-import type { PartitionIdentity, PartitionStats, ThreadSummary } from "../types.ts";
+import type { PartitionIdentity, PartitionStats, RunSums } from "../types.ts";
 import { type LightFeedback, sumFeedback } from "../feedback/sums.ts";
 import { LIGHT } from "./feedback.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedOf } from "./blocks/wanted.ts";
 import { selectionCondition } from "./read.ts";
-import { durationsOf, NO_SUMS } from "./rollups/groups.ts";
+import { addRun, durationsOf, GROUPED, GROUPED_COLUMNS, type Groups, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 
 /** Percentiles are taken from at most this many runs of a partition. */
 const SAMPLE = 2_000;
-/** The most durations of one thread. */
-const THREAD_SAMPLE = 200;
-const ERROR_PREVIEW = 1_000;
 
 /** The statistics of no runs. */
 export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: [], first_tokens: [], feedback: {} };
+
+type Sums = { [Name in keyof RunSums]?: number | null };
 
 /** Sums over the selected runs, and a sample of their times for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
@@ -26,28 +24,19 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
   const source = sourceOf(sql, wantedOf(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
-  const sums = sql
-    .exec<Record<string, number | null>>(
-      `SELECT count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
-       sum(r.total_tokens) AS total_tokens, sum(r.prompt_tokens) AS prompt_tokens, sum(r.completion_tokens) AS completion_tokens,
-       sum(r.total_cost) AS total_cost, sum(r.prompt_cost) AS prompt_cost, sum(r.completion_cost) AS completion_cost,
-       max(r.start_time) AS last_run_start_time FROM ${source.from} WHERE ${where}`,
-      ...values,
-    )
-    .one();
-  // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
-  const times = sql
-    .exec<{ latency: number | null; first: number | null }>(
-      `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency, max(0, (r.first_token_time - r.start_time) / 1e6) AS first
-       FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE}`,
-      ...values,
-    )
-    .toArray();
+  const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE + 1}`;
+  const rows = [...sql.exec(newest, ...values).raw()];
+  // When few runs match, their sums need no second pass over the runs that do not match.
+  const sums = rows.length > SAMPLE ? sumsInSql(sql, `${source.from} WHERE ${where}`, values) : sumsOfRows(rows);
+  const times = timesOf(rows.slice(0, SAMPLE));
+  // SQLite evaluates a list behind IN for an empty table, too: in a large day, the runs are looked up from the feedback.
   const feedback = sql.exec<LightFeedback>(
-    `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM ${source.from} WHERE ${where})`,
+    source.isSmall
+      ? `SELECT ${LIGHT} FROM feedback WHERE run_id IN (SELECT r.id FROM ${source.from} WHERE ${where})`
+      : `SELECT ${LIGHT} FROM feedback f CROSS JOIN ${source.from} ON r.id = f.run_id WHERE ${where}`,
     ...values,
   );
-  const sum = (name: string) => sums[name] ?? 0;
+  const sum = (name: keyof Sums) => sums[name] ?? 0;
   return {
     run_count: sum("run_count"),
     error_count: sum("error_count"),
@@ -58,10 +47,41 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
     total_cost: sum("total_cost"),
     prompt_cost: sum("prompt_cost"),
     completion_cost: sum("completion_cost"),
-    last_run_start_time: sums["last_run_start_time"] ?? null,
-    latencies: times.flatMap(({ latency }) => latency ?? []),
-    first_tokens: times.flatMap(({ first }) => first ?? []),
+    last_run_start_time: sums.last_run_start_time ?? null,
+    ...times,
     feedback: sumFeedback(feedback),
+  };
+}
+
+function sumsInSql(sql: SqlStorage, runs: string, values: (string | number)[]): Sums {
+  return sql
+    .exec<Record<keyof Sums, number | null>>(
+      `SELECT count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
+       sum(r.total_tokens) AS total_tokens, sum(r.prompt_tokens) AS prompt_tokens, sum(r.completion_tokens) AS completion_tokens,
+       sum(r.total_cost) AS total_cost, sum(r.prompt_cost) AS prompt_cost, sum(r.completion_cost) AS completion_cost,
+       max(r.start_time) AS last_run_start_time FROM ${runs}`,
+      ...values,
+    )
+    .one();
+}
+
+/** The sums of rows of `GROUPED`. */
+function sumsOfRows(rows: SqlStorageValue[][]): Sums {
+  const groups: Groups = new Map();
+  for (const row of rows) addRun(groups, row, () => "");
+  return groups.get("") ?? {};
+}
+
+/** The durations of rows of `GROUPED`, seconds. */
+function timesOf(rows: SqlStorageValue[][]): Pick<PartitionStats, "latencies" | "first_tokens"> {
+  const since = (row: SqlStorageValue[], column: (typeof GROUPED_COLUMNS)[number]) => {
+    const [start, at] = [row[0] as number, row[GROUPED_COLUMNS.indexOf(column)] as number | null];
+    // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
+    return at === null ? [] : [Math.max(0, (at - start) / 1e6)];
+  };
+  return {
+    latencies: rows.flatMap((row) => since(row, "r.end_time")),
+    first_tokens: rows.flatMap((row) => since(row, "r.first_token_time")),
   };
 }
 
@@ -91,62 +111,6 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
     first_tokens: durationsOf(first_tokens, SAMPLE),
     feedback: sumFeedback(feedback),
   };
-}
-
-interface ThreadRow extends Record<string, SqlStorageValue> {
-  thread_id: string;
-  count: number;
-  min_start_time: number;
-  max_start_time: number;
-  total_tokens: number;
-  total_cost: number;
-}
-
-/** The threads that the selected root runs belong to, newest first. */
-export function listThreads(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadSummary[] {
-  const { sql: where, values } = selectionCondition(sql, identity, { ...selection, isRoot: true });
-  const rows = sql
-    .exec<ThreadRow>(
-      `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
-       sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
-       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT 1000`,
-      ...values,
-    )
-    .toArray();
-  const latenciesOf = (threadId: string) =>
-    sql
-      .exec<{ latency: number }>(
-        `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency FROM runs r
-         WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where} ORDER BY r.start_time DESC LIMIT ${THREAD_SAMPLE}`,
-        threadId,
-        ...values,
-      )
-      .toArray()
-      .map(({ latency }) => latency);
-  return rows.map(({ thread_id, ...sums }) => ({
-    thread_id,
-    ...sums,
-    latencies: latenciesOf(thread_id),
-    first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
-    last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
-    last_error: turn(sql, thread_id, "desc")?.error ?? null,
-  }));
-}
-
-interface Turn extends Record<string, SqlStorageValue> {
-  inputs: string | null;
-  outputs: string | null;
-  error: string | null;
-}
-
-function turn(sql: SqlStorage, threadId: string, order: "asc" | "desc"): Turn | undefined {
-  return sql
-    .exec<Turn>(
-      `SELECT p.inputs, p.outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error FROM runs r JOIN payloads p ON p.n = r.n
-       WHERE r.thread_id = ? AND r.is_root = 1 ORDER BY r.start_time ${order} LIMIT 1`,
-      threadId,
-    )
-    .toArray()[0];
 }
 
 /** Ids of a run's children and of all its descendants within the partition, in tree order. */

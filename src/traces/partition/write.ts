@@ -1,5 +1,6 @@
 /** Upserting a batch of writes in one transaction. */
 import { uuidTime } from "../dotted.ts";
+import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { nextChange, numberRuns } from "./changes.ts";
@@ -8,21 +9,16 @@ import type { PriceTable } from "../usage/prices.ts";
 import type { RunWrite } from "../types.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "./meta.ts";
+import { writePayloads } from "./payloads.ts";
 import { placeDerived } from "./place.ts";
-import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "./tables.ts";
+import { RUN_COLUMNS, type WholeRow } from "./tables.ts";
 import { sumTotals } from "./totals.ts";
 
-const PAYLOAD_FIELDS_WITH_N = ["n", ...PAYLOAD_COLUMNS] as const;
-const INSERT_RUN = insertOf("runs", RUN_COLUMNS);
-const INSERT_PAYLOAD = insertOf("payloads", PAYLOAD_FIELDS_WITH_N);
-
-function insertOf(table: string, columns: readonly string[]): string {
-  return `INSERT OR REPLACE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
-}
+const INSERT_RUN = `INSERT OR REPLACE INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
 /** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
-/** The most bytes of a run's two rows (limits.ts). `runs.bytes` also counts R2. */
+/** The most bytes of a run in two rows (limits.ts). `runs.bytes` also counts R2. */
 const MOST_OF_RUN = 4_000_000;
 
 /** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
@@ -72,8 +68,8 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     row.change = change;
     if (row.n === 0) row.n = next++;
     sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
-    sql.exec(INSERT_PAYLOAD, ...PAYLOAD_FIELDS_WITH_N.map((column) => row[column]));
   }
+  writePayloads(sql, changed, ({ id }) => before.has(id));
   const changedIds = changed.map(({ id }) => id);
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
   const moved = placeDerived(sql, changedIds);
@@ -103,9 +99,14 @@ function startWithin(day: Day, id: string): number {
 }
 
 function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
-  const columns = [...RUN_COLUMNS.map((name) => `r.${name}`), ...PAYLOAD_COLUMNS.map((name) => `p.${name}`)].join(", ");
+  const columns = [
+    ...RUN_COLUMNS.map((name) => `r.${name}`),
+    ...PACKED_COLUMNS.map((name) => `${payloadOf(name)} AS ${name}`),
+    "p.large",
+    "p.attachments",
+  ].join(", ");
   const rows = sql.exec(
-    `SELECT ${columns} FROM runs r JOIN payloads p ON p.n = r.n WHERE r.id IN (SELECT value FROM json_each(?))`,
+    `SELECT ${columns} FROM runs r ${joinPayloads()} WHERE r.id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(ids),
   );
   return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));

@@ -26,7 +26,7 @@ export type Group = GroupKey & GroupSums;
 export type Groups = Map<string, Group>;
 
 /** The columns that a group needs of `runs r`, in the order of `addRun`. */
-export const GROUPED = [
+export const GROUPED_COLUMNS = [
   "r.start_time",
   "r.name",
   "r.run_type",
@@ -41,8 +41,8 @@ export const GROUPED = [
   "r.total_cost",
   "r.prompt_cost",
   "r.completion_cost",
-].join(", ");
-export const GROUPED_COUNT = 14;
+] as const;
+export const GROUPED = GROUPED_COLUMNS.join(", ");
 
 /** The sums of no runs. */
 export const NO_SUMS: RunSums = {
