@@ -7,7 +7,7 @@ import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { tracePartition } from "./stub.ts";
 import type { RunTimes } from "./types.ts";
-import { noRunTimes, sumOfRunTimes } from "./partition/run-times.ts";
+import { noRunTimes, sumOfRunTimes } from "./partition/stats/run-times.ts";
 import { listPartitions } from "./store/partition-store.ts";
 import { findProjectByName } from "./store/project-store.ts";
 import { dayOf } from "./time.ts";

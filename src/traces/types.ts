@@ -190,7 +190,7 @@ export interface Stats {
   total_tokens: number;
   /** US dollars. */
   total_cost: number;
-  /** How many runs took about so long: steps of a logarithmic scale (partition/durations.ts), so that they can be added. */
+  /** How many runs took about so long: steps of a logarithmic scale (partition/stats/durations.ts), so that they can be added. */
   durations: Record<number, number>;
 }
 

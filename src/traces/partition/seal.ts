@@ -1,7 +1,7 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
 import { joinPayloads, payloadOf } from "../packs.ts";
-import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./rollups/groups.ts";
-import { writeSums } from "./rollups/store.ts";
+import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/groups.ts";
+import { writeSums } from "./stats/rollups/store.ts";
 import { runsOfBlocks } from "./blocks/blocks.ts";
 import { writeBounds } from "./blocks/bounds.ts";
 import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";

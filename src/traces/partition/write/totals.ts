@@ -1,8 +1,8 @@
 /** Tokens and costs of runs with descendants: a run's totals include what happened below it. */
-import { addUsage, type Usage } from "../usage/usage.ts";
-import { addCost, type PriceTable } from "../usage/prices.ts";
+import { addUsage, type Usage } from "../../usage/usage.ts";
+import { addCost, type PriceTable } from "../../usage/prices.ts";
 import { setTotals } from "./merge.ts";
-import type { RunRow } from "./tables.ts";
+import type { RunRow } from "../tables.ts";
 
 interface Spender extends Record<string, SqlStorageValue> {
   id: string;

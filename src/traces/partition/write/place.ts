@@ -1,5 +1,5 @@
 /** Completing the place of runs that came without a dotted_order, once their parents are known. */
-import { segment } from "../dotted.ts";
+import { segment } from "../../dotted.ts";
 
 interface Placed extends Record<string, SqlStorageValue> {
   id: string;

@@ -1,6 +1,6 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
-import { HOUR_MICROS } from "../../time.ts";
-import type { RunSums } from "../../types.ts";
+import { HOUR_MICROS } from "../../../time.ts";
+import type { RunSums } from "../../../types.ts";
 import { secondsOf, stepOf } from "../durations.ts";
 
 /** How many durations took each step. */

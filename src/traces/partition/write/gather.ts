@@ -1,6 +1,6 @@
 /** Group commit: a transaction costs a dozen statements and rows besides its runs, so writes that can wait share one. */
-import type { RunWrite } from "../types.ts";
-import { weightOf } from "../weight.ts";
+import type { RunWrite } from "../../types.ts";
+import { weightOf } from "../../weight.ts";
 
 interface Waiting {
   writes: RunWrite[];

@@ -1,10 +1,10 @@
 /** Sums of selected runs: from the rollups of sealed blocks, and from the runs of the others. */
-import { type Filter, parseFilter } from "../../filter/filter.ts";
-import type { RunSelection } from "../../rpc.ts";
-import type { PartitionIdentity } from "../../types.ts";
-import { dayBounds, HOUR_MICROS } from "../../time.ts";
-import { blockOf, blocksWith, runsOfBlocks } from "../blocks/blocks.ts";
-import { selectionCondition } from "../read.ts";
+import { type Filter, parseFilter } from "../../../filter/filter.ts";
+import type { RunSelection } from "../../../rpc.ts";
+import type { PartitionIdentity } from "../../../types.ts";
+import { dayBounds, HOUR_MICROS } from "../../../time.ts";
+import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
+import { selectionCondition } from "../../read.ts";
 import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums } from "./groups.ts";
 import { addStored } from "./store.ts";
 

@@ -1,17 +1,17 @@
 /** Upserting a batch of writes in one transaction. */
-import { uuidTime } from "../dotted.ts";
-import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../packs.ts";
-import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "./blobs.ts";
-import { openBlocks } from "./blocks/blocks.ts";
-import { nextChange, numberRuns } from "./changes.ts";
-import { refreshStats } from "./feedback.ts";
-import type { PriceTable } from "../usage/prices.ts";
-import type { RunWrite } from "../types.ts";
+import { uuidTime } from "../../dotted.ts";
+import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../../packs.ts";
+import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
+import { openBlocks } from "../blocks/blocks.ts";
+import { nextChange, numberRuns } from "../changes.ts";
+import { refreshStats } from "../feedback.ts";
+import type { PriceTable } from "../../usage/prices.ts";
+import type { RunWrite } from "../../types.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
-import { addToCounts, lastNumber, noteWritten } from "./meta.ts";
-import { writePayloads } from "./payloads.ts";
+import { addToCounts, lastNumber, noteWritten } from "../meta.ts";
+import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
-import { RUN_COLUMNS, type WholeRow } from "./tables.ts";
+import { RUN_COLUMNS, type WholeRow } from "../tables.ts";
 import { sumTotals } from "./totals.ts";
 
 const INSERT_RUN = `INSERT OR REPLACE INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;

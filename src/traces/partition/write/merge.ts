@@ -1,13 +1,13 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
-import { byteLength } from "../../http/bytes.ts";
-import { isObject } from "../../http/json.ts";
-import { parseDotted, segment } from "../dotted.ts";
-import { metadataText } from "../ingest/pairs.ts";
-import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../limits.ts";
-import { addCost, type PriceTable } from "../usage/prices.ts";
-import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../types.ts";
-import type { Usage } from "../usage/usage.ts";
-import type { WholeRow } from "./tables.ts";
+import { byteLength } from "../../../http/bytes.ts";
+import { isObject } from "../../../http/json.ts";
+import { parseDotted, segment } from "../../dotted.ts";
+import { metadataText } from "../../ingest/pairs.ts";
+import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
+import { addCost, type PriceTable } from "../../usage/prices.ts";
+import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
+import type { Usage } from "../../usage/usage.ts";
+import type { WholeRow } from "../tables.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
 const FIELDS = [

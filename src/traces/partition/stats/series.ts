@@ -1,13 +1,13 @@
 /** Figures of a partition's runs by time and by a property, in one pass over them each. */
-import type { RunSelection, SeriesRequest } from "../rpc.ts";
-import type { Stats, PartitionSeries, PartitionIdentity } from "../types.ts";
-import { HOUR_MICROS } from "../time.ts";
-import { sourceOf } from "./blocks/candidates.ts";
-import { wantedOf } from "./blocks/wanted.ts";
+import type { RunSelection, SeriesRequest } from "../../rpc.ts";
+import type { Stats, PartitionSeries, PartitionIdentity } from "../../types.ts";
+import { HOUR_MICROS } from "../../time.ts";
+import { sourceOf } from "../blocks/candidates.ts";
+import { wantedOf } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
 import type { GroupSums } from "./rollups/groups.ts";
 import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
-import { selectionCondition } from "./read.ts";
+import { selectionCondition } from "../read.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
 const MOST_KEYS = 200;

@@ -1,9 +1,9 @@
 /** The threads of a partition's runs. */
-import { joinPayloads, payloadOf } from "../packs.ts";
-import { preview } from "../preview.ts";
-import type { RunSelection } from "../rpc.ts";
-import type { PartitionIdentity, ThreadSummary } from "../types.ts";
-import { selectionCondition } from "./read.ts";
+import { joinPayloads, payloadOf } from "../../packs.ts";
+import { preview } from "../../preview.ts";
+import type { RunSelection } from "../../rpc.ts";
+import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
+import { selectionCondition } from "../read.ts";
 
 /** The most durations of one thread. */
 const THREAD_SAMPLE = 200;

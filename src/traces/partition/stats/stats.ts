@@ -1,11 +1,11 @@
 /** Statistics over a partition's runs, and a run's descendants. */
-import type { RunSelection } from "../rpc.ts";
-import type { PartitionIdentity, PartitionStats, RunSums } from "../types.ts";
-import { type LightFeedback, sumFeedback } from "../feedback/sums.ts";
-import { LIGHT } from "./feedback.ts";
-import { sourceOf } from "./blocks/candidates.ts";
-import { wantedOf } from "./blocks/wanted.ts";
-import { selectionCondition } from "./read.ts";
+import type { RunSelection } from "../../rpc.ts";
+import type { PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
+import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
+import { LIGHT } from "../feedback.ts";
+import { sourceOf } from "../blocks/candidates.ts";
+import { wantedOf } from "../blocks/wanted.ts";
+import { selectionCondition } from "../read.ts";
 import { addRun, durationsOf, GROUPED, GROUPED_COLUMNS, type Groups, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 
