@@ -56,7 +56,7 @@ export default defineConfig(async () => {
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
   const nowhere = [
-    "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts}/**",
+    "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
     "node_modules/**",
   ];
   return {
