@@ -25,6 +25,7 @@ import {
 import { NO_SERIES, partitionSeries } from "./partition/series.ts";
 import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
+import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./prices.ts";
@@ -34,6 +35,7 @@ import type {
   PartitionSeries,
   PartitionStats,
   QueriedRun,
+  TreeRun,
   RunTimes,
   RunWrite,
   StoredFeedback,
@@ -108,6 +110,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async tree(traceId: string): Promise<TreeRun[]> {
+    return this.known((identity) => traceTree(this.sql, identity, traceId)) ?? [];
   }
 
   async crossing(): Promise<string[]> {
