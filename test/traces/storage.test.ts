@@ -6,7 +6,7 @@ import { destroyProjects } from "../../src/traces/projects/destroy.ts";
 import type { TracePartition } from "../../src/traces/partition.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite, type StoredFeedback } from "../../src/traces/types.ts";
-import { listPartitions } from "../../src/traces/store.ts";
+import { listPartitions } from "../../src/traces/store/partition-store.ts";
 import { newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 

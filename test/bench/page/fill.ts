@@ -74,7 +74,7 @@ export async function manyTraces(server: Server, runs: number): Promise<void> {
     });
     if (!sent.ok) throw new Error(`${sent.status} ${await sent.text()}`);
   }
-  await multiply(server, await projectOf(server, "many"), day, runs);
+  await multiply(server, await projectOf(server, "many"), day, { rows: runs });
 }
 
 async function projectOf(server: Server, name: string): Promise<string> {
