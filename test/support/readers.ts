@@ -24,16 +24,18 @@ export class Reader {
   last = 0;
   /** Events that came twice or out of order. */
   wrong = 0;
+  readonly thread: ThreadOf;
+  readonly #over: "sse" | "socket";
   #connection: Connection | undefined;
 
-  constructor(
-    readonly thread: ThreadOf,
-    private readonly over: "sse" | "socket",
-  ) {}
+  constructor(thread: ThreadOf, over: "sse" | "socket") {
+    this.thread = thread;
+    this.#over = over;
+  }
 
   /** Resolves when the connection is open. */
   async open(): Promise<void> {
-    const open = this.over === "sse" ? openStream : openSocket;
+    const open = this.#over === "sse" ? openStream : openSocket;
     this.#connection = await open(this.thread, this.last, (seq) => this.#take(seq));
   }
 
