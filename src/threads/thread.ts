@@ -4,26 +4,26 @@ import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
-import { copyInto, copyPage } from "./copy/copy.ts";
-import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import { copyInto, copyPage } from "./copy.ts";
+import type { CopyPlace } from "./storage/copy-store.ts";
 import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { Outbox } from "./tasks/outbox.ts";
 import { ThreadContext } from "./context.ts";
 import { newRecord, readRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { Runner } from "./runs/runner.ts";
-import { runStream } from "./log/run-stream.ts";
-import { toWireRun, type StoredRun, storedRun } from "./runs/runs.ts";
-import { applyUpdates, historyOf, stateOf } from "./checkpoints/state.ts";
+import { runStream } from "./runs/run-stream.ts";
+import { toWireRun, type StoredRun, storedRun } from "./run.ts";
+import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
-import { storageFigures } from "./stats.ts";
+import { storageFigures } from "./checkpoints/stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
 import { PING_MS, tail } from "./log/tail.ts";
-import { threadFraming } from "./log/thread-stream.ts";
+import { threadFraming } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 
@@ -32,7 +32,7 @@ const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Undefined when a newer version wrote the thread: every call then answers 503. */
-  #parts: { context: ThreadContext; runner: Runner } | undefined;
+  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner } | undefined;
   #copying: Promise<void> | undefined;
 
   constructor(
@@ -50,7 +50,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   override async alarm(): Promise<void> {
     // An alarm that throws is dropped after six times.
     if (!this.#parts) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
-    await onAlarm(this.#context, this.#runner, () => this.#forget());
+    await onAlarm(this.#context, this.#runner, this.#outbox, () => this.#forget());
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
@@ -103,7 +103,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#shown(this.#existing(), LONG_STATE);
   }
 
-  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
     return copyPage(this.#context, from);
   }
 
@@ -114,7 +114,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
-    return this.#context.record && storageFigures(this.#context);
+    return this.#context.record && storageFigures(this.#context.checkpoints, this.#context.tables);
   }
 
   async startRun(request: rpc.RunRequest): Promise<types.Run> {
@@ -224,7 +224,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     setHook(this.#context, taskId, id, hook, most);
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -233,7 +233,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (stopped === 0) markCanceled(this.#context, taskId);
     await Promise.all(ids.map((id) => this.#runner.ended(id)));
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
@@ -356,19 +356,27 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     const tables = new Tables(this.ctx.storage);
     const record = readRecord(tables);
     if (isNewer(record?.format)) return undefined;
-    const context = new ThreadContext(this.ctx, this.env, this.onTask, tables, record);
-    const runner = new Runner(context, () => armAlarm(context, runner));
-    return { context, runner };
+    const context = new ThreadContext(this.ctx, this.env, tables, record);
+    const outbox = new Outbox(context, this.onTask);
+    const runner = new Runner(context, outbox, () => armAlarm(context, runner));
+    return { context, outbox, runner };
+  }
+
+  #open() {
+    if (!this.#parts) throw newerFormat();
+    return this.#parts;
   }
 
   get #context(): ThreadContext {
-    if (!this.#parts) throw newerFormat();
-    return this.#parts.context;
+    return this.#open().context;
+  }
+
+  get #outbox(): Outbox {
+    return this.#open().outbox;
   }
 
   get #runner(): Runner {
-    if (!this.#parts) throw newerFormat();
-    return this.#parts.runner;
+    return this.#open().runner;
   }
 
   #existing(): ThreadRecord {

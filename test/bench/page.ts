@@ -131,7 +131,7 @@ async function manyTraces(server: Server): Promise<void> {
   }
   const sessions = await fetch(`${server.url}/sessions?name=many`, { headers: server.headers });
   const [project] = await sessions.json<{ id: string }[]>();
-  await multiply(server, project?.id ?? "", day, OVERVIEW_RUNS);
+  await multiply(server, project?.id ?? "", day, { rows: OVERVIEW_RUNS });
 }
 
 /** A new tab of a new user, with a slow processor. */

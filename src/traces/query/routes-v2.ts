@@ -11,7 +11,7 @@ import { locateRuns } from "../locate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { QueriedRun } from "../types.ts";
-import { listProjectsOfDataset } from "../store.ts";
+import { listProjectsOfDataset } from "../store/project-store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
