@@ -40,13 +40,13 @@ export function isOutage(error: unknown, before: number): boolean {
  * Sends a request again that failed because storage did, as the SDKs do: a POST under the same Idempotency-Key. A 5xx
  * without such a cause is returned. 409 with `Retry-After` says that the first request is still being answered.
  */
-function patient({ fetch }: Caller): Caller["fetch"] {
+function patient(caller: Caller): Caller["fetch"] {
   return async (path, options = {}) => {
     const isPost = options.body !== undefined && (options.method ?? "POST") === "POST";
     const headers = { ...(isPost && { "idempotency-key": crypto.randomUUID() }), ...options.headers };
     const before = injected.count;
     for (;;) {
-      const response = await fetch(path, { ...options, headers });
+      const response = await caller.fetch(path, { ...options, headers });
       const isHeld = response.status === 409 && response.headers.has("retry-after");
       if (injected.count === before || !(isHeld || response.status >= 500)) return response;
       await response.body?.cancel();

@@ -24,7 +24,7 @@ export function jump(ms: number): void {
  */
 export function installClock(storage: DurableObjectStorage): () => void {
   const prototype = Object.getPrototypeOf(storage) as DurableObjectStorage;
-  const setAlarm = Reflect.get(prototype, "setAlarm") as DurableObjectStorage["setAlarm"];
+  const setAlarm: DurableObjectStorage["setAlarm"] = Reflect.get(prototype, "setAlarm");
   const define = (value: unknown) =>
     Reflect.defineProperty(prototype, "setAlarm", { value, writable: true, configurable: true });
   Date.now = () => real() + offset;
