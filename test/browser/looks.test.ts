@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   expectAnswer,
   browserHere,
@@ -33,7 +33,7 @@ const answer: number = 42;
 `;
 
 describe.runIf(browserHere)("the looks of the page", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   /** A thread on which an agent has said `content`. */
   async function threadSaying(content: string): Promise<string> {

@@ -55,6 +55,9 @@ class Compiler {
       case "not":
         return `(NOT ${this.compile(filter.arg)})`;
       case "compare":
+        // A literal, because SQLite does not use a partial index (`runs_failed`) for a bound value.
+        if (filter.field === "status" && filter.comparison === "eq" && filter.value === "error")
+          return `(${this.alias}.status = 'error')`;
         return this.test(this.column(filter.field), filter.comparison, filter.value);
       case "in":
         return this.test(this.column(filter.field), "in", filter.values);

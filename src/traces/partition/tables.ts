@@ -166,6 +166,13 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       );
     `,
   },
+  {
+    id: "0008_failed",
+    sql: `
+      -- Failed runs and their traces. A filter must name the status as a literal for SQLite to use it (filter/sql.ts).
+      CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */
