@@ -41,7 +41,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
             />
             <Command.List className={css.list}>
               <Command.Empty className={css.none}>
-                Nothing has this name. Threads are found here when they are among the latest; all are under Threads.
+                Nothing matches. Only recent threads are searched here; the Threads page searches all of them.
               </Command.Empty>
               {UUID.test(id) && (
                 <Command.Group heading="Id">
