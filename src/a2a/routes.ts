@@ -8,7 +8,7 @@ import { decodeJson, isObject, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { mayUse } from "../threads/access.ts";
+import { mayUse } from "../threads/requests/access.ts";
 import { type Call, params } from "./call.ts";
 import { extendedCard } from "./cards.ts";
 import {

@@ -5,12 +5,11 @@ import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
-import { idsIn } from "./stub.ts";
-import { storedRun, type StoredRun } from "./runs/runs.ts";
-import type { OnTask } from "./tasks/effect.ts";
-import { putThread, removeThread } from "./store.ts";
+import { idsIn } from "./thread-id.ts";
+import { storedRun, type StoredRun } from "./run.ts";
+import { putThread, removeThread } from "./search/store.ts";
 import { Tables } from "./storage/tables.ts";
-import { Values } from "./checkpoints/values.ts";
+import { Values } from "./log/values.ts";
 
 /** Milliseconds that a run may take before the index says that its thread is busy. */
 const BATCH_MS = 100;
@@ -30,8 +29,6 @@ export class ThreadContext {
   gone = false;
   /** When the alarm will come, as far as this instance has set it. */
   alarmAt: number | undefined;
-  /** By lane: resolves when the side effects that are being carried out are done. */
-  readonly delivering = new Map<readonly string[], Promise<void>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
@@ -39,7 +36,6 @@ export class ThreadContext {
   constructor(
     readonly ctx: DurableObjectState,
     readonly env: Env,
-    readonly onTask: OnTask,
   ) {
     const { workspaceId, threadId } = idsIn(ctx.id);
     this.workspaceId = workspaceId;

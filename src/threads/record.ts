@@ -2,9 +2,10 @@
 import { settings } from "../config.ts";
 import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
-import { currentShard, type IndexRow } from "./store.ts";
+import type { IndexRow } from "./search/rpc.ts";
+import { currentShard } from "./search/store.ts";
 import type { Tables } from "./storage/tables.ts";
-import type { Refs, Values } from "./checkpoints/values.ts";
+import type { Refs, Values } from "./log/values.ts";
 
 export interface ThreadRecord {
   thread_id: string;
@@ -23,7 +24,7 @@ export interface ThreadRecord {
   rest: Exclude<ThreadStatus, "busy">;
   error?: RunError;
   ttl?: Ttl & { expires: number };
-  /** How far token deltas have been merged, and when to continue (compact.ts). */
+  /** How far token deltas have been merged, and when to continue (compaction.ts). */
   compacted?: { through: number; due?: number };
   /** Made for one stateless run: never listed, and deleted at this moment once the run has ended. */
   temporary?: { until?: number };

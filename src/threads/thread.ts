@@ -3,25 +3,25 @@ import { DurableObject } from "cloudflare:workers";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
-import { copyInto, copyPage } from "./copy/copy.ts";
-import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import { copyInto, copyPage } from "./copy.ts";
+import type { CopyPlace } from "./storage/copy-store.ts";
 import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { Outbox } from "./tasks/outbox.ts";
 import { ThreadContext } from "./context.ts";
 import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { Runner } from "./runs/runner.ts";
-import { runStream } from "./log/run-stream.ts";
-import { toWireRun, type StoredRun, storedRun } from "./runs/runs.ts";
-import { applyUpdates, historyOf, stateOf } from "./checkpoints/state.ts";
-import { storageFigures } from "./stats.ts";
+import { runStream } from "./runs/run-stream.ts";
+import { toWireRun, type StoredRun, storedRun } from "./run.ts";
+import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
+import { storageFigures } from "./checkpoints/stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
 import { PING_MS, tail } from "./log/tail.ts";
-import { threadFraming } from "./log/thread-stream.ts";
+import { threadFraming } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 
@@ -30,6 +30,7 @@ const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   #context: ThreadContext;
+  #outbox: Outbox;
   #runner: Runner;
   #copying: Promise<void> | undefined;
 
@@ -39,14 +40,15 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     private readonly onTask: OnTask,
   ) {
     super(ctx, env);
-    this.#context = new ThreadContext(ctx, env, onTask);
-    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
+    this.#context = new ThreadContext(ctx, env);
+    this.#outbox = new Outbox(this.#context, onTask);
+    this.#runner = new Runner(this.#context, this.#outbox, () => armAlarm(this.#context, this.#runner));
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 
   override async alarm(): Promise<void> {
-    await onAlarm(this.#context, this.#runner, () => this.#forget());
+    await onAlarm(this.#context, this.#runner, this.#outbox, () => this.#forget());
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
@@ -99,7 +101,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#shown(this.#existing(), LONG_STATE);
   }
 
-  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
     return copyPage(this.#context, from);
   }
 
@@ -110,7 +112,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
-    return this.#context.record && storageFigures(this.#context);
+    return this.#context.record && storageFigures(this.#context.checkpoints, this.#context.tables);
   }
 
   async startRun(request: rpc.RunRequest): Promise<types.Run> {
@@ -220,7 +222,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     setHook(this.#context, taskId, id, hook, most);
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -229,7 +231,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (stopped === 0) markCanceled(this.#context, taskId);
     await Promise.all(ids.map((id) => this.#runner.ended(id)));
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
@@ -339,8 +341,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
     this.#context.eventLog.end();
-    this.#context = new ThreadContext(this.ctx, this.env, this.onTask);
-    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
+    this.#context = new ThreadContext(this.ctx, this.env);
+    this.#outbox = new Outbox(this.#context, this.onTask);
+    this.#runner = new Runner(this.#context, this.#outbox, () => armAlarm(this.#context, this.#runner));
   }
 
   #existing(): ThreadRecord {

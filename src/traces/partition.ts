@@ -4,16 +4,16 @@ import { database } from "../db/client.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
-import { sealBlock } from "./partition/blocks/seal.ts";
+import { sealBlock } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
-import { Gather } from "./partition/gather.ts";
+import { Gather } from "./partition/write/gather.ts";
 import { DELETED_AT_ONCE, deleteTraces, noteDeleted, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
-import { noRunTimes, runTimes } from "./partition/run-times.ts";
+import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
   currentExpiry,
@@ -22,18 +22,21 @@ import {
   register,
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
-import { NO_SERIES, partitionSeries } from "./partition/series.ts";
-import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
+import { NO_SERIES, partitionSeries } from "./partition/stats/series.ts";
+import { childrenOf, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
-import { applyWrites, inGroups } from "./partition/write.ts";
+import { listThreads } from "./partition/stats/threads.ts";
+import { traceTree } from "./partition/tree.ts";
+import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import { priceTable } from "./prices.ts";
+import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type {
   PartitionIdentity,
   PartitionSeries,
   PartitionStats,
   QueriedRun,
+  TreeRun,
   RunTimes,
   RunWrite,
   StoredFeedback,
@@ -108,6 +111,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async tree(traceId: string): Promise<TreeRun[]> {
+    return this.known((identity) => traceTree(this.sql, identity, traceId)) ?? [];
   }
 
   async crossing(): Promise<string[]> {

@@ -88,6 +88,38 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
+  it("opens threads and traces that no list has loaded by the words in them", async () => {
+    const thread = await threadOf("the giraffe is tall");
+    await Promise.all(Array.from({ length: 51 }, (_, i) => threadOf(`filler ${i}`)));
+    const trace = crypto.randomUUID();
+    const at = new Date().toISOString();
+    const run = { id: trace, trace_id: trace, name: "lookup", run_type: "chain", session_name: "zoo" };
+    await post("/runs/batch", {
+      post: [{ ...run, start_time: at, end_time: at, inputs: { q: "okapi habits" } }],
+      patch: [],
+    });
+    const { page, troubles, close } = await visit(stage);
+    await page
+      .getByRole("link", { name: /filler/ })
+      .nth(40)
+      .waitFor();
+    const palette = page.getByRole("dialog", { name: "Go to" });
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("is tall");
+    await palette.getByRole("option", { name: "the giraffe is tall" }).click();
+    await page.waitForURL(`**/chat/${thread}`);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("okapi");
+    await palette.getByRole("option", { name: /lookup/ }).click();
+    await page.waitForURL(`**/traces/${trace}?project=*`);
+    await page.getByRole("treeitem", { name: /lookup/ }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("in no thread or trace");
+    await palette.getByText("No page, thread, trace, assistant or project has these words.").waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
   it("fits a phone: the menu is a sheet, with the threads first in the chat", async () => {
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/threads" });
     await page.getByRole("button", { name: "Open the menu" }).click();
@@ -133,4 +165,21 @@ describe.runIf(browserHere)("the frame of the page", () => {
     expect(new URL(page.url()).hash).toBe("#content");
     await close();
   });
+
+  async function post(path: string, body: unknown): Promise<{ thread_id: string }> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json<{ thread_id: string }>();
+  }
+
+  /** A thread on which the echo has answered this. */
+  async function threadOf(content: string): Promise<string> {
+    const { thread_id } = await post("/threads", {});
+    await post(`/threads/${thread_id}/runs/wait`, {
+      assistant_id: "echo",
+      input: { messages: [{ role: "user", content }] },
+    });
+    return thread_id;
+  }
 });

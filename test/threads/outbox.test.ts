@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { Gather } from "../../src/traces/partition/gather.ts";
+import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say, stream } from "./client.ts";
 
