@@ -4,7 +4,7 @@
  */
 import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { answers, browserHere, composer, eventually, log, onStage, visit } from "./page.ts";
 
 const TURNS = 70;
@@ -13,7 +13,7 @@ const RUNS = 300;
 const TRACE_SCRIPT = 480_000;
 
 describe.runIf(browserHere)("what a view costs before it is shown", () => {
-  const stage = onStage(() => startServer());
+  const stage = onStage(() => sharedServer());
   let thread = "";
   let trace = "";
 
