@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { SETTINGS } from "./scripts/tests/stamp.ts";
 
 const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
@@ -50,14 +51,17 @@ export default defineConfig(async () => {
           WEIR_ADMIN_KEY: "admin-key-of-the-tests",
           AUTH: "",
           // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
-          ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"]),
+          ...pick(SETTINGS),
           TEST_MIGRATIONS: migrations,
           ...more,
         },
       },
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
+  const nowhere = [
+    "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
+    "node_modules/**",
+  ];
   return {
     test: {
       // Two workerd processes: one waits for timers and the disk as often as for the processor.

@@ -27,6 +27,7 @@ import { NO_SERIES, partitionSeries } from "./partition/stats/series.ts";
 import { childrenOf, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
 import { listThreads } from "./partition/stats/threads.ts";
+import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./usage/prices.ts";
@@ -36,6 +37,7 @@ import type {
   PartitionSeries,
   PartitionStats,
   QueriedRun,
+  TreeRun,
   RunTimes,
   RunWrite,
   StoredFeedback,
@@ -113,6 +115,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async tree(traceId: string): Promise<TreeRun[]> {
+    return this.known((identity) => traceTree(this.sql, identity, traceId)) ?? [];
   }
 
   async crossing(): Promise<string[]> {

@@ -155,6 +155,21 @@ export interface QueriedRun extends StoredRun {
   previews?: Partial<Record<LargeField, string>>;
 }
 
+/** A run in the tree of its trace. */
+export type TreeRun = Pick<
+  QueriedRun,
+  | "id"
+  | "session_id"
+  | "trace_id"
+  | "parent_run_ids"
+  | "dotted_order"
+  | "name"
+  | "run_type"
+  | "start_time"
+  | "end_time"
+  | "status"
+>;
+
 /** Sums over runs that can be added to those of others. */
 export interface RunSums {
   run_count: number;

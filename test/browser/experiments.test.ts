@@ -1,49 +1,12 @@
-import { Client } from "langsmith";
-import { evaluate } from "langsmith/evaluation";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
-
-const QUESTIONS = ["one", "two", "three"];
+import { sendExperiments } from "../support/experiments.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
 
 describe.runIf(browserHere)("experiments in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
   let made: Promise<void> | undefined;
-
-  /** A dataset with two experiments: `base` is right about all questions, `next` is wrong about the second. */
-  const experiments = () =>
-    (made ??= (async () => {
-      const client = new Client({ apiUrl: stage.server.url, apiKey: stage.server.key, webUrl: stage.server.url });
-      const dataset = await client.createDataset("questions");
-      await client.createExamples(
-        QUESTIONS.map((question) => ({
-          dataset_id: dataset.id,
-          inputs: { question },
-          outputs: { answer: question.toUpperCase() },
-        })),
-      );
-      for (const [experimentPrefix, wrong] of [
-        ["base", ""],
-        ["next", "two"],
-      ] as const)
-        await evaluate(
-          async ({ question }: { question: string }) => ({
-            answer: question === wrong ? "mistaken" : question.toUpperCase(),
-          }),
-          {
-            client,
-            data: "questions",
-            experimentPrefix,
-            evaluators: [
-              ({ outputs, referenceOutputs }: { outputs: object; referenceOutputs?: object }) => ({
-                key: "correct",
-                score: JSON.stringify(outputs) === JSON.stringify(referenceOutputs) ? 1 : 0,
-              }),
-            ],
-          },
-        );
-      await client.flush();
-    })());
+  const experiments = () => (made ??= sendExperiments(stage.server));
 
   it("teaches how to make one where there are none", async () => {
     const { page, close } = await visit(stage, { path: "/console/experiments" });
@@ -53,15 +16,15 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("compares two side by side, example by example, %s", async (colorScheme) => {
+  it("compares two side by side, example by example", async () => {
     await experiments();
-    const { page, troubles, close } = await visit(stage, { path: "/console/experiments", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/console/experiments" });
     const list = page.getByRole("table", { name: "Experiments of questions" });
     await list.getByRole("row", { name: /base-.*correct 1/ }).waitFor();
     expect(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled()).toBe(true);
     await list.getByRole("checkbox", { name: /Compare base-/ }).check();
     await list.getByRole("checkbox", { name: /Compare next-/ }).check();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Compare 2" }).click();
     const comparison = page.getByRole("table", { name: "Comparison" });
     await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
@@ -69,7 +32,7 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     expect(await comparison.locator("tbody tr").count()).toBe(3);
     const worse = comparison.getByRole("row", { name: /two.*mistaken/ });
     await worse.getByText("correct 0 worse").waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
 
     await page.getByLabel("Examples", { exact: true }).selectOption("regressed");
     await comparison.getByRole("row", { name: /three/ }).waitFor({ state: "detached" });

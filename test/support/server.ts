@@ -1,8 +1,7 @@
 /** The built Worker, started for real, with a workspace and a key of it. For tests that run in Node. */
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createTestHarness } from "wrangler";
@@ -18,6 +17,7 @@ import {
 } from "../../scripts/local-server.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
+import { newState } from "./new-state.ts";
 
 export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -41,7 +41,8 @@ export interface TestServer extends Access {
   stop(): Promise<void>;
 }
 
-async function access(url: string): Promise<Access> {
+/** A new workspace on this server, with a key. */
+export async function access(url: string): Promise<Access> {
   const made = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return { url, ...made, headers: { "x-api-key": made.key } };
 }
@@ -186,10 +187,18 @@ export async function startOn(
   vars: Record<string, string>,
   more: KillableOptions = {},
 ): Promise<StateServer> {
+  migrate(persistTo, more.config);
+  return startMigrated(persistTo, vars, more);
+}
+
+async function startMigrated(
+  persistTo: string,
+  vars: Record<string, string>,
+  more: KillableOptions,
+): Promise<StateServer> {
   const envFile = join(persistTo, "secrets.env");
   const lines = Object.entries(vars).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
-  migrate(persistTo, more.config);
   const port = more.port ?? (await quietPort());
   const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
   const own = { config: withEdgeLimits(), onOutput: watch.onOutput, group: "own" as const };
@@ -222,7 +231,7 @@ export async function startKillable(
 ): Promise<KillableServer> {
   // These tests kill a server more often than a deployment restarts, so a run may meet several kills at one node.
   const all = { ...SECRETS, RUN_MAX_ATTEMPTS: "100", ...vars };
-  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), all, more);
+  const server = await startMigrated(newState(more.config ?? withEdgeLimits()), all, more);
   const { url } = server;
   return Object.assign(server, await access(url), { another: () => access(url) });
 }
