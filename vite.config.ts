@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defaultAllowedOrigins, defineConfig } from "vite";
 
 const local = (path: string) => join(import.meta.dirname, path);
 
@@ -25,6 +25,11 @@ export default defineConfig({
     target: "es2023",
     manifest: true,
     chunkSizeWarningLimit: 800,
+    rolldownOptions: { input: [local("src/web/index.html"), local("src/web/diagram.html")] },
   },
-  server: { proxy: { [API.source]: { target: SERVER, changeOrigin: true } } },
+  // The frame that draws diagrams has an opaque origin, whose name is "null".
+  server: {
+    cors: { origin: [defaultAllowedOrigins, "null"] },
+    proxy: { [API.source]: { target: SERVER, changeOrigin: true } },
+  },
 });

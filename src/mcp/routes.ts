@@ -46,6 +46,7 @@ function serverFor(c: Context<App>): Server {
       return await callAssistant(by, assistant, params.arguments ?? {}, mcpReq.signal);
     } catch (error) {
       const { status, detail } = toProblem(error);
+      if (status >= 500) c.set("serverFault", true);
       throw new ProtocolError(status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, detail);
     }
   });

@@ -40,7 +40,9 @@ export const streaming = new Hono<App>()
       const { params, ...command } = c.req.valid("json");
       // The application's own clients use one agent and send no agent id.
       const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
-      return c.json(await carryOut(by, { ...command, params: { ...unsaid, ...params } }));
+      const answer = await carryOut(by, { ...command, params: { ...unsaid, ...params } });
+      if (answer.type === "error" && answer.error === "unknown_error") c.set("serverFault", true);
+      return c.json(answer);
     },
   )
   .post(

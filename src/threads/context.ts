@@ -1,5 +1,6 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import { FORMAT } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
@@ -17,7 +18,6 @@ const BATCH_MS = 100;
 export class ThreadContext {
   readonly workspaceId: string;
   readonly threadId: string;
-  readonly tables: Tables;
   readonly eventLog: EventLog;
   readonly values: Values;
   readonly checkpoints: Checkpoints;
@@ -36,11 +36,12 @@ export class ThreadContext {
   constructor(
     readonly ctx: DurableObjectState,
     readonly env: Env,
+    readonly tables: Tables = new Tables(ctx.storage),
+    record: ThreadRecord | undefined = readRecord(tables),
   ) {
     const { workspaceId, threadId } = idsIn(ctx.id);
     this.workspaceId = workspaceId;
     this.threadId = threadId;
-    this.tables = new Tables(ctx.storage);
     this.eventLog = new EventLog(
       this.tables,
       () => ctx.storage.sync(),
@@ -48,7 +49,9 @@ export class ThreadContext {
     );
     this.values = new Values(this.tables, this.eventLog);
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
-    this.record = readRecord(this.tables);
+    this.record = record;
+    // Before anything is written in this version's format.
+    if (record && (record.format ?? 0) < FORMAT) this.saveRecord({ ...record, format: FORMAT });
     // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
     // compaction follows the watchdog's, so the row is there.
     this.stale = this.record !== undefined && (this.record.compacted?.due ?? Infinity) > Date.now();

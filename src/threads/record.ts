@@ -1,5 +1,6 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
+import { FORMAT } from "../db/format.ts";
 import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
@@ -10,6 +11,8 @@ import type { Refs, Values } from "./log/values.ts";
 export interface ThreadRecord {
   thread_id: string;
   workspace_id: string;
+  /** The format of the thread's storage (db/format.ts). */
+  format?: number;
   /** The shard of the workspace's index that lists the thread; 0 when absent. */
   shard?: number;
   created: number;
@@ -37,6 +40,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   return {
     thread_id: threadId,
     workspace_id: workspaceId,
+    format: FORMAT,
     ...(shard > 0 && { shard }),
     created: now,
     updated: now,

@@ -1,5 +1,6 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { DurableObject } from "cloudflare:workers";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
@@ -10,7 +11,7 @@ import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
 import { Outbox } from "./tasks/outbox.ts";
 import { ThreadContext } from "./context.ts";
-import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
+import { newRecord, readRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
@@ -18,6 +19,7 @@ import { Runner } from "./runs/runner.ts";
 import { runStream } from "./runs/run-stream.ts";
 import { toWireRun, type StoredRun, storedRun } from "./run.ts";
 import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
+import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
 import { PING_MS, tail } from "./log/tail.ts";
@@ -29,9 +31,8 @@ import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
-  #context: ThreadContext;
-  #outbox: Outbox;
-  #runner: Runner;
+  /** Undefined when a newer version wrote the thread: every call then answers 503. */
+  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner } | undefined;
   #copying: Promise<void> | undefined;
 
   constructor(
@@ -40,14 +41,15 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     private readonly onTask: OnTask,
   ) {
     super(ctx, env);
-    this.#context = new ThreadContext(ctx, env);
-    this.#outbox = new Outbox(this.#context, onTask);
-    this.#runner = new Runner(this.#context, this.#outbox, () => armAlarm(this.#context, this.#runner));
+    this.#parts = this.#read();
+    if (!this.#parts) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 
   override async alarm(): Promise<void> {
+    // An alarm that throws is dropped after six times.
+    if (!this.#parts) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     await onAlarm(this.#context, this.#runner, this.#outbox, () => this.#forget());
   }
 
@@ -274,6 +276,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#context.tables.rowsWritten;
   }
 
+  /** Streams of the log that are open, those of WebSockets included, and WebSockets: a figure of the tests. */
+  async readers(): Promise<{ streams: number; sockets: number }> {
+    return { streams: this.#context.eventLog.readers, sockets: this.ctx.getWebSockets().length };
+  }
+
   /**
    * The log's events as bytes in a framing: replayed, then live. `pingMs`: milliseconds without an event after which a ping
    * is sent. A reader within this object needs none, and their timer would keep the object from hibernating.
@@ -341,9 +348,35 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
     this.#context.eventLog.end();
-    this.#context = new ThreadContext(this.ctx, this.env);
-    this.#outbox = new Outbox(this.#context, this.onTask);
-    this.#runner = new Runner(this.#context, this.#outbox, () => armAlarm(this.#context, this.#runner));
+    this.#parts = this.#read();
+  }
+
+  /** Undefined when a newer version wrote the thread: nothing else of its storage may be read then. */
+  #read() {
+    const tables = new Tables(this.ctx.storage);
+    const record = readRecord(tables);
+    if (isNewer(record?.format)) return undefined;
+    const context = new ThreadContext(this.ctx, this.env, tables, record);
+    const outbox = new Outbox(context, this.onTask);
+    const runner = new Runner(context, outbox, () => armAlarm(context, runner));
+    return { context, outbox, runner };
+  }
+
+  #open() {
+    if (!this.#parts) throw newerFormat();
+    return this.#parts;
+  }
+
+  get #context(): ThreadContext {
+    return this.#open().context;
+  }
+
+  get #outbox(): Outbox {
+    return this.#open().outbox;
+  }
+
+  get #runner(): Runner {
+    return this.#open().runner;
   }
 
   #existing(): ThreadRecord {

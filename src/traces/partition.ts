@@ -1,6 +1,7 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
 import { database } from "../db/client.ts";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
@@ -58,6 +59,8 @@ const SEALED_AT_ONCE = 100;
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
+  /** A newer version wrote the partition: every call answers 503. */
+  private readonly isNewer: boolean;
   private alarmIsSet = false;
   /** How many shards the day has, as far as this one knows. */
   private shards = 1;
@@ -70,7 +73,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.held = hasTables(this.sql);
-    if (!this.held) return;
+    this.isNewer = this.held && isNewer(readMeta(this.sql, "format"));
+    if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;
   }
@@ -207,6 +211,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
+    if (this.isNewer) throw newerFormat();
     await deleteOutside(this.env, identity);
     await this.ctx.storage.deleteAlarm();
     const deleted = this.ctx.storage.deleteAll();
@@ -221,6 +226,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
    * because the platform drops an alarm after six failures.
    */
   override async alarm(): Promise<void> {
+    if (this.isNewer) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     this.alarmIsSet = false;
     try {
       const next = await this.onAlarm();
@@ -269,6 +275,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   /** Prepares the first commit. */
   private async begin(identity: PartitionIdentity): Promise<void> {
+    if (this.isNewer) throw newerFormat();
     if (!this.held) this.deletedBefore.push(...(await announce(this.env, identity)));
   }
 
@@ -277,6 +284,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
+    if (this.isNewer) throw newerFormat();
     const identity = this.held ? readIdentity(this.sql) : undefined;
     return identity === undefined ? undefined : read(identity);
   }

@@ -93,7 +93,7 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     const { page, close } = await visit(stage, {
       path: "/console/audit?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z",
     });
-    await page.getByText("Nothing happened in this time.").waitFor();
+    await page.getByText("No entries in this time range.").waitFor();
     expect(await findings(page)).toEqual([]);
     await page.goto(`${stage.server.url}/console/audit/${crypto.randomUUID()}`);
     await page.getByRole("dialog", { name: "No entry with this id" }).waitFor();
@@ -102,8 +102,8 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
 
   it("says what usage there is before anything is stored", async () => {
     const { page, close } = await visit(stage, { path: "/console/usage" });
-    await page.getByText("No trace was stored in this time.").waitFor();
-    await page.getByText("No model was called in this time.").waitFor();
+    await page.getByText("No trace was stored in this time range.").waitFor();
+    await page.getByText("No model was called in this time range.").waitFor();
     await page.getByText(`${stage.server.url}/api/v1/usage`).waitFor();
     expect(await findings(page)).toEqual([]);
     await close();

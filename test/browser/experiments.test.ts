@@ -1,49 +1,12 @@
-import { Client } from "langsmith";
-import { evaluate } from "langsmith/evaluation";
 import { describe, expect, it } from "vitest";
+import { sendExperiments } from "../support/experiments.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
-
-const QUESTIONS = ["one", "two", "three"];
 
 describe.runIf(browserHere)("experiments in the browser", () => {
   const stage = onStage(() => sharedServer());
   let made: Promise<void> | undefined;
-
-  /** A dataset with two experiments: `base` is right about all questions, `next` is wrong about the second. */
-  const experiments = () =>
-    (made ??= (async () => {
-      const client = new Client({ apiUrl: stage.server.url, apiKey: stage.server.key, webUrl: stage.server.url });
-      const dataset = await client.createDataset("questions");
-      await client.createExamples(
-        QUESTIONS.map((question) => ({
-          dataset_id: dataset.id,
-          inputs: { question },
-          outputs: { answer: question.toUpperCase() },
-        })),
-      );
-      for (const [experimentPrefix, wrong] of [
-        ["base", ""],
-        ["next", "two"],
-      ] as const)
-        await evaluate(
-          async ({ question }: { question: string }) => ({
-            answer: question === wrong ? "mistaken" : question.toUpperCase(),
-          }),
-          {
-            client,
-            data: "questions",
-            experimentPrefix,
-            evaluators: [
-              ({ outputs, referenceOutputs }: { outputs: object; referenceOutputs?: object }) => ({
-                key: "correct",
-                score: JSON.stringify(outputs) === JSON.stringify(referenceOutputs) ? 1 : 0,
-              }),
-            ],
-          },
-        );
-      await client.flush();
-    })());
+  const experiments = () => (made ??= sendExperiments(stage.server));
 
   it("teaches how to make one where there are none", async () => {
     const { page, close } = await visit(stage, { path: "/console/experiments" });

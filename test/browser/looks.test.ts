@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
+import { threadSaying } from "../support/workspace.ts";
 import {
   expectAnswer,
   browserHere,
@@ -35,25 +36,8 @@ const answer: number = 42;
 describe.runIf(browserHere)("the looks of the page", () => {
   const stage = onStage(() => sharedServer());
 
-  /** A thread on which an agent has said `content`. */
-  async function threadSaying(content: string): Promise<string> {
-    const headers = { ...stage.server.headers, "content-type": "application/json" };
-    const call = async (path: string, body: unknown) => {
-      const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-      expect(answer.status).toBeLessThan(300);
-      return answer.json<{ thread_id: string }>();
-    };
-    const { thread_id } = await call("/threads", { metadata: { graph_id: "agent" } });
-    const messages = [
-      { type: "human", id: "h1", content: "Show me" },
-      { type: "ai", id: "a1", content },
-    ];
-    await call(`/threads/${thread_id}/state`, { values: { messages }, as_node: "agent" });
-    return thread_id;
-  }
-
   it("renders text as Markdown and runs nothing in it", async () => {
-    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const path = `/chat/${await threadSaying(stage.server, HOSTILE)}`;
     const foreign: string[] = [];
     const { page, troubles, close } = await visit(stage, { path });
     page.on("request", (request) => {
@@ -75,7 +59,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
   });
 
   it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
-    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const path = `/chat/${await threadSaying(stage.server, HOSTILE)}`;
     const { page, troubles, close } = await visit(stage, { path, colorScheme });
     await log(page).locator(".hljs-keyword").waitFor();
     expect(await findings(page)).toEqual([]);
@@ -95,7 +79,7 @@ describe.runIf(browserHere)("the looks of the page", () => {
   });
 
   it("fits a phone", async () => {
-    const path = `/chat/${await threadSaying(HOSTILE)}`;
+    const path = `/chat/${await threadSaying(stage.server, HOSTILE)}`;
     const { page, close } = await visit(stage, { ...PHONE, path });
     await log(page).getByRole("heading", { name: "A heading" }).waitFor();
     await expectNoSidewaysScroll(page);

@@ -35,7 +35,7 @@ describe.runIf(browserHere)("the overview", () => {
 
   it("teaches where nothing has run yet", async () => {
     const { page, close } = await visit(stage, { path: "/" });
-    await page.getByText("No run in this time.").waitFor();
+    await page.getByText("No run in this time range.").waitFor();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
     await section(page, "Waiting for a person").getByText("No thread waits for an answer.").waitFor();
     expect(await findings(page)).toEqual([]);
@@ -72,7 +72,7 @@ describe.runIf(browserHere)("the overview", () => {
     );
     await page.getByRole("img", { name: /^Latency over time/ }).waitFor();
     expect(await page.locator("canvas").count()).toBe(4);
-    const failing = section(page, "Failing lately");
+    const failing = section(page, "Recent failures");
     await failing
       .getByRole("link", { name: /went_wrong.*no such key/ })
       .first()

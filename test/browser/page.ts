@@ -51,7 +51,9 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ ...DESK, reducedMotion: "reduce", ...options });
   const session = JSON.stringify({ kind: "key", secret: access.key });
-  if (signedIn) await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
+  // Not in the frame that draws diagrams: it has an opaque origin and no storage.
+  const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
+  if (signedIn) await context.addInitScript(signIn);
   const page = await context.newPage();
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));

@@ -28,7 +28,7 @@ describe.runIf(browserHere)("runs in the browser", () => {
     const { page, close } = await visit(stage, { path: "/console/runs" });
     await page.getByText("Nothing runs now.").waitFor();
     await page.getByText("No run waits.").waitFor();
-    await page.getByText("No run ended in this time.").waitFor();
+    await page.getByText("No run ended in this time range.").waitFor();
     await page.getByText(`curl ${stage.server.url}/runs`).waitFor();
     expect(await findings(page)).toEqual([]);
     await close();
@@ -93,9 +93,9 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await page.waitForURL("**/console/runs?status=failed");
     expect(await findings(page)).toEqual([]);
     await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "echo" });
-    await page.getByText("No run failed in this time.").waitFor();
+    await page.getByText("No run failed in this time range.").waitFor();
     await page.reload();
-    await page.getByText("No run failed in this time.").waitFor();
+    await page.getByText("No run failed in this time range.").waitFor();
     await page.getByLabel("Assistant", { exact: true }).selectOption({ label: "actor" });
     await row(/failed actor/)
       .getByRole("link", { name: "actor" })

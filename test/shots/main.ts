@@ -22,25 +22,25 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
 });
-const session = JSON.stringify({ kind: "key", secret: server.key });
 const wanted = process.argv.slice(2);
 const pages = (await seed(server)).filter(
   ({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
 );
 for (const colorScheme of ["light", "dark"] as const) {
   for (const screen of SCREENS) {
-    const context = await browser.newContext({ ...screen.options, colorScheme, reducedMotion: "reduce" });
-    await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
-    for (const { name, path, before } of pages) {
+    for (const { name, path, before, key = server.key } of pages) {
+      const context = await browser.newContext({ ...screen.options, colorScheme, reducedMotion: "reduce" });
+      const session = JSON.stringify({ kind: "key", secret: key });
+      const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
+      if (key !== "") await context.addInitScript(signIn);
       const page = await context.newPage();
       page.on("pageerror", (error) => console.error(`${name}: ${error.message}`));
       await page.goto(server.url + path);
       await page.waitForTimeout(1_200);
       await before?.(page);
       await page.screenshot({ path: join(OUT, `${name}-${screen.name}-${colorScheme}.png`) });
-      await page.close();
+      await context.close();
     }
-    await context.close();
   }
 }
 await browser.close();

@@ -1,18 +1,39 @@
 /** What the pictures show: a workspace with threads and traces, some of which failed. And the pages, by name. */
 import type { Page } from "playwright-core";
 import { sendTrace } from "../support/sdk-trace.ts";
+import { adminOf, underWay } from "./admin.ts";
+import { ANSWER } from "./answer.ts";
 import { seedConsole } from "./console.ts";
-import type { Access } from "../support/server.ts";
-import { callAs, exportDays, letIn, ownBucket, sendDays } from "../support/workspace.ts";
+import { sendExperiments } from "../support/experiments.ts";
+import type { TestServer } from "../support/server.ts";
+import { asksAt, callAs, threadSaying } from "../support/workspace.ts";
 
 export interface Shot {
   name: string;
   path: string;
+  /** The API key of the tab; that of the seeded workspace if left out. An empty one: signed out. */
+  key?: string;
   /** Done before the picture is taken. */
   before?: (page: Page) => Promise<void>;
 }
 
-export async function seed(server: Access): Promise<Shot[]> {
+/** Pages of a workspace in which nothing has happened yet. */
+const EMPTY = [
+  ["overview", "/"],
+  ["traces", "/traces"],
+  ["threads", "/console/threads"],
+  ["experiments", "/console/experiments"],
+  ["runs", "/console/runs"],
+  ["crons", "/console/crons"],
+  ["store", "/console/store"],
+  ["exports", "/console/exports"],
+  ["oauth", "/console/oauth"],
+  ["webhooks", "/console/webhooks"],
+  ["audit", "/console/audit"],
+  ["usage", "/console/usage"],
+] as const;
+
+export async function seed(server: TestServer): Promise<Shot[]> {
   const call = (method: string, path: string, body?: unknown) =>
     callAs<Record<string, string>>(server, method, path, body);
   const talk = async (assistant_id: string, content: string, owner: string) => {
@@ -35,6 +56,11 @@ export async function seed(server: Access): Promise<Shot[]> {
   });
   const { assistant_id, cron_id, research } = await seedConsole(server, call);
   const run = await adminOf(server);
+  await sendExperiments(server);
+  const written = await threadSaying(server, ANSWER);
+  const { address } = await asksAt(server, "Field notes", "read write");
+  const consent = address.pathname + address.search;
+  const { key: empty } = await server.another();
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const menu = async (page: Page) => {
     const button = page.getByRole("button", { name: /Open the menu|Show the threads/ });
@@ -45,6 +71,7 @@ export async function seed(server: Access): Promise<Shot[]> {
     { name: "overview", path: "/" },
     { name: "chat-new", path: "/chat" },
     { name: "chat-thread", path: `/chat/${first}` },
+    { name: "chat-answer", path: `/chat/${written}` },
     { name: "chat-menu", path: `/chat/${first}`, before: menu },
     { name: "traces", path: "/traces" },
     { name: "traces-menu", path: "/traces", before: menu },
@@ -54,6 +81,15 @@ export async function seed(server: Access): Promise<Shot[]> {
     { name: "trace-timeline", path: `/traces/${trace}?view=timeline` },
     { name: "thread", path: `/console/threads/${first}` },
     { name: "experiments", path: "/console/experiments" },
+    {
+      name: "experiments-compare",
+      path: "/console/experiments",
+      before: async (page) => {
+        for (const box of await page.getByRole("checkbox", { name: /^Compare/ }).all()) await box.check();
+        await page.getByRole("button", { name: "Compare 2" }).click();
+        await page.getByRole("table", { name: "Comparison" }).waitFor();
+      },
+    },
     { name: "assistants", path: "/console/assistants" },
     { name: "assistant", path: `/console/assistants/${assistant_id}` },
     { name: "assistant-versions", path: `/console/assistants/${assistant_id}?tab=versions` },
@@ -102,63 +138,23 @@ export async function seed(server: Access): Promise<Shot[]> {
     { name: "audit", path: "/console/audit" },
     { name: "audit-entry", path: "/console/audit", before: (page) => press(page, "tbody a") },
     { name: "usage", path: "/console/usage" },
+    { name: "sign-in", path: "/", key: "" },
+    { name: "consent-sign-in", path: consent, key: "" },
+    {
+      name: "consent",
+      path: consent,
+      key: "",
+      before: async (page) => {
+        await page.getByLabel("API key of the workspace").fill(server.key);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("button", { name: "Allow" }).waitFor();
+      },
+    },
+    ...EMPTY.map(([name, path]) => ({ name: `empty-${name}`, path, key: empty })),
   ];
 }
 
 async function press(page: Page, selector: string): Promise<void> {
   await page.locator(selector).first().click();
-  await page.waitForTimeout(400);
-}
-
-/** Keys, applications, webhooks and exports. */
-async function adminOf(server: Access) {
-  const call = <T>(path: string, body: object) => callAs<T>(server, "POST", path, body);
-  await call("/api/v1/api-keys", { name: "nightly export", scopes: ["read", "exports"], expires_at: null });
-  await call("/api/v1/api-keys", {
-    name: "support widget, production",
-    scopes: ["read", "write"],
-    expires_at: new Date(Date.now() + 40 * 86_400_000).toISOString(),
-    allowed_ips: ["192.0.2.0/24"],
-  });
-  await letIn(server, "Field notes", "read");
-  await letIn(server, "Desk assistant", "read write exports");
-  await call("/api/v1/webhook-secrets", {});
-  await call("/runs/crons", {
-    assistant_id: "agent",
-    schedule: "0 6 * * 1-5",
-    input: { messages: [] },
-    webhook: "https://hooks.example.com/weir/nightly-report",
-  });
-  const project = await sendDays(server, "support-agent", 40, (daysAgo) => (daysAgo % 7 < 5 ? 3 + (daysAgo % 4) : 0));
-  const destination = await ownBucket(server, "Data lake", "weir/traces");
-  const exported = await exportDays(server, destination, project, 40);
-  const job = { bulk_export_destination_id: destination, session_id: project };
-  const { id: schedule } = await call<{ id: string }>("/api/v1/bulk-exports", {
-    ...job,
-    start_time: new Date(Date.now() + 86_400_000).toISOString(),
-    interval_hours: 24,
-  });
-  return { destination, exported, schedule };
-}
-
-/** Shows an export as it is in the middle: days that wait, run, failed and were tried again. */
-async function underWay(page: Page): Promise<void> {
-  await page.route(/\/bulk-exports\/[0-9a-f-]{36}$/, async (route) => {
-    const job = await (await route.fetch()).json();
-    const progress = { ...job.progress, runs_completed: 24, fraction: 0.6 };
-    await route.fulfill({ json: { ...job, status: "RUNNING", finished_at: null, progress } });
-  });
-  await page.route(/\/bulk-exports\/.*\/runs\?/, async (route) => {
-    const runs = await (await route.fetch()).json();
-    const statuses = ["RUNNING", "RUNNING", "FAILED"];
-    const changed = runs.map((run: object, i: number) => ({
-      ...run,
-      ...(i >= 24 && { status: statuses[i - 24] ?? "CREATED", finished_at: null }),
-      ...((i === 5 || i === 26) && { retry_number: 2, errors: { retry_0: "SlowDown: Reduce your request rate." } }),
-    }));
-    await route.fulfill({ json: changed });
-  });
-  await page.reload();
-  await page.locator('[data-status="FAILED"]').last().click();
   await page.waitForTimeout(400);
 }

@@ -73,6 +73,7 @@ export async function startServer(
     crossings: () => watch.take(),
     another: () => access(origin),
     rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
+    readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).readers(),
     async stop() {
       const found = await watch.take();
       await harness.close();
@@ -152,6 +153,8 @@ export async function multiply(
 export interface CountingServer extends TestServer {
   /** Rows that the Durable Object of a thread wrote since it woke. */
   rowsWritten(threadId: string): Promise<number>;
+  /** Open streams and WebSockets of a thread in its Durable Object. */
+  readers(threadId: string): Promise<{ streams: number; sockets: number }>;
 }
 
 /** A server in a process group of its own, on state that outlives the process. */

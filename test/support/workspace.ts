@@ -4,6 +4,7 @@ import type { Access } from "./server.ts";
 
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const RETURN = "http://127.0.0.1/callback";
 const DAY = 86_400_000;
 
 /** A call with the key of the workspace. @throws Error for any status but 2xx. */
@@ -18,35 +19,56 @@ export async function callAs<T>({ url, headers }: Access, method: string, path: 
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }
 
-/** Registers an application, which a person then allows. Its client id and access token. */
-export async function letIn(
+/** A thread of the graph "agent" on which an agent has said `content`. Its id. */
+export async function threadSaying(server: Access, content: string): Promise<string> {
+  const metadata = { graph_id: "agent" };
+  const { thread_id } = await callAs<{ thread_id: string }>(server, "POST", "/threads", { metadata });
+  const messages = [
+    { type: "human", id: "h1", content: "Show me" },
+    { type: "ai", id: "a1", content },
+  ];
+  await callAs(server, "POST", `/threads/${thread_id}/state`, { values: { messages }, as_node: "agent" });
+  return thread_id;
+}
+
+/** Registers an application. Its client id, and the address at which a person allows it. */
+export async function asksAt(
   server: Access,
   client_name: string,
   scope = "read write",
-): Promise<{ client: string; token: string }> {
-  const redirect_uri = "http://127.0.0.1/callback";
-  const metadata = { client_name, redirect_uris: [redirect_uri, "https://notes.example/oauth/callback"] };
+): Promise<{ client: string; address: URL }> {
+  const metadata = { client_name, redirect_uris: [RETURN, "https://notes.example/oauth/callback"] };
   const { client_id } = await callAs<{ client_id: string }>(server, "POST", "/oauth/register", metadata);
   const asked = new URLSearchParams({
     response_type: "code",
     client_id,
-    redirect_uri,
+    redirect_uri: RETURN,
     code_challenge: CHALLENGE,
     code_challenge_method: "S256",
     scope,
     state: "s",
   });
-  const answer = await allow(new URL(`${server.url}/oauth/authorize?${asked.toString()}`), server.key);
+  return { client: client_id, address: new URL(`${server.url}/oauth/authorize?${asked.toString()}`) };
+}
+
+/** Registers an application, which a person then allows. Its client id and access token. */
+export async function letIn(
+  server: Access,
+  client_name: string,
+  scope?: string,
+): Promise<{ client: string; token: string }> {
+  const { client, address } = await asksAt(server, client_name, scope);
+  const answer = await allow(address, server.key);
   const exchange = new URLSearchParams({
     grant_type: "authorization_code",
     code: answer.searchParams.get("code") ?? "",
-    client_id,
-    redirect_uri,
+    client_id: client,
+    redirect_uri: RETURN,
     code_verifier: VERIFIER,
   });
   const tokens = await fetch(`${server.url}/oauth/token`, { method: "POST", body: exchange });
   const { access_token } = await tokens.json<{ access_token: string }>();
-  return { client: client_id, token: access_token };
+  return { client, token: access_token };
 }
 
 /** Sends traces of a project: `perDay(n)` of them on the UTC day n days ago, each with a model call. The project's id. */

@@ -98,8 +98,10 @@ export class OutboxStore {
 
   /** The effect has been carried out, or is given up. */
   remove(given: number): void {
-    const id = this.done(given);
-    if (id !== undefined) this.statements.run("DELETE FROM outbox WHERE id = ?", id);
+    // Memory changes after the statement: an effect whose statement fails stays due.
+    const id = this.#moved.get(given) ?? given;
+    if (id > 0) this.statements.run("DELETE FROM outbox WHERE id = ?", id);
+    this.done(given);
   }
 
   /** Notes a failed attempt; the next is due at `due`. A trace that the thread's row holds moves to the outbox. */
@@ -109,9 +111,9 @@ export class OutboxStore {
       this.statements.run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
       this.#dues().set(id, { due, kind });
     } else if (this.#trace?.id === id) {
-      this.done(id);
       const sql = "INSERT INTO outbox (kind, body, attempts, due) VALUES (?, ?, 1, ?) RETURNING id";
       const rows = this.statements.all<{ id: number }>(sql, kind, body, due);
+      this.done(id);
       for (const row of rows) this.#dues().set(row.id, { due, kind });
     }
   }

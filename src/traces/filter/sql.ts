@@ -193,7 +193,6 @@ class Compiler {
   }
 
   private entries(kind: PairKind): { from: string; parts: Partial<Record<PairPart, string>> } {
-    const { alias } = this;
     switch (kind) {
       case "metadata":
         return {

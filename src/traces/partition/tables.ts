@@ -1,5 +1,7 @@
 /** The partition's tables, and the migrations that make them. */
+import { FORMAT } from "../../db/format.ts";
 import { PACKED_COLUMNS } from "../packs.ts";
+import { readMeta, writeMeta } from "./meta.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
 export const CROSSING =
@@ -195,6 +197,7 @@ export function migrate(storage: DurableObjectStorage): void {
       storage.sql.exec(sql);
       storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
     }
+    if (readMeta(storage.sql, "format") !== FORMAT) writeMeta(storage.sql, "format", FORMAT);
   });
 }
 

@@ -106,7 +106,7 @@ export default function Chat({ id: threadId }: ViewProps) {
     return (
       <Bare>
         <Notice
-          title="The assistant of this thread is not there."
+          title="The assistant of this thread does not exist."
           text="No assistant of its graph is deployed. Deploy the graph again to continue, or start a new thread."
         />
       </Bare>

@@ -9,7 +9,45 @@ type Tree = NonNullable<ReturnType<typeof highlight>>;
 /** Above this, colour costs more than it helps. */
 const MOST = 20_000;
 
-export function Code({ text, language, growing }: { text: string; language?: string; growing: boolean }) {
+interface Props {
+  text: string;
+  language?: string;
+  growing: boolean;
+}
+
+export function Code(props: Props) {
+  return (
+    <CodeBlock text={props.text} language={props.language}>
+      <Source {...props} />
+    </CodeBlock>
+  );
+}
+
+/** The frame of a block: the name of its language and the copy button, with further `actions` before it. */
+export function CodeBlock({
+  text,
+  language = "text",
+  actions,
+  children,
+}: {
+  text: string;
+  language?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <figure className={css.code}>
+      <figcaption className={css.head}>
+        <span className={css.language}>{language}</span>
+        {actions}
+        <CopyButton text={text} label="Copy code" />
+      </figcaption>
+      {children}
+    </figure>
+  );
+}
+
+export function Source({ text, language, growing }: Props) {
   const [tree, setTree] = useState<{ of: string; nodes: Tree }>();
   useEffect(() => {
     if (growing || !language || text.length > MOST) return;
@@ -26,16 +64,10 @@ export function Code({ text, language, growing }: { text: string; language?: str
     };
   }, [text, language, growing]);
   return (
-    <figure className={css.code}>
-      <figcaption className={css.head}>
-        <span>{language ?? "text"}</span>
-        <CopyButton text={text} label="Copy code" />
-      </figcaption>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : "Code"}>
-        <code>{tree?.of === text ? draw(tree.nodes) : text}</code>
-      </pre>
-    </figure>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : "Code"}>
+      <code>{tree?.of === text ? draw(tree.nodes) : text}</code>
+    </pre>
   );
 }
 

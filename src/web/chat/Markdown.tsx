@@ -2,7 +2,17 @@
  * Text of a model as Markdown. The text is untrusted: no raw HTML, no foreign schemes, and images load only on request.
  */
 import { Lexer } from "marked";
-import { type ComponentProps, isValidElement, memo, type ReactNode, useEffect, useMemo, useState } from "react";
+import {
+  type ComponentProps,
+  isValidElement,
+  lazy,
+  memo,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useMemo,
+  useState,
+} from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
@@ -12,6 +22,7 @@ import css from "./Markdown.module.css";
 import type * as MathModule from "./math.ts";
 
 const PLUGINS = [remarkGfm];
+const Diagram = lazy(() => import("./Diagram.tsx"));
 
 /** Renders block by block: a growing answer redraws its last block only. */
 export default function Markdown({ text, growing }: { text: string; growing: boolean }) {
@@ -113,7 +124,14 @@ function OfferedImage({ src, alt }: ComponentProps<"img">) {
 function Fence({ children, growing = false }: ComponentProps<"pre"> & { growing?: boolean }) {
   const code = isValidElement<{ className?: string; children?: ReactNode }>(children) ? children.props : {};
   const language = /language-(\S+)/.exec(code.className ?? "")?.[1];
-  return <Code text={textWithin(code.children).replace(/\n$/, "")} language={language} growing={growing} />;
+  const text = textWithin(code.children).replace(/\n$/, "");
+  const source = <Code text={text} language={language} growing={growing} />;
+  if (language !== "mermaid" || growing) return source;
+  return (
+    <Suspense fallback={source}>
+      <Diagram text={text} />
+    </Suspense>
+  );
 }
 
 function Table({ children }: ComponentProps<"table">) {

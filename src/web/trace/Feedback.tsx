@@ -28,7 +28,7 @@ export function Feedback({ run }: { run: Span }) {
         given.length === 0 ? (
           <Empty
             title="No feedback on this run."
-            text="Give it by the API, or by a link that needs no key:"
+            text="Send it with the API, or create a feedback link, which needs no key:"
             command={command}
           />
         ) : (

@@ -36,7 +36,7 @@ export default function Graph({
       <div className={css.box}>
         <Empty
           title="This run has no steps."
-          text="A graph is drawn of the runs below the root. The tree has what there is."
+          text="The graph shows the runs below the root run, and this trace has none. The tree shows the root run."
         />
       </div>
     );

@@ -32,7 +32,7 @@ export function NoMatch({
   onClear,
   onLonger,
 }: {
-  /** Whether conditions leave nothing, or there is nothing in this time. */
+  /** Whether conditions leave nothing, or there is nothing in this time range. */
   kind: "no match" | "none";
   range: string;
   onClear: () => void;
@@ -41,7 +41,7 @@ export function NoMatch({
 }) {
   return (
     <Empty
-      title={kind === "none" ? "No traces in this time." : "No traces match this filter."}
+      title={kind === "none" ? "No traces in this time range." : "No traces match this filter."}
       text={`${range}. The project may have traces before.`}
     >
       <div>

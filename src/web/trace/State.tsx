@@ -30,7 +30,7 @@ export function State({ data }: { data: RunDetails }) {
       {(found) =>
         found === null ? (
           <Empty
-            title="The run left no checkpoint."
+            title="This run wrote no checkpoint."
             text="It failed before its first step, or its thread was pruned."
           />
         ) : (

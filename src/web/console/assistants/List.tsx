@@ -28,7 +28,7 @@ export function List() {
   return (
     <Page
       title="Assistants"
-      purpose="Your graphs, each with the configurations that run it."
+      purpose="Graphs with their configurations: context, versions and runs."
       actions={
         <Link href="/console/assistants/new" className={`${controls.button} ${controls.filled} ${css.plain}`}>
           New assistant

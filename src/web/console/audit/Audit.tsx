@@ -85,10 +85,10 @@ export default function Audit({ id }: ViewProps) {
         {({ rows }) =>
           rows.length === 0 ? (
             <Empty
-              title={action === "" ? "Nothing happened in this time." : "No entry matches this filter."}
+              title={action === "" ? "No entries in this time range." : "No entry matches this filter."}
               text={
                 action === ""
-                  ? "Choose a longer time range. Sign-ins, and changes of keys, applications, destinations and exports are noted here, and no call can change or delete an entry."
+                  ? "Choose a longer time range. Sign-ins and changes of keys, applications, destinations and exports are recorded here. No API call can change or delete an entry."
                   : "Choose another action, or a longer time range."
               }
             >

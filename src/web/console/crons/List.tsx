@@ -37,7 +37,7 @@ export function List() {
   return (
     <Page
       title="Crons"
-      purpose="Runs that start by the clock: when next, and how the last ones went."
+      purpose="Runs on a schedule: when each is due next, and how the last ones ended."
       actions={
         <Link href="/console/crons/new" className={`${controls.button} ${controls.filled} ${css.new}`}>
           New cron

@@ -21,7 +21,7 @@ await evaluate(target, { data: "questions", evaluators: [correct], experimentPre
 export function List() {
   const experiments = useExperiments();
   return (
-    <Page title="Experiments" purpose="How your agent does on a dataset, and what a change makes better or worse.">
+    <Page title="Experiments" purpose="Results of your agent on a dataset, and what a change improves or worsens.">
       <Loaded query={experiments} what="experiments">
         {({ datasets, experiments: all }) =>
           all.length === 0 ? (

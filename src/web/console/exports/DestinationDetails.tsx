@@ -85,7 +85,7 @@ function NewCredentials({ destination, onClose }: { destination: Destination; on
   return (
     <Modal
       title={`New credentials for “${destination.display_name}”`}
-      text="They are tried out first. A file that is being written keeps the old ones; the next file uses these."
+      text="The credentials are checked before they are saved. A file that is being written uses the old ones, the next file the new ones."
       onClose={onClose}
     >
       <Form

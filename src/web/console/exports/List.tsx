@@ -32,7 +32,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
   return (
     <Page
       title="Exports"
-      purpose="Copies of traces as Parquet in a bucket of yours, once or on a schedule."
+      purpose="Copy traces to your bucket as Parquet files, once or on a schedule."
       actions={
         <Button look="filled" onClick={() => navigate(none ? `${PATH}/new-destination` : `${PATH}/new`)}>
           {none ? "New destination" : "New export"}

@@ -25,14 +25,14 @@ export default function OAuth() {
   return (
     <Page
       title="OAuth"
-      purpose="Applications that people gave access to this workspace."
+      purpose="Applications with access to this workspace."
       aside={
         <>
           <h2>Connect an application</h2>
           <p>An MCP client requests access itself. Give it this address:</p>
           <Command label="Copy the address" text={`${SERVER}/mcp`} />
           <p>
-            It registers, and a person allows it on a page of this server. How: <a href="/docs/oauth">OAuth</a>
+            The client registers itself, and you allow it on a page of this server. See <a href="/docs/oauth">OAuth</a>
           </p>
         </>
       }
@@ -42,7 +42,7 @@ export default function OAuth() {
           rows.length === 0 ? (
             <Empty
               title="No application has access."
-              text="Applications register themselves and ask a person for access. What was allowed is listed here, and can be taken back. Give an MCP client this address to begin:"
+              text="Applications register themselves and ask a person for access. Each grant is listed here and can be revoked. To connect an MCP client, give it this address:"
               command={`${SERVER}/mcp`}
             />
           ) : (

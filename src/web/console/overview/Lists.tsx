@@ -36,11 +36,11 @@ export function Running() {
 export function Failed({ range }: { range: Range }) {
   const traces = useFailed(range);
   return (
-    <Section title="Failing lately">
+    <Section title="Recent failures">
       <Loaded query={traces} what="failed traces" rows={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <p className={css.none}>No trace failed in this time.</p>
+            <p className={css.none}>No trace failed in this time range.</p>
           ) : (
             <ul className={css.rows}>
               {rows.map((row) => (
@@ -82,7 +82,7 @@ function Health({ rows }: { rows: Export[] }) {
   if (rows.length === 0)
     return (
       <p className={css.none}>
-        No export is set up. Exports copy traces as Parquet to a bucket of yours.{" "}
+        No export exists yet. Exports copy traces to your bucket as Parquet files.{" "}
         <Link href="/console/exports">Set one up</Link>
       </p>
     );

@@ -57,7 +57,7 @@ function Course({
   if (total.run_count === 0)
     return (
       <Empty
-        title="No run in this time."
+        title="No run in this time range."
         text="Choose a longer time range, or talk to an agent. A program elsewhere sends its traces here with these variables:"
         command={START}
       >
@@ -72,7 +72,11 @@ function Course({
   return (
     <>
       <Totals total={total} />
-      {!complete && <p className={css.note}>This range is too long to count whole: the newest days are counted.</p>}
+      {!complete && (
+        <p className={css.note}>
+          This time range has too many runs to count at once. The figures cover its newest days.
+        </p>
+      )}
       {table ? (
         <Table
           label={`Figures, ${range.name}`}

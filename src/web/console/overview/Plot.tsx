@@ -1,7 +1,8 @@
 /** A plot over time. All plots of a page share the cursor; drawing over one chooses its time range. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
+import { inkOf, useScheme } from "../../ui/scheme.ts";
 import css from "./plot.module.css";
 
 export interface Line {
@@ -34,6 +35,7 @@ export function Plot({
   onChoose?: (from: number, to: number) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
+  // A canvas keeps the colours that it was drawn with.
   const scheme = useScheme();
   const latest = useRef({ onChoose, format });
   useEffect(() => {
@@ -84,16 +86,8 @@ function optionsOf(
   }>,
   { interval, utc }: { interval: number; utc: boolean },
 ): uPlot.Options {
-  const ink = (token: string) => {
-    const probe = document.createElement("i");
-    probe.style.color = `var(${token})`;
-    element.append(probe);
-    const colour = getComputedStyle(probe).color;
-    probe.remove();
-    return colour;
-  };
   const font = `12px ${getComputedStyle(element).fontFamily}`;
-  const axis = { stroke: ink("--text-3"), font, ticks: { show: false }, grid: { stroke: ink("--line"), width: 1 } };
+  const axis = { stroke: inkOf("--text-3"), font, ticks: { show: false }, grid: { stroke: inkOf("--line"), width: 1 } };
   /** Seconds. */
   const half = interval > 0 ? interval / 2_000 : 1_800;
   return {
@@ -120,10 +114,10 @@ function optionsOf(
       {},
       ...lines.map(({ name, ink: token, columns }) => ({
         label: name,
-        stroke: ink(token),
+        stroke: inkOf(token),
         width: columns ? 0 : 1.5,
         points: { show: !columns, size: 3 },
-        ...(columns ? { fill: ink(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
+        ...(columns ? { fill: inkOf(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
       })),
     ] as uPlot.Series[],
     hooks: {
@@ -143,21 +137,4 @@ function optionsOf(
       ],
     },
   };
-}
-
-/** Changes when the colours do: a canvas keeps those that it was drawn with. */
-function useScheme(): number {
-  const [scheme, setScheme] = useState(0);
-  useEffect(() => {
-    const changed = () => setScheme((now) => now + 1);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", changed);
-    const observer = new MutationObserver(changed);
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    return () => {
-      dark.removeEventListener("change", changed);
-      observer.disconnect();
-    };
-  }, []);
-  return scheme;
 }

@@ -45,7 +45,7 @@ export function Ended({
           rows.length === 0 ? (
             failed || assistant !== "" ? (
               <p className={work.none}>
-                {failed ? "No run failed in this time." : "No run of this assistant ended in this time."}
+                {failed ? "No run failed in this time range." : "No run of this assistant ended in this time range."}
               </p>
             ) : (
               empty

@@ -71,7 +71,7 @@ export default function Runs() {
         onFailed={(only) => set("status", only ? "failed" : "")}
         empty={
           <Empty
-            title="No run ended in this time."
+            title="No run ended in this time range."
             text="Choose a longer time range, or start a run. A run is listed when its trace is written, a moment after its end."
             command={START}
           />

@@ -68,7 +68,7 @@ export function EditItem({
                 onChange={(event) => setWhere(event.target.value)}
               />
               <p id={`${id}-in-note`} className={controls.help}>
-                Labels from the widest to the narrowest, with / between them. New ones are made.
+                Labels separated by /, from general to specific. A new namespace is created.
               </p>
             </div>
             <div className={controls.row}>
@@ -122,7 +122,7 @@ export function EditItem({
             onChange={(event) => setTtl(event.target.value)}
           />
           <p id={`${id}-ttl-note`} className={controls.help}>
-            It begins with this write. Empty: the deployment’s default, which is no end unless it sets one.
+            Counts from this write. If empty, the default of the deployment applies: no expiry, unless it sets one.
           </p>
         </div>
         {trouble !== "" && (

@@ -57,7 +57,7 @@ function List() {
             <Loading />
           ) : none && !threads.hasNextPage ? (
             <Empty
-              title="No thread changed in this time."
+              title="No thread changed in this time range."
               text="Choose a longer time range, or start a thread:"
               command={START}
             />

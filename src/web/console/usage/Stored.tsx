@@ -35,7 +35,7 @@ export function Stored({ held }: { held: Held }) {
       </dl>
       {traces.runs === 0 ? (
         <Empty
-          title="No trace was stored in this time."
+          title="No trace was stored in this time range."
           text="Choose a longer period, or talk to an agent. The same figures by the API:"
           command={`curl "${SERVER}/api/v1/usage?start_date=${start_date}&end_date=${end_date}" \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
         />

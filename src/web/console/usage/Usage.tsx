@@ -49,11 +49,13 @@ export default function Usage() {
           <>
             <Section title="Cost">
               {!data.complete && (
-                <p className={css.note}>There is too much to count in one answer: the newest days are counted.</p>
+                <p className={css.note}>
+                  This period has too many runs to count at once. The figures cover its newest days.
+                </p>
               )}
               {data.total.total_tokens === 0 && data.models.length === 0 ? (
                 <p className={css.note}>
-                  No model was called in this time. A cost is what the caller reported, or a price by model.
+                  No model was called in this time range. A cost is what the caller reported, or a price by model.
                 </p>
               ) : (
                 <Spent buckets={data.buckets} />
