@@ -1,20 +1,48 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({
-  resolve: {
-    // What a project's code imports of the package.
-    alias: {
-      "weir/workers-ai": join(import.meta.dirname, "src/models/workers-ai.ts"),
-      "weir/offline-model": join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
-    },
+const resolve = {
+  // What a project's code imports of the package.
+  alias: {
+    "weir/workers-ai": join(import.meta.dirname, "src/models/workers-ai.ts"),
+    "weir/offline-model": join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
   },
+};
+
+/** Tests that kill servers at chosen moments, measure memory, find processes, or write what others read in `dist`. */
+const ALONE = [
+  "test/crash/**/*.test.ts",
+  "test/browser/crash.test.ts",
+  "test/cli/{killed,package}.test.ts",
+  "test/fuzz/**/*.test.ts",
+  // Long ones, which `npm run test:soak` runs.
+  ...(process.env.SOAK ? ["test/soak/**/*.test.ts"] : []),
+];
+
+/** The files that this machine cannot run: scripts/test.ts names them. */
+const absent = process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? [];
+
+const test = {
+  setupFiles: ["./test/support/node-setup.ts"],
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+};
+
+export default defineConfig({
   test: {
-    include: ["test/{cli,compat,docs,conformance,crash,browser,upgrade,smoke,fuzz}/**/*.test.ts"],
-    setupFiles: ["./test/support/node-setup.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    // The tests start real servers: two cores carry one file at a time.
-    fileParallelism: false,
+    globalSetup: ["./test/support/shared-servers.ts"],
+    projects: [
+      {
+        resolve,
+        test: {
+          ...test,
+          name: "two at a time",
+          include: ["test/{cli,compat,docs,conformance,crash,browser,upgrade,smoke,fuzz,scripts}/**/*.test.ts"],
+          exclude: [...ALONE, ...absent],
+          maxWorkers: 2,
+        },
+      },
+      { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },
+    ],
   },
 });

@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { SETTINGS } from "./scripts/tests/stamp.ts";
 
 const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
@@ -21,7 +22,10 @@ const ALONE = [
   "test/system/{metrics,minute}.test.ts",
 ];
 
-/** Objects restart more often there than a deployment restarts, so a run may meet several restarts at one node. */
+/**
+ * Objects restart more often there than a deployment restarts, so a run may meet several restarts at one node. The clock
+ * is set forwards by hours while runs work.
+ */
 const CHAOS = ["test/chaos/**/*.test.ts"];
 
 /**
@@ -47,14 +51,17 @@ export default defineConfig(async () => {
           WEIR_ADMIN_KEY: "admin-key-of-the-tests",
           AUTH: "",
           // How a test is run again, and how thorough ones are: `process.env` of the tests holds these bindings.
-          ...pick(["SEED", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"]),
+          ...pick(SETTINGS),
           TEST_MIGRATIONS: migrations,
           ...more,
         },
       },
     });
   const test = { setupFiles: ["./test/support/workers-setup.ts"], testTimeout: 60_000 };
-  const nowhere = ["test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz}/**", "node_modules/**"];
+  const nowhere = [
+    "test/{cli,compat,docs,conformance,crash,browser,bench,upgrade,smoke,fuzz,scripts,soak}/**",
+    "node_modules/**",
+  ];
   return {
     test: {
       // Two workerd processes: one waits for timers and the disk as often as for the processor.
@@ -73,7 +80,7 @@ export default defineConfig(async () => {
         },
         { plugins: [withoutMapsOfPackages, worker()], test: { ...test, name: "alone", include: ALONE } },
         {
-          plugins: [withoutMapsOfPackages, worker({ RUN_MAX_ATTEMPTS: "100" })],
+          plugins: [withoutMapsOfPackages, worker({ RUN_MAX_ATTEMPTS: "100", RUN_TIMEOUT_SECONDS: "8640000" })],
           test: { ...test, name: "chaos", include: CHAOS },
         },
       ],

@@ -20,9 +20,9 @@ function together(names, seen = new Set()) {
 
 const names = Object.keys(manifest);
 const entry = ["index.html"];
-/** The views are what the list of views loads. */
-const views = (manifest["frame/views.tsx"] ?? manifest["index.html"]).dynamicImports.filter((name) =>
-  /(?<!Palette|Sidebar)\.tsx$/.test(name),
+/** The views are what `frame/code.ts` loads; it is a part of the entry. */
+const views = (manifest["frame/code.ts"] ?? manifest["index.html"]).dynamicImports.filter((name) =>
+  /(?<!Palette|Sidebar|Markdown)\.tsx$/.test(name),
 );
 const assets = readdirSync(new URL("assets/", DIST)).map((name) => `assets/${name}`);
 const total = (files) => [...files].reduce((sum, file) => sum + size(file), 0);

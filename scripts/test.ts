@@ -1,15 +1,15 @@
 /**
- * `npm test`: every test in workerd, then every test in Node against the built Worker. What needs Chromium or the sources of
- * the Python SDKs runs where they are, and is named where they are not. With CI=true Chromium must be there, and no test may
- * be skipped. No package registry that a bare machine has carries the Python SDKs, so they are not mandatory.
+ * `npm test`: every test in workerd, then every test in Node against the built Worker. `npm test -- workers` is the first
+ * half, which `npm run check` includes. What needs Chromium or the sources of the Python SDKs runs where they are, and is
+ * named where they are not. With CI=true Chromium must be there, and no test may be skipped. No package registry that a
+ * bare machine has carries the Python SDKs, so they are not mandatory.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { buildPage } from "./build-page.ts";
+import type { Report } from "./tests/reporter.ts";
+import { runSuite, runWorkersOnce } from "./tests/suite.ts";
 
-const ROOT = join(import.meta.dirname, "..");
-const REPORTS = join(ROOT, ".wrangler", "tests");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const strict = process.env.CI === "true";
 
@@ -43,43 +43,24 @@ const PARTS = [
   },
 ];
 
-interface Report {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  success: boolean;
+function runNode(): Report {
+  buildPage();
+  return runSuite("node", { TEST_EXCLUDE: absent.map(({ tests }) => tests).join(" ") });
 }
 
-/** Runs one vitest project and gives its totals. A run that stops before its report counts as one failure. */
-function run(name: "workers" | "node", ...more: string[]): Report {
-  const report = join(REPORTS, `${name}-${process.pid}.json`);
-  const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
-  const args = ["run", "--config", `vitest.${name}.config.ts`, "--reporter=default", "--reporter=json"];
-  const { status } = spawnSync(process.execPath, [vitest, ...args, `--outputFile=${report}`, ...more], {
-    cwd: ROOT,
-    stdio: "inherit",
-  });
-  if (!existsSync(report)) {
-    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0, success: false };
-  }
-  const totals = JSON.parse(readFileSync(report, "utf8")) as Report;
-  const success = totals.success && status === 0;
-  // A file that cannot be loaded, or an error outside of any test, is in no count of tests.
-  return { ...totals, success, numFailedTests: Math.max(totals.numFailedTests, success ? 0 : 1) };
-}
-
-mkdirSync(REPORTS, { recursive: true });
-const absent = PARTS.filter(({ isThere }) => !isThere());
+const all = process.argv[2] !== "workers";
+const absent = all ? PARTS.filter(({ isThere }) => !isThere()) : [];
 for (const { tests, needs, mandatory } of absent) {
   if (!mandatory || !strict) continue;
   console.error(`The tests in ${tests} need ${needs}.`);
   process.exit(1);
 }
-buildPage();
-const reports = [run("workers"), run("node", ...absent.flatMap(({ tests }) => ["--exclude", tests]))];
+const reports = [runWorkersOnce(), ...(all ? [runNode()] : [])];
 const sum = (count: (report: Report) => number) => reports.reduce((total, report) => total + count(report), 0);
-const skipped = sum(({ numPendingTests, numTodoTests }) => numPendingTests + numTodoTests);
+const skipped = sum((report) => report.skipped);
+const slowest = reports.flatMap(({ files }) => files).toSorted((a, b) => b.ms - a.ms);
+console.log("\nThe slowest files:");
+for (const { name, ms } of slowest.slice(0, 10)) console.log(`${(ms / 1_000).toFixed(1).padStart(7)} s  ${name}`);
 for (const { tests, needs } of absent) console.log(`\nNot run: ${tests}. It needs ${needs}.`);
-console.log(`\n${sum((r) => r.numPassedTests)} passed, ${sum((r) => r.numFailedTests)} failed, ${skipped} skipped`);
+console.log(`\n${sum((r) => r.passed)} passed, ${sum((r) => r.failed)} failed, ${skipped} skipped`);
 if (!reports.every(({ success }) => success) || (strict && skipped > 0)) process.exitCode = 1;

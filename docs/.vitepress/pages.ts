@@ -47,7 +47,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
     "exports-reading": "Read an export",
   },
   Inside: { architecture: "Architecture", "event-log": "The event log", storage: "Storage", promises: "Promises" },
-  Measurements: { benchmarks: "Benchmarks", scoreboard: "Scoreboard" },
+  Measurements: { benchmarks: "Benchmarks", "run-cost": "Where the CPU of a run goes", scoreboard: "Scoreboard" },
 };
 
 /** The sidebar. Throws if a page is missing from it, or if it names a page that does not exist. */

@@ -33,9 +33,12 @@ export function layered(imports: Imports): Drawn {
   return { layers: untangled(layers.toReversed(), down), down, up: arrows.filter((arrow) => !isDown(arrow)) };
 }
 
-/** The parts, so that few imports point back: each part goes to its best place until none has a better one. */
+/**
+ * The parts, so that few imports point back: none where there are no circles. With circles, each part goes to its best
+ * place until none has a better one.
+ */
 function inOrder(imports: Imports): string[] {
-  let order = [...imports.keys()];
+  let order = topological(imports);
   const back = (parts: string[]) => {
     const place = new Map(parts.map((part, i) => [part, i]));
     const isBack = (from: string, to: string) => (place.get(from) ?? 0) > (place.get(to) ?? 0);
@@ -52,6 +55,20 @@ function inOrder(imports: Imports): string[] {
       order = places.reduce((best, one) => (cost(one) < cost(best) ? one : best), order);
     }
   }
+  return order;
+}
+
+/** Each part before what it imports, where there are no circles. */
+function topological(imports: Imports): string[] {
+  const visited = new Set<string>();
+  const order: string[] = [];
+  const visit = (part: string) => {
+    if (visited.has(part)) return;
+    visited.add(part);
+    for (const other of imports.get(part)?.keys() ?? []) visit(other);
+    order.unshift(part);
+  };
+  for (const part of [...imports.keys()].toReversed()) visit(part);
   return order;
 }
 

@@ -3,7 +3,7 @@
  * other callers may do everything in their workspace.
  */
 import type { Json } from "../json.ts";
-import { threadMetadata } from "../threads/access.ts";
+import { threadMetadata } from "../threads/requests/access.ts";
 import { authorize, containsJson } from "../users/authorize.ts";
 import type { Call } from "./call.ts";
 import { taskNotFound } from "./errors.ts";

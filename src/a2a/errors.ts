@@ -31,7 +31,8 @@ export const invalidRequest = (message: string) => new RpcError(-32600, message)
 export const methodNotFound = () =>
   new RpcError(-32601, "No such method. See the agent card, and the A2A specification 0.3 or 1.0.");
 export const invalidParams = (message: string, faults?: Fault[]) => new RpcError(-32602, message, faults);
-export const internalError = (message: string) => new RpcError(-32603, message);
+export const INTERNAL_ERROR = -32603;
+export const internalError = (message: string) => new RpcError(INTERNAL_ERROR, message);
 /** The same for a task that does not exist and one that is not the caller's. */
 export const taskNotFound = () => new RpcError(-32001, "Task not found.");
 /** Both generations have this code for it. */

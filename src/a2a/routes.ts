@@ -8,11 +8,12 @@ import { decodeJson, isObject, nestsDeeper } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { mayUse } from "../threads/access.ts";
+import { mayUse } from "../threads/requests/access.ts";
 import { type Call, params } from "./call.ts";
 import { extendedCard } from "./cards.ts";
 import {
   contentNotSupported,
+  INTERNAL_ERROR,
   invalidRequest,
   methodNotFound,
   parseError,
@@ -116,6 +117,11 @@ async function answer(c: Context<App>): Promise<Response> {
   let id: string | number | null = null;
   let generation: Generation = "0.3";
   let inEvents = false;
+  const refusal = (error: unknown) => {
+    const body = failure(id, error, generation);
+    if (body.error.code === INTERNAL_ERROR) c.set("serverFault", true);
+    return body;
+  };
   try {
     const value = await bodyOf(c);
     id = idOf(value);
@@ -131,23 +137,18 @@ async function answer(c: Context<App>): Promise<Response> {
     const { workspaceId } = c.get("principal");
     const assistant = await resolveAssistant(database(c.env.DB), workspaceId, c.req.param("assistant_id") ?? "");
     if (!assistant || !(await mayUse(c.get("principal"), assistant)))
-      return Response.json(failure(id, new RpcError(-32602, "No assistant of this id."), generation), { status: 404 });
+      return Response.json(refusal(new RpcError(-32602, "No assistant of this id.")), { status: 404 });
     const call = { c, assistant, workspaceId, envelope, generation };
     const extensions = Object.entries(activated(c, assistant));
     const result = method.handler(call, envelope.params ?? {});
     const response = streams(method)
       ? ((await result) as Response)
-      : await jsonWhenReady(
-          result.then(
-            (value) => success(envelope.id, value),
-            (error: unknown) => failure(envelope.id, error, generation),
-          ),
-        );
+      : await jsonWhenReady(result.then((value) => success(envelope.id, value), refusal));
     for (const [name, value] of extensions) response.headers.set(name, value);
     return response;
   } catch (error) {
     const status = error instanceof Problem && error.status === 413 ? 413 : 200;
-    const body = failure(id, error, generation);
+    const body = refusal(error);
     return inEvents && status === 200 ? rpcEvent(body) : Response.json(body, { status });
   }
 }

@@ -2,7 +2,7 @@
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
 import { uuidv7 } from "../http/uuid.ts";
-import { configurableOf, runRequest } from "../threads/runs/request.ts";
+import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest } from "../threads/rpc.ts";
 import { threadStub } from "../threads/stub.ts";

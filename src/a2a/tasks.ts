@@ -1,5 +1,5 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
-import { forEach } from "../threads/fan-out.ts";
+import { forEach } from "../threads/requests/fan-out.ts";
 import { threadIdOf } from "../threads/thread-id.ts";
 import { mayFind, userOf } from "./allowed.ts";
 import { type Call, databaseOf, params, project, shorten } from "./call.ts";

@@ -7,7 +7,7 @@ import { toProblem } from "../http/problem.ts";
 import { sseFrame, sseResponse } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { configurableOf } from "../threads/runs/request.ts";
+import { configurableOf } from "../threads/requests/runs/request.ts";
 import { readEvents } from "../threads/log/events.ts";
 import { EventReducer, METHODS } from "./event-reducer.ts";
 import { RunAgentInput } from "./schema.ts";

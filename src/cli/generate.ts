@@ -1,6 +1,6 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { MODULE_RULES } from "./bundle/files.ts";
 import { BASE_CONFIG, MIGRATIONS } from "./package.ts";
 import { pageOf } from "./page.ts";
@@ -8,6 +8,7 @@ import type { Project } from "./project.ts";
 import { posix } from "./paths.ts";
 import { type Resources, resourcesOf } from "./resources.ts";
 import { workerSource } from "./worker-source.ts";
+import { writeWhole } from "./write-whole.ts";
 import { flattened, joined } from "./wrangler-join.ts";
 import { readWranglerFile, type WranglerConfig, wranglerFileOf } from "./wrangler-file.ts";
 
@@ -16,18 +17,6 @@ export interface Generated {
   wrangler: WranglerConfig;
   /** A sentence for each key that has no effect, and for each choice that the user should know about. */
   warnings: string[];
-}
-
-/**
- * Writes the file if its content is new. A reader sees the old content or the new, never a part. The part is written in
- * `folder`, outside of what wrangler watches.
- */
-export function writeWhole(file: string, content: string | Uint8Array, mode?: number, folder = dirname(file)): void {
-  if (existsSync(file) && readFileSync(file).equals(Buffer.from(content))) return;
-  mkdirSync(dirname(file), { recursive: true });
-  const part = join(folder, `${basename(file)}.${process.pid}.part`);
-  writeFileSync(part, content, { mode });
-  renameSync(part, file);
 }
 
 /** The name of a Worker: lower case letters, digits and dashes, at most 48 so that the names of its resources fit into 63. */

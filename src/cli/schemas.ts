@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { argumentsOf } from "./arguments.ts";
-import { writeWhole } from "./generate.ts";
+import { writeWhole } from "./write-whole.ts";
 import { MAIN } from "./package.ts";
 import { findProject, type Project, schemasFile } from "./project.ts";
 import { extractSchemas } from "./schemas/extract.ts";

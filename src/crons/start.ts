@@ -1,7 +1,7 @@
 /** A firing's run, on the thread that runs it. */
-import { configurableOf, runRequest } from "../threads/runs/request.ts";
+import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
 import { threadStub } from "../threads/stub.ts";
-import type { RunCreate } from "../threads/runs/schema.ts";
+import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
 import { principalOf } from "./user.ts";

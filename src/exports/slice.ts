@@ -10,7 +10,7 @@ import { ObjectSink } from "../s3/sink.ts";
 import type { PageRequest, RunPage } from "../traces/page.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import type { RunPosition } from "../traces/types.ts";
-import { nextShard } from "../traces/store.ts";
+import { nextShard } from "../traces/store/partition-store.ts";
 import { chosenFields, type ExportField } from "./columns.ts";
 import type { Deps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";

@@ -7,6 +7,8 @@ import { createHash } from "node:crypto";
 import type { Principal } from "../principal.ts";
 import { sealText, unseal } from "../auth/seal.ts";
 import { database } from "../db/client.ts";
+import { logError } from "../http/log.ts";
+import { repeated } from "../http/outage.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidOf, uuidv7 } from "../http/uuid.ts";
@@ -36,7 +38,8 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   const { workspaceId } = principal;
   const key = keyOf(principal, given);
   const fingerprint = await fingerprintOf(c);
-  const held = await claimKey(database(c.env.DB), { workspaceId, key, fingerprint });
+  const claim = crypto.randomUUID();
+  const held = await repeated(() => claimKey(database(c.env.DB), { workspaceId, key, fingerprint, claim }));
   if (!held) return answer(c, next, workspaceId, key);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
@@ -79,8 +82,17 @@ async function fingerprintOf(c: Context<App>): Promise<string> {
 }
 
 async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: string, key: string): Promise<void> {
-  const db = database(c.env.DB);
   await next();
+  try {
+    await repeated(() => keep(c, workspaceId, key));
+  } catch (error) {
+    // The work is done: an error here would make the client repeat it.
+    logError(error, { while: "keeping an answer under its Idempotency-Key" });
+  }
+}
+
+async function keep(c: Context<App>, workspaceId: string, key: string): Promise<void> {
+  const db = database(c.env.DB);
   const { status, headers } = c.res;
   if (status >= 500) return releaseKey(db, workspaceId, key);
   if (status < 300 && isStream(c)) {
@@ -90,7 +102,8 @@ async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: s
     return saveAnswer(db, { workspaceId, key, status: SECRET, headers: null, body: null });
   }
   const text = await shortText(c.res.clone().body);
-  if (text === undefined) return releaseKey(db, workspaceId, key);
+  // The flag may be set while the body is written.
+  if (text === undefined || c.get("serverFault")) return releaseKey(db, workspaceId, key);
   const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
   await saveAnswer(db, {
     workspaceId,

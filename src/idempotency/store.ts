@@ -10,23 +10,27 @@ const KEPT_MS = 24 * 3_600_000;
 /** A request without an answer after this time counts as failed. Another request may then use its key. */
 const ABANDONED_MS = 120_000;
 
-/** Takes the key for a request about to be answered; undefined when it is ours now, else what holds it. */
+/**
+ * Takes the key for a request about to be answered; undefined when it is ours now, else what holds it. `claim` is an id of
+ * the request: a second call with it, after the answer to the first one was lost, finds that the key is ours.
+ */
 export async function claimKey(
   db: Database,
-  { workspaceId, key, fingerprint }: Pick<KeyRow, "workspaceId" | "key" | "fingerprint">,
+  { workspaceId, key, fingerprint, claim }: Pick<KeyRow, "workspaceId" | "key" | "fingerprint"> & { claim: string },
 ): Promise<KeyRow | undefined> {
   const now = Date.now();
   const free = or(
     lt(idempotencyKeys.createdAt, now - KEPT_MS),
     and(isNull(idempotencyKeys.status), lt(idempotencyKeys.createdAt, now - ABANDONED_MS)),
   );
-  const row = { workspaceId, key, fingerprint, status: null, headers: null, body: null, createdAt: now };
+  // Until there is an answer, `body` holds the claim.
+  const row = { workspaceId, key, fingerprint, status: null, headers: null, body: claim, createdAt: now };
   const target = [idempotencyKeys.workspaceId, idempotencyKeys.key];
-  const [claimed, held] = await db.batch([
-    db.insert(idempotencyKeys).values(row).onConflictDoUpdate({ target, set: row, setWhere: free }).returning(),
+  const [, [held]] = await db.batch([
+    db.insert(idempotencyKeys).values(row).onConflictDoUpdate({ target, set: row, setWhere: free }),
     db.select().from(idempotencyKeys).where(isKey(workspaceId, key)),
   ]);
-  return claimed.length > 0 ? undefined : held[0];
+  return held?.status === null && held.body === claim ? undefined : held;
 }
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */

@@ -2,8 +2,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
 import { uuidv7 } from "../http/uuid.ts";
-import type { Caller } from "../threads/access.ts";
-import { runRequest } from "../threads/runs/request.ts";
+import type { Caller } from "../threads/requests/access.ts";
+import { runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
 

@@ -17,7 +17,7 @@ import { Problem, toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { VERSION } from "../system/info.ts";
-import { configurableOf } from "../threads/runs/request.ts";
+import { configurableOf } from "../threads/requests/runs/request.ts";
 import { authorize } from "../users/authorize.ts";
 import { callAssistant } from "./call.ts";
 import { assistantOfTool, listTools, PAGE } from "./tools.ts";
@@ -46,6 +46,7 @@ function serverFor(c: Context<App>): Server {
       return await callAssistant(by, assistant, params.arguments ?? {}, mcpReq.signal);
     } catch (error) {
       const { status, detail } = toProblem(error);
+      if (status >= 500) c.set("serverFault", true);
       throw new ProtocolError(status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, detail);
     }
   });

@@ -9,7 +9,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { isUuid } from "../http/uuid.ts";
 import { readJson } from "../http/validate.ts";
-import { threadMetadata } from "../threads/access.ts";
+import { threadMetadata } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";
 

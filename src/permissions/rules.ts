@@ -1,6 +1,6 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { Problem } from "../http/problem.ts";
-import { mayUse } from "../threads/access.ts";
+import { mayUse } from "../threads/requests/access.ts";
 import { MOST_CRONS } from "../crons/schema.ts";
 import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
@@ -52,7 +52,7 @@ export function owns(action: "read" | "update" | "create_run"): Rule {
   return (call) => call.own(call.ids[0] ?? "", action);
 }
 
-/** Runs. `mayRun` in threads/access.ts asks the handlers; here traces are refused, which come in under the same paths. */
+/** Runs. `mayRun` in threads/requests/runs/request.ts asks the handlers; here traces are refused, which come in under the same paths. */
 export async function startsRun(call: Call): Promise<void> {
   if (typeof (await call.body()).assistant_id === "string") return;
   throw new Problem(422, "Invalid body.assistant_id: expected string");

@@ -7,10 +7,10 @@ import { Problem } from "../http/problem.ts";
 import { sseBytes } from "../http/sse.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { threadOf } from "../threads/access.ts";
-import { configurableOf } from "../threads/runs/request.ts";
+import { threadOf } from "../threads/requests/access.ts";
+import { configurableOf } from "../threads/requests/runs/request.ts";
 import { threadObject } from "../threads/stub.ts";
-import { ThreadParam } from "../threads/schema.ts";
+import { ThreadParam } from "../threads/requests/schema.ts";
 import { carryOut } from "./commands.ts";
 import { dialectOf } from "./dialect.ts";
 import { pausesLater } from "./python.ts";
@@ -40,7 +40,9 @@ export const streaming = new Hono<App>()
       const { params, ...command } = c.req.valid("json");
       // The application's own clients use one agent and send no agent id.
       const unsaid = c.req.path.startsWith("/api/") ? { assistant_id: ANY_ASSISTANT } : {};
-      return c.json(await carryOut(by, { ...command, params: { ...unsaid, ...params } }));
+      const answer = await carryOut(by, { ...command, params: { ...unsaid, ...params } });
+      if (answer.type === "error" && answer.error === "unknown_error") c.set("serverFault", true);
+      return c.json(answer);
     },
   )
   .post(

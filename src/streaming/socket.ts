@@ -15,7 +15,7 @@ import { BODY_LIMIT, parse } from "../http/validate.ts";
 import type { Json } from "../json.ts";
 import { type Framing, type TailQuery, textLines } from "../threads/log/events.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
-import { idsIn } from "../threads/stub.ts";
+import { idsIn } from "../threads/thread-id.ts";
 import type { Answer, Commander } from "./commander.ts";
 import { carryOut } from "./commands.ts";
 import { CommandError } from "./errors.ts";

@@ -3,8 +3,8 @@ import { countAssistants } from "../assistants/store.ts";
 import { countFirings } from "../crons/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
-import { openRuns } from "../threads/runs/busy.ts";
-import { countByStatus } from "../threads/store.ts";
+import { openRuns } from "../threads/requests/runs/busy.ts";
+import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
 import { ownRunTimes } from "../traces/self.ts";
 

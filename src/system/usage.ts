@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { countAssistants } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
 import { countItems } from "../memory/store.ts";
-import { countByStatus } from "../threads/store.ts";
-import { projectNames, usageByDay } from "../traces/usage-store.ts";
+import { countByStatus } from "../threads/search/store.ts";
+import { projectNames, usageByDay } from "../traces/store/usage-store.ts";
 
 const Day = v.pipe(v.string(), v.isoDate("expected a day such as 2026-11-20"));
 

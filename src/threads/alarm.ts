@@ -1,7 +1,7 @@
 /** One alarm for everything the thread must do later. */
 import { logError } from "../http/log.ts";
-import { compact } from "./log/compact.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { compact } from "./compaction.ts";
+import type { Outbox } from "./tasks/outbox.ts";
 import type { ThreadContext } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { Runner } from "./runs/runner.ts";
@@ -42,13 +42,18 @@ function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: 
  * Runs what is due. `forget` deletes the thread. Never throws: after six failures the platform stops retrying the
  * alarm.
  */
-export async function onAlarm(context: ThreadContext, runner: Runner, forget: () => Promise<void>): Promise<void> {
+export async function onAlarm(
+  context: ThreadContext,
+  runner: Runner,
+  outbox: Outbox,
+  forget: () => Promise<void>,
+): Promise<void> {
   context.alarmAt = undefined;
   try {
     const now = Date.now();
     const { record } = context;
-    const told = context.tables.outbox.nextDue() === undefined;
-    if (told && (record?.temporary?.until ?? Infinity) <= now) return await forget();
+    const isDelivered = context.tables.outbox.nextDue() === undefined;
+    if (isDelivered && (record?.temporary?.until ?? Infinity) <= now) return await forget();
     if (record?.ttl && record.ttl.expires <= now && !runner.busy) {
       if (record.ttl.strategy === "delete") return await forget();
       keepLatest(context, record);
@@ -56,7 +61,7 @@ export async function onAlarm(context: ThreadContext, runner: Runner, forget: ()
     runner.next();
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(context);
     if (context.stale) await context.project(runner.busy);
-    await deliver(context);
+    await outbox.deliver();
     if (context.tables.outbox.spent && context.record) context.saveRecord(context.record);
     context.eventLog.flush();
   } catch (error) {

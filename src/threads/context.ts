@@ -1,16 +1,16 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import { FORMAT } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
-import { idsIn } from "./stub.ts";
-import { storedRun, type StoredRun } from "./runs/runs.ts";
-import type { OnTask } from "./tasks/effect.ts";
-import { putThread, removeThread } from "./store.ts";
+import { idsIn } from "./thread-id.ts";
+import { storedRun, type StoredRun } from "./run.ts";
+import { putThread, removeThread } from "./search/store.ts";
 import { Tables } from "./storage/tables.ts";
-import { Values } from "./checkpoints/values.ts";
+import { Values } from "./log/values.ts";
 
 /** Milliseconds that a run may take before the index says that its thread is busy. */
 const BATCH_MS = 100;
@@ -18,7 +18,6 @@ const BATCH_MS = 100;
 export class ThreadContext {
   readonly workspaceId: string;
   readonly threadId: string;
-  readonly tables: Tables;
   readonly eventLog: EventLog;
   readonly values: Values;
   readonly checkpoints: Checkpoints;
@@ -30,8 +29,6 @@ export class ThreadContext {
   gone = false;
   /** When the alarm will come, as far as this instance has set it. */
   alarmAt: number | undefined;
-  /** By lane: resolves when the side effects that are being carried out are done. */
-  readonly delivering = new Map<readonly string[], Promise<void>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
@@ -39,12 +36,12 @@ export class ThreadContext {
   constructor(
     readonly ctx: DurableObjectState,
     readonly env: Env,
-    readonly onTask: OnTask,
+    readonly tables: Tables = new Tables(ctx.storage),
+    record: ThreadRecord | undefined = readRecord(tables),
   ) {
     const { workspaceId, threadId } = idsIn(ctx.id);
     this.workspaceId = workspaceId;
     this.threadId = threadId;
-    this.tables = new Tables(ctx.storage);
     this.eventLog = new EventLog(
       this.tables,
       () => ctx.storage.sync(),
@@ -52,7 +49,9 @@ export class ThreadContext {
     );
     this.values = new Values(this.tables, this.eventLog);
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
-    this.record = readRecord(this.tables);
+    this.record = record;
+    // Before anything is written in this version's format.
+    if (record && (record.format ?? 0) < FORMAT) this.saveRecord({ ...record, format: FORMAT });
     // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
     // compaction follows the watchdog's, so the row is there.
     this.stale = this.record !== undefined && (this.record.compacted?.due ?? Infinity) > Date.now();

@@ -1,14 +1,18 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
+import { FORMAT } from "../db/format.ts";
 import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
-import { currentShard, type IndexRow } from "./store.ts";
+import type { IndexRow } from "./search/rpc.ts";
+import { currentShard } from "./search/store.ts";
 import type { Tables } from "./storage/tables.ts";
-import type { Refs, Values } from "./checkpoints/values.ts";
+import type { Refs, Values } from "./log/values.ts";
 
 export interface ThreadRecord {
   thread_id: string;
   workspace_id: string;
+  /** The format of the thread's storage (db/format.ts). */
+  format?: number;
   /** The shard of the workspace's index that lists the thread; 0 when absent. */
   shard?: number;
   created: number;
@@ -23,7 +27,7 @@ export interface ThreadRecord {
   rest: Exclude<ThreadStatus, "busy">;
   error?: RunError;
   ttl?: Ttl & { expires: number };
-  /** How far token deltas have been merged, and when to continue (compact.ts). */
+  /** How far token deltas have been merged, and when to continue (compaction.ts). */
   compacted?: { through: number; due?: number };
   /** Made for one stateless run: never listed, and deleted at this moment once the run has ended. */
   temporary?: { until?: number };
@@ -36,6 +40,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   return {
     thread_id: threadId,
     workspace_id: workspaceId,
+    format: FORMAT,
     ...(shard > 0 && { shard }),
     created: now,
     updated: now,

@@ -1,7 +1,8 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { Json } from "../json.ts";
 import type { WireCommand } from "../runtime/drive.ts";
-import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import type { ThreadRecord } from "./record.ts";
+import type { CopiedRow, CopyPlace } from "./storage/copy-store.ts";
 import type { TailQuery } from "./log/events.ts";
 import type {
   CancelAction,
@@ -115,6 +116,15 @@ export interface RunStream {
   checkpointId?: string;
   /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
   cancelOnDisconnect?: boolean;
+}
+
+/** A part of a thread's rows, for a copy of it. */
+export interface CopyPage {
+  /** Changes when the source writes anything or restarts. Pages of different versions may contradict each other. */
+  version: string;
+  thread: ThreadRecord;
+  rows: CopiedRow[];
+  next?: CopyPlace;
 }
 
 /** Open runs by their ids, else by their status. */

@@ -1,6 +1,7 @@
 /** How to reach a thread, and how to read what it streams. */
 import { objectNamed } from "../db/objects.ts";
 import type { Json } from "../json.ts";
+import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
 import { RemoteThread } from "./remote/remote.ts";
 import type { ThreadRpc } from "./rpc.ts";
@@ -17,18 +18,12 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
   for await (const bytes of stream) yield* read(bytes);
 }
 
-/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote.ts). */
+/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote/remote.ts). */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
   return new RemoteThread(() => threadObject(env, workspaceId, threadId));
 }
 
-/** The Durable Object itself. Its name holds the workspace, so another workspace's id leads to an object that is empty. */
+/** The Durable Object itself. */
 export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
-  return objectNamed(env, env.THREAD, `${workspaceId}:${threadId}`);
-}
-
-/** The ids that a thread's object has in its name. */
-export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
-  const colon = name.indexOf(":");
-  return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
+  return objectNamed(env, env.THREAD, objectName(workspaceId, threadId));
 }

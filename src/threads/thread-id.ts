@@ -1,4 +1,4 @@
-/** Ids of threads that callers name as they like. */
+/** Ids of threads, and the names of their objects. */
 import { isUuid, uuidOf } from "../http/uuid.ts";
 
 /**
@@ -8,4 +8,13 @@ import { isUuid, uuidOf } from "../http/uuid.ts";
 export function threadIdOf(name: string, user?: string): string {
   if (isUuid(name)) return name.toLowerCase();
   return uuidOf(`a2a context ${user === undefined ? name : JSON.stringify([user, name])}`);
+}
+
+/** The name of a thread's object. It holds the workspace, so another workspace's id leads to an object that is empty. */
+export const objectName = (workspaceId: string, threadId: string): string => `${workspaceId}:${threadId}`;
+
+/** The ids that a thread's object has in its name. */
+export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
+  const colon = name.indexOf(":");
+  return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
 }

@@ -1,27 +1,29 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { DurableObject } from "cloudflare:workers";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
-import { copyInto, copyPage } from "./copy/copy.ts";
-import type { CopyPage, CopyPlace } from "./copy/store.ts";
+import { copyInto, copyPage } from "./copy.ts";
+import type { CopyPlace } from "./storage/copy-store.ts";
 import { asLine, type Framing, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
-import { deliver } from "./tasks/outbox.ts";
+import { Outbox } from "./tasks/outbox.ts";
 import { ThreadContext } from "./context.ts";
-import { newRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
+import { newRecord, readRecord, toWireThread, standingOf, startTtl, type ThreadRecord } from "./record.ts";
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { Runner } from "./runs/runner.ts";
-import { runStream } from "./log/run-stream.ts";
-import { toWireRun, type StoredRun, storedRun } from "./runs/runs.ts";
-import { applyUpdates, historyOf, stateOf } from "./checkpoints/state.ts";
-import { storageFigures } from "./stats.ts";
+import { runStream } from "./runs/run-stream.ts";
+import { toWireRun, type StoredRun, storedRun } from "./run.ts";
+import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
+import { Tables } from "./storage/tables.ts";
+import { storageFigures } from "./checkpoints/stats.ts";
 import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
 import { PING_MS, tail } from "./log/tail.ts";
-import { threadFraming } from "./log/thread-stream.ts";
+import { threadFraming } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 
@@ -29,8 +31,8 @@ import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
-  #context: ThreadContext;
-  #runner: Runner;
+  /** Undefined when a newer version wrote the thread: every call then answers 503. */
+  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner } | undefined;
   #copying: Promise<void> | undefined;
 
   constructor(
@@ -39,14 +41,16 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     private readonly onTask: OnTask,
   ) {
     super(ctx, env);
-    this.#context = new ThreadContext(ctx, env, onTask);
-    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
+    this.#parts = this.#read();
+    if (!this.#parts) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
   }
 
   override async alarm(): Promise<void> {
-    await onAlarm(this.#context, this.#runner, () => this.#forget());
+    // An alarm that throws is dropped after six times.
+    if (!this.#parts) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
+    await onAlarm(this.#context, this.#runner, this.#outbox, () => this.#forget());
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
@@ -99,7 +103,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.#shown(this.#existing(), LONG_STATE);
   }
 
-  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
     return copyPage(this.#context, from);
   }
 
@@ -110,7 +114,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
-    return this.#context.record && storageFigures(this.#context);
+    return this.#context.record && storageFigures(this.#context.checkpoints, this.#context.tables);
   }
 
   async startRun(request: rpc.RunRequest): Promise<types.Run> {
@@ -220,7 +224,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   async setHook(taskId: string, id: string, hook: Json | undefined, most: number): Promise<void> {
     setHook(this.#context, taskId, id, hook, most);
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -229,7 +233,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (stopped === 0) markCanceled(this.#context, taskId);
     await Promise.all(ids.map((id) => this.#runner.ended(id)));
     armAlarm(this.#context, this.#runner);
-    this.ctx.waitUntil(deliver(this.#context));
+    this.ctx.waitUntil(this.#outbox.deliver());
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
@@ -270,6 +274,11 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Rows written since this object woke: the bench's figure. */
   async rowsWritten(): Promise<number> {
     return this.#context.tables.rowsWritten;
+  }
+
+  /** Streams of the log that are open, those of WebSockets included, and WebSockets: a figure of the tests. */
+  async readers(): Promise<{ streams: number; sockets: number }> {
+    return { streams: this.#context.eventLog.readers, sockets: this.ctx.getWebSockets().length };
   }
 
   /**
@@ -339,8 +348,35 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
     this.#context.eventLog.end();
-    this.#context = new ThreadContext(this.ctx, this.env, this.onTask);
-    this.#runner = new Runner(this.#context, () => armAlarm(this.#context, this.#runner));
+    this.#parts = this.#read();
+  }
+
+  /** Undefined when a newer version wrote the thread: nothing else of its storage may be read then. */
+  #read() {
+    const tables = new Tables(this.ctx.storage);
+    const record = readRecord(tables);
+    if (isNewer(record?.format)) return undefined;
+    const context = new ThreadContext(this.ctx, this.env, tables, record);
+    const outbox = new Outbox(context, this.onTask);
+    const runner = new Runner(context, outbox, () => armAlarm(context, runner));
+    return { context, outbox, runner };
+  }
+
+  #open() {
+    if (!this.#parts) throw newerFormat();
+    return this.#parts;
+  }
+
+  get #context(): ThreadContext {
+    return this.#open().context;
+  }
+
+  get #outbox(): Outbox {
+    return this.#open().outbox;
+  }
+
+  get #runner(): Runner {
+    return this.#open().runner;
   }
 
   #existing(): ThreadRecord {

@@ -1,19 +1,20 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
 import { database } from "../db/client.ts";
+import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
-import { sealBlock } from "./partition/blocks/seal.ts";
+import { sealBlock } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
 import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
-import { Gather } from "./partition/gather.ts";
+import { Gather } from "./partition/write/gather.ts";
 import { DELETED_AT_ONCE, deleteTraces, noteDeleted, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
 import { heldIds, shardsNeeded } from "./partition/growth.ts";
 import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
-import { noRunTimes, runTimes } from "./partition/run-times.ts";
+import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
   currentExpiry,
@@ -22,18 +23,21 @@ import {
   register,
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
-import { NO_SERIES, partitionSeries } from "./partition/series.ts";
-import { childrenOf, listThreads, NO_STATS, partitionStats } from "./partition/stats.ts";
+import { NO_SERIES, partitionSeries } from "./partition/stats/series.ts";
+import { childrenOf, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
-import { applyWrites, inGroups } from "./partition/write.ts";
+import { listThreads } from "./partition/stats/threads.ts";
+import { traceTree } from "./partition/tree.ts";
+import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
-import { priceTable } from "./prices.ts";
+import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
 import type {
   PartitionIdentity,
   PartitionSeries,
   PartitionStats,
   QueriedRun,
+  TreeRun,
   RunTimes,
   RunWrite,
   StoredFeedback,
@@ -55,6 +59,8 @@ const SEALED_AT_ONCE = 100;
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
+  /** A newer version wrote the partition: every call answers 503. */
+  private readonly isNewer: boolean;
   private alarmIsSet = false;
   /** How many shards the day has, as far as this one knows. */
   private shards = 1;
@@ -67,7 +73,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.held = hasTables(this.sql);
-    if (!this.held) return;
+    this.isNewer = this.held && isNewer(readMeta(this.sql, "format"));
+    if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;
   }
@@ -108,6 +115,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }> {
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
+  }
+
+  async tree(traceId: string): Promise<TreeRun[]> {
+    return this.known((identity) => traceTree(this.sql, identity, traceId)) ?? [];
   }
 
   async crossing(): Promise<string[]> {
@@ -200,6 +211,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
+    if (this.isNewer) throw newerFormat();
     await deleteOutside(this.env, identity);
     await this.ctx.storage.deleteAlarm();
     const deleted = this.ctx.storage.deleteAll();
@@ -214,6 +226,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
    * because the platform drops an alarm after six failures.
    */
   override async alarm(): Promise<void> {
+    if (this.isNewer) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     this.alarmIsSet = false;
     try {
       const next = await this.onAlarm();
@@ -262,6 +275,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   /** Prepares the first commit. */
   private async begin(identity: PartitionIdentity): Promise<void> {
+    if (this.isNewer) throw newerFormat();
     if (!this.held) this.deletedBefore.push(...(await announce(this.env, identity)));
   }
 
@@ -270,6 +284,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
+    if (this.isNewer) throw newerFormat();
     const identity = this.held ? readIdentity(this.sql) : undefined;
     return identity === undefined ? undefined : read(identity);
   }

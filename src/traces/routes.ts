@@ -15,7 +15,7 @@ import { feedback } from "./feedback/routes.ts";
 import { feedbackTokens } from "./feedback/token-routes.ts";
 import { ingestRoutes, rootIngestRoutes } from "./ingest/routes.ts";
 import { otlp } from "./otlp/routes.ts";
-import { projects } from "./projects/routes.ts";
+import { projects } from "./sessions/routes.ts";
 import { attachments } from "./query/attachments.ts";
 import { runDeletion, runDeletionV2 } from "./query/delete-routes.ts";
 import { runQueries } from "./query/routes.ts";

@@ -11,6 +11,7 @@ import type {
   RunTimes,
   ThreadSummary,
   PartitionIdentity,
+  TreeRun,
 } from "./types.ts";
 
 /** The runs of a partition that a query selects. All conditions must match. */
@@ -80,6 +81,8 @@ export interface TracePartitionRpc {
   /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
+  /** The runs of a trace that are here, each after its parent. */
+  tree(traceId: string): Promise<TreeRun[]>;
   /** The traces with runs here whose root began on an earlier day. */
   crossing(): Promise<string[]>;
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */

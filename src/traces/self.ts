@@ -7,8 +7,9 @@ import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { tracePartition } from "./stub.ts";
 import type { RunTimes } from "./types.ts";
-import { noRunTimes, sumOfRunTimes } from "./partition/run-times.ts";
-import { findProjectByName, listPartitions } from "./store.ts";
+import { noRunTimes, sumOfRunTimes } from "./partition/stats/run-times.ts";
+import { listPartitions } from "./store/partition-store.ts";
+import { findProjectByName } from "./store/project-store.ts";
 import { dayOf } from "./time.ts";
 
 /** Where a run's trace goes; undefined when the deployment has turned traces off (empty TRACE_PROJECT). */

@@ -1,4 +1,5 @@
 /** Times of traces: whole microseconds since the epoch, as a number (exact up to the year 2255). */
+import * as v from "valibot";
 
 export const HOUR_MICROS = 3_600_000_000;
 export const DAY_MICROS = 24 * HOUR_MICROS;
@@ -74,3 +75,10 @@ function microsOf(value: unknown): number | undefined {
   if (value > 1e11) return value * 1000;
   return value * 1e6;
 }
+
+/** An ISO 8601 time of a request, as microseconds. */
+export const Time = v.pipe(
+  v.string(),
+  v.check((text) => microsFromIso(text) !== undefined, "expected a time such as 2026-11-20T15:49:54Z"),
+  v.transform((text) => microsFromIso(text) as number),
+);

@@ -1,6 +1,6 @@
 /** Runs of traces and what is derived from them, as a partition stores, reads and sums them. */
 import type { TraceTier } from "../db/traces.ts";
-import type { Usage } from "./ingest/usage.ts";
+import type { Usage } from "./usage/usage.ts";
 
 /** The location of runs of a workspace: a shard of a project's UTC day (YYYY-MM-DD). */
 export interface Place {
@@ -155,18 +155,39 @@ export interface QueriedRun extends StoredRun {
   previews?: Partial<Record<LargeField, string>>;
 }
 
-/** What statistics over projects and days are made of. */
-export interface PartitionStats {
+/** A run in the tree of its trace. */
+export type TreeRun = Pick<
+  QueriedRun,
+  | "id"
+  | "session_id"
+  | "trace_id"
+  | "parent_run_ids"
+  | "dotted_order"
+  | "name"
+  | "run_type"
+  | "start_time"
+  | "end_time"
+  | "status"
+>;
+
+/** Sums over runs that can be added to those of others. */
+export interface RunSums {
   run_count: number;
   error_count: number;
   streaming_count: number;
   total_tokens: number;
   prompt_tokens: number;
   completion_tokens: number;
+  /** US dollars. */
   total_cost: number;
   prompt_cost: number;
   completion_cost: number;
+  /** Microseconds. */
   last_run_start_time: number | null;
+}
+
+/** What statistics over projects and days are made of. */
+export interface PartitionStats extends RunSums {
   /** A sample of durations and times to the first token, seconds. */
   latencies: number[];
   first_tokens: number[];
@@ -184,7 +205,7 @@ export interface Stats {
   total_tokens: number;
   /** US dollars. */
   total_cost: number;
-  /** How many runs took about so long: steps of a logarithmic scale (partition/durations.ts), so that they can be added. */
+  /** How many runs took about so long: steps of a logarithmic scale (partition/stats/durations.ts), so that they can be added. */
   durations: Record<number, number>;
 }
 

@@ -13,7 +13,7 @@ import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
-import { mayUse } from "../threads/access.ts";
+import { mayUse } from "../threads/requests/access.ts";
 import { filesOf, type UiFiles, uis } from "./files.ts";
 import { globalName } from "./global-name.ts";
 

@@ -1,16 +1,14 @@
+import "./frame/start.ts";
 import "@fontsource-variable/atkinson-hyperlegible-next/wght.css";
 import "@fontsource-variable/atkinson-hyperlegible-mono/wght.css";
 import "./style/tokens.css";
 import "./style/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { isKnown } from "./api/queries.ts";
 import { App } from "./frame/App.tsx";
-import { viewAt } from "./frame/views.tsx";
-
-// The chunk of the view in the address loads beside the first requests. Its route reports a failure.
-void viewAt(location.pathname)
-  ?.load()
-  .catch(() => undefined);
+import { requestOnNavigation } from "./frame/first.ts";
+import { warmUp } from "./frame/warm.ts";
 
 /** Milliseconds in which the page is loaded again once at most. */
 const RELOAD = 60_000;
@@ -23,6 +21,9 @@ addEventListener("vite:preloadError", () => {
   location.reload();
 });
 
+// Before React listens for them: it draws at once.
+requestOnNavigation(isKnown);
+
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
@@ -30,3 +31,5 @@ if (root)
       <App />
     </StrictMode>,
   );
+
+addEventListener("load", () => void warmUp().catch(() => undefined));

@@ -1,13 +1,14 @@
 /**
- * One day of a project: `--rows` trace runs are sent to it, its shards grow at a quarter of its size, and it is exported to an S3
- * server in another process. `/ok` is called beside both.
+ * One day of a project: `--rows` trace runs are sent to it, its shards grow at a quarter of its size, each shard copies its
+ * runs until it has `--copies` times as many, and the day is exported to an S3 server in another process. `/ok` is called beside
+ * ingest and export.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { quietPort } from "../../scripts/local-server.ts";
-import { type KillableServer, startKillable, withBenchRoutes } from "../support/server.ts";
+import { type KillableServer, multiply, startKillable, withBenchRoutes } from "../support/server.ts";
 import { call, check, exported } from "./exports/server.ts";
 import { load, mb, ms, percentile, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
@@ -18,7 +19,7 @@ import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 const DAY = Date.parse("2026-11-01T00:00:00Z");
 const AT_ONCE = 5;
 /** About the bytes of a run in a partition. */
-const RUN_BYTES = 4_700;
+const RUN_BYTES = 3_700;
 
 /** Sends runs in batches of 100, five requests at a time. Gives the seconds. */
 async function send(server: KillableServer, rows: number): Promise<number> {
@@ -66,7 +67,8 @@ export const bench: Bench = {
   title: "one day of a project: ingest, shards and export",
   weirOnly: true,
   byName: true,
-  async start({ rows, codecs }) {
+  async start({ rows: sent, copies, codecs }) {
+    const rows = sent * copies;
     const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
     const [port, inspectorPort] = [await quietPort(), await quietPort()];
     const store = spawn(process.execPath, [
@@ -74,7 +76,7 @@ export const bench: Bench = {
       folder,
       String(port),
     ]);
-    const vars = { ALLOW_PRIVATE_ADDRESSES: "true", TRACE_SHARD_BYTES: String((rows * RUN_BYTES) / 4) };
+    const vars = { ALLOW_PRIVATE_ADDRESSES: "true", TRACE_SHARD_BYTES: String((sent * RUN_BYTES) / 4) };
     const capped = { config: withBenchRoutes(), inspectorPort, v8Flags: "--max-old-space-size=48" };
     const server = await startKillable(vars, capped);
     const isolate = await Isolate.at(inspectorPort);
@@ -82,21 +84,23 @@ export const bench: Bench = {
       const before = workerdUsage(server.pid).cpu;
       const [[seconds, most], okTimes] = await beside(
         server,
-        isolate.watch(send(server, rows)).then(([s, m]) => [s, m] as const),
+        isolate.watch(send(server, sent)).then(([s, m]) => [s, m] as const),
       );
       const cpu = workerdUsage(server.pid).cpu - before;
-      const kib = Number(execFileSync("du", ["-sk", server.persistTo], { encoding: "utf8" }).split("\t")[0]);
+      const kib = () => Number(execFileSync("du", ["-sk", server.persistTo], { encoding: "utf8" }).split("\t")[0]);
       const columns = ["s", "rows/s", "rows per CPU second", "`/ok` p50", "p99", "heap and buffers"];
-      const figures = (s: number, c: number, times: number[], both: number) => [
+      const figures = (count: number, s: number, c: number, times: number[], both: number) => [
+        count,
         s.toFixed(1),
-        Math.round(rows / s),
-        Math.round(rows / c),
+        Math.round(count / s),
+        Math.round(count / c),
         ms(percentile(times, 50)),
         ms(percentile(times, 99)),
         mb(both),
       ];
-      const results: (string | number)[][] = [["ingest", ...figures(seconds, cpu, okTimes, most.both)]];
+      const results: (string | number)[][] = [["ingest", ...figures(sent, seconds, cpu, okTimes, most.both)]];
       const [project] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
+      if (copies > 1) await multiply(server, project?.id ?? "", DAY, { times: copies });
       const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", {
         display_name: "bench",
         config: { bucket_name: "bench", endpoint_url: `http://127.0.0.1:${port}` },
@@ -113,11 +117,11 @@ export const bench: Bench = {
         const [[timed, memory], times] = await beside(server, isolate.watch(exported(server, rows, job)));
         await check(folder, timed.id, rows);
         rmSync(join(folder, "objects"), { recursive: true });
-        results.push([`export, ${compression}`, ...figures(timed.seconds, timed.cpu, times, memory.both)]);
+        results.push([`export, ${compression}`, ...figures(rows, timed.seconds, timed.cpu, times, memory.both)]);
       }
-      table([`${rows} runs`, ...columns], results);
+      table(["", "runs", ...columns], results);
       console.log(
-        `\n${Math.round((kib * 1024) / rows)} bytes a run on disk. RSS of workerd: ${mb(workerdUsage(server.pid).rss)}. Load: ${load()}.`,
+        `\n${Math.round((kib() * 1024) / rows)} bytes a run on disk. RSS of workerd: ${mb(workerdUsage(server.pid).rss)}. Load: ${load()}.`,
       );
     } finally {
       isolate.close();

@@ -18,6 +18,8 @@ const THREADS = ALL / WORKSPACES;
 const AT_ONCE = 16;
 /** The platform, and Miniflare, end an object that has been idle for ten seconds. */
 const IDLE_MS = 15_000;
+/** Until the server has seen that all connections are closed. The objects are still live then. */
+const CLOSE_MS = 3_000;
 
 interface ThreadOf {
   path: string;
@@ -51,6 +53,15 @@ async function newThreads(url: string): Promise<ThreadOf[]> {
     });
   }
   return threads;
+}
+
+/** Opens a stream on each thread at the same time. */
+async function openAll(threads: ThreadOf[]): Promise<{ time: string; close: () => void }> {
+  const start = performance.now();
+  const leave = new AbortController();
+  const open = threads.map(async ({ path, headers }) => fetch(`${path}/stream`, { headers, signal: leave.signal }));
+  for (const { status } of await Promise.all(open)) if (status !== 200) throw new Error(`A stream answered ${status}.`);
+  return { time: `${((performance.now() - start) / 1000).toFixed(1)} s`, close: () => leave.abort() };
 }
 
 export const bench: Bench = {
@@ -88,13 +99,13 @@ export const bench: Bench = {
       await note("after a run of each");
       await sleep(IDLE_MS);
       await note("after fifteen idle seconds");
-      const start = performance.now();
-      const leave = new AbortController();
-      const open = threads.map(async ({ path, headers }) => fetch(`${path}/stream`, { headers, signal: leave.signal }));
-      for (const { status } of await Promise.all(open))
-        if (status !== 200) throw new Error(`A stream answered ${status}.`);
-      await note("a stream open on each", `${((performance.now() - start) / 1000).toFixed(1)} s`);
-      leave.abort();
+      const first = await openAll(threads);
+      await note("a stream open on each, objects started for it", first.time);
+      first.close();
+      await sleep(CLOSE_MS);
+      const second = await openAll(threads);
+      await note("closed, and opened again on live objects", second.time);
+      second.close();
       await sleep(2 * IDLE_MS);
       await note("thirty seconds after they closed");
     } finally {

@@ -37,6 +37,8 @@ export interface Options extends RoundsOptions {
   against?: string;
   /** How many trace runs are exported, and how they are compressed. */
   rows: number;
+  /** How many times the runs of `day` are there before its export. */
+  copies: number;
   codecs: (typeof CODECS)[number][];
 }
 

@@ -134,7 +134,7 @@ async function queries(server: Server, rows: number, day: number): Promise<void>
   const sessions = await fetch(`${server.url}/sessions?name=one%20day`, { headers: server.headers });
   const [project] = await sessions.json<{ id: string }[]>();
   if (!project) throw new Error("The project is not there.");
-  await multiply(server, project.id, day, rows);
+  await multiply(server, project.id, day, { rows: rows });
   const results: (string | number)[][] = [];
   for (const wanted of [...FILTERS.map((filter) => ({ filter })), ...TREES]) {
     const { found, times } = await repeat(async () => query(server, { session: [project.id], ...wanted }));

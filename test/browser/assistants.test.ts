@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { startServer, withTestGraphs } from "../support/server.ts";
-import { browserHere, eventually, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import {
+  browserHere,
+  eventually,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 interface Assistant {
   assistant_id: string;
@@ -10,7 +19,7 @@ interface Assistant {
 }
 
 describe.runIf(browserHere)("assistants in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+  const stage = onStage(() => sharedServer("graphs"));
 
   async function call<T = Assistant>(path: string, body?: unknown, method = body === undefined ? "GET" : "POST") {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
@@ -34,22 +43,22 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     return assistant_id;
   }
 
-  it.each(["light", "dark"] as const)("lists them, finds one by name, and opens it, %s", async (colorScheme) => {
+  it("lists them, finds one by name, and opens it", async () => {
     const id = await twoVersions();
-    const { page, troubles, close } = await visit(stage, { path: "/console/assistants", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/console/assistants" });
     await page.getByRole("row", { name: /^approval/ }).waitFor();
     await page.getByLabel("Search assistants").fill("nobody");
     await page.getByText("No assistant has this name.").waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByLabel("Search assistants").fill("desk");
     await page.locator(`a[href="/console/assistants/${id}"]`).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.locator(`a[href="/console/assistants/${id}"]`).click();
     await page.waitForURL(`**/console/assistants/${id}`);
     const graph = page.getByRole("region", { name: "Graph" });
     await graph.getByText("agent leads to tools or End.").waitFor({ state: "attached" });
     await page.getByLabel("system_prompt").waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     expect(troubles).toEqual([]);
     await close();
   });
@@ -77,17 +86,16 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("compares versions, and makes an earlier one active, %s", async (colorScheme) => {
+  it("compares versions, and makes an earlier one active", async () => {
     const id = await twoVersions();
     const { page, troubles, close } = await visit(stage, {
       path: `/console/assistants/${id}?tab=versions`,
-      colorScheme,
     });
     const changes = page.getByRole("region", { name: "Changes to version 1" });
     await changes.getByText("context.system_prompt").waitFor();
     await changes.locator("del", { hasText: "Be brief." }).waitFor();
     await changes.locator("ins", { hasText: "Be kind." }).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("table", { name: "Versions" }).getByRole("button", { name: "1", exact: true }).click();
     await page.getByLabel("Compare with").selectOption("2");
     await page.getByRole("region", { name: "Changes to version 2" }).getByText("Be brief.").waitFor();

@@ -1,62 +1,68 @@
 /** What happened in a workspace and what it holds: the audit log and usage. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { callAs, sendDays } from "../support/workspace.ts";
-import { browserHere, eventually, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import {
+  browserHere,
+  eventually,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 describe.runIf(browserHere)("the audit log and usage in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   const newKey = (name: string) => callAs<{ id: string }>(stage.server, "POST", "/api/v1/api-keys", { name });
 
-  it.each(["light", "dark"] as const)(
-    "filters by action, opens an entry, and is downloaded, %s",
-    async (colorScheme) => {
-      const { id } = await newKey(`noted ${colorScheme}`);
-      await callAs(stage.server, "DELETE", `/api/v1/api-keys/${id}`);
-      const { page, troubles, close } = await visit(stage, { path: "/console/audit", colorScheme });
-      const log = page.getByRole("table", { name: "Audit log" });
-      await log.getByRole("row", { name: new RegExp(`Key revoked noted ${colorScheme} local`) }).waitFor();
-      await log.getByRole("row", { name: new RegExp(`Key created noted ${colorScheme} local`) }).waitFor();
-      expect(await findings(page)).toEqual([]);
-      await page.getByLabel("Action").selectOption({ label: "Key revoked" });
-      await log
-        .getByRole("row", { name: /Key created/ })
-        .first()
-        .waitFor({ state: "detached" });
-      expect(page.url()).toContain("action=api_key.deleted");
-      await log.getByRole("row", { name: new RegExp(`noted ${colorScheme}`) }).click();
-      const entry = page.getByRole("dialog", { name: "Key revoked" });
-      await entry.getByText(id).waitFor();
-      await entry.getByText("api_key.deleted").waitFor();
-      expect(await findings(page)).toEqual([]);
-      await page.reload();
-      await entry.getByText(id).waitFor();
-      await page.keyboard.press("Escape");
-      await page.waitForURL("**/console/audit?action=api_key.deleted");
+  it("filters by action, opens an entry, and is downloaded", async () => {
+    const { id } = await newKey("noted key");
+    await callAs(stage.server, "DELETE", `/api/v1/api-keys/${id}`);
+    const { page, troubles, close } = await visit(stage, { path: "/console/audit" });
+    const log = page.getByRole("table", { name: "Audit log" });
+    await log.getByRole("row", { name: /Key revoked noted key local/ }).waitFor();
+    await log.getByRole("row", { name: /Key created noted key local/ }).waitFor();
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    await page.getByLabel("Action").selectOption({ label: "Key revoked" });
+    await log
+      .getByRole("row", { name: /Key created/ })
+      .first()
+      .waitFor({ state: "detached" });
+    expect(page.url()).toContain("action=api_key.deleted");
+    await log.getByRole("row", { name: /noted key/ }).click();
+    const entry = page.getByRole("dialog", { name: "Key revoked" });
+    await entry.getByText(id).waitFor();
+    await entry.getByText("api_key.deleted").waitFor();
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    await page.reload();
+    await entry.getByText(id).waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForURL("**/console/audit?action=api_key.deleted");
 
-      const [file] = await Promise.all([
-        page.waitForEvent("download"),
-        page.getByRole("button", { name: "Download as NDJSON" }).click(),
-      ]);
-      const lines = readFileSync(await file.path(), "utf8")
-        .trim()
-        .split("\n");
-      const actions = lines.map((line) => (JSON.parse(line) as { action: string }).action);
-      expect(new Set(actions)).toEqual(new Set(["api_key.deleted"]));
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download as NDJSON" }).click(),
+    ]);
+    const lines = readFileSync(await file.path(), "utf8")
+      .trim()
+      .split("\n");
+    const actions = lines.map((line) => (JSON.parse(line) as { action: string }).action);
+    expect(new Set(actions)).toEqual(new Set(["api_key.deleted"]));
 
-      await page.getByLabel("Action").selectOption({ label: "Token used twice" });
-      await page.getByText("No entry matches this filter.").waitFor();
-      await page.getByRole("link", { name: "Show all actions" }).click();
-      await log
-        .getByRole("row", { name: /Key created/ })
-        .first()
-        .waitFor();
-      expect(troubles).toEqual([]);
-      await close();
-    },
-  );
+    await page.getByLabel("Action").selectOption({ label: "Token used twice" });
+    await page.getByText("No entry matches this filter.").waitFor();
+    await page.getByRole("link", { name: "Show all actions" }).click();
+    await log
+      .getByRole("row", { name: /Key created/ })
+      .first()
+      .waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
 
   it("reads on, and no entry appears twice when others are added between the pages", async () => {
     for (let i = 0; i < 120; i++) await newKey(`key ${i}`);
@@ -103,30 +109,30 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("shows what is held and what models cost, %s", async (colorScheme) => {
-    await sendDays(stage.server, `shop-${colorScheme}`, 10, () => 2);
-    const { page, troubles, close } = await visit(stage, { path: "/console/usage", colorScheme });
+  it("shows what is held and what models cost", async () => {
+    await sendDays(stage.server, "shop-one", 10, () => 2);
+    const { page, troubles, close } = await visit(stage, { path: "/console/usage" });
     const models = page.getByRole("table", { name: "Cost by model" });
     await models.getByRole("row", { name: /gpt-4o-mini/ }).waitFor();
     await page
       .getByRole("img", { name: /Cost by day/ })
       .locator("canvas")
       .waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     const projects = page.getByRole("table", { name: "Usage by project" });
-    await projects.getByRole("row", { name: new RegExp(`shop-${colorScheme} 40`) }).waitFor();
+    await projects.getByRole("row", { name: /shop-one 40/ }).waitFor();
     await page.getByRole("button", { name: "Show as table" }).click();
     const days = page.getByRole("table", { name: "Stored by day" });
     await days.getByRole("row").nth(30).waitFor();
     await page.getByRole("button", { name: "Show cost as table" }).click();
     await page.getByRole("table", { name: "Cost by day" }).getByRole("row", { name: /\$0/ }).first().waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByLabel("Period").selectOption("7");
     await page.waitForURL("**/console/usage?days=7");
-    await projects.getByRole("row", { name: new RegExp(`shop-${colorScheme} 28`) }).waitFor();
+    await projects.getByRole("row", { name: /shop-one 28/ }).waitFor();
     await page.reload();
-    await projects.getByRole("row", { name: new RegExp(`shop-${colorScheme} 28`) }).waitFor();
-    await projects.getByRole("link", { name: `shop-${colorScheme}` }).click();
+    await projects.getByRole("row", { name: /shop-one 28/ }).waitFor();
+    await projects.getByRole("link", { name: "shop-one" }).click();
     await page.waitForURL("**/traces?project=*");
     expect(troubles).toEqual([]);
     await close();

@@ -4,7 +4,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
@@ -15,7 +16,7 @@ let application: Server;
 const arrivals: URL[] = [];
 
 beforeAll(async () => {
-  server = await startServer({ AUTH: "key" });
+  server = await sharedServer();
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   application = createServer((request, response) => {
     if (request.url?.startsWith("/cb")) arrivals.push(new URL(request.url, "http://127.0.0.1"));

@@ -139,6 +139,82 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
+  it("renames and deletes a thread of the list by keyboard", async () => {
+    const thread = await threadOf(1, "to rename");
+    const { page, troubles, close } = await visit(stage, { path: `/chat/${thread}` });
+    await page.getByRole("button", { name: "More about to rename 0" }).focus();
+    await page.keyboard.press("Enter");
+    await focused(
+      page,
+      page
+        .getByRole("menu")
+        .or(page.getByRole("menuitem", { name: "Rename" }))
+        .first(),
+    );
+    await page.keyboard.press("Escape");
+    const more = page.getByRole("button", { name: "More about to rename 0" });
+    await focused(page, more);
+    await page.keyboard.press("Enter");
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await focused(page, page.getByRole("textbox", { name: "Title of the thread" }));
+    await page.keyboard.type("A new name");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "A new name" }).waitFor();
+    await page.getByRole("button", { name: "More about A new name" }).click();
+    await page.getByRole("menuitem", { name: "Delete…" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete thread" }).click();
+    await page.getByRole("link", { name: "A new name" }).waitFor({ state: "detached" });
+    await page.waitForURL("**/chat");
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("keeps queued messages while another view is open and over a reload, and sends each once", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "count to 300");
+    await expectAnswer(page, " 10 ");
+    const chat = new URL(page.url()).pathname;
+    await say(page, "First queued");
+    await say(page, "Second queued");
+    const queue = page.getByRole("list", { name: "Queued messages" });
+    await queue.getByText("Second queued").waitFor();
+    await page.evaluate('history.pushState(null, "", "/console/keys")');
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    await page.evaluate(`history.pushState(null, "", "${chat}")`);
+    await queue.getByText("First queued").waitFor();
+    await page.reload();
+    await queue.getByText("Second queued").waitFor();
+    await eventually(
+      () => log(page).getByRole("article").allTextContents(),
+      (turns) =>
+        expect(turns).toEqual([
+          expect.stringContaining("298 299 300"),
+          expect.stringMatching(/First queued.*message 2 of this conversation/s),
+          expect.stringMatching(/Second queued.*message 3 of this conversation/s),
+        ]),
+    );
+    await settled(page);
+    expect(await queue.count()).toBe(0);
+    await page.reload();
+    await answers(page).nth(2).waitFor();
+    expect(await log(page).getByRole("article").count()).toBe(3);
+    expect(await queue.count()).toBe(0);
+    await close();
+  });
+
+  it("shows a short run that the API made on the thread in view", async () => {
+    const thread = await threadOf(1);
+    const { page, close } = await visit(stage, { path: `/chat/${thread}` });
+    await expectAnswer(page, "message 0");
+    await settled(page);
+    await runOn(thread, "from elsewhere");
+    await expectAnswer(page, "from elsewhere");
+    await settled(page);
+    expect(await log(page).getByRole("article").count()).toBe(2);
+    await close();
+  });
+
   it("edits a message on a branch of its own, and goes between the branches", async () => {
     const { page, close } = await visit(stage);
     await choose(page, "agent");
@@ -290,19 +366,24 @@ describe.runIf(browserHere)("a conversation in the browser", () => {
     await close();
   });
 
+  async function post(path: string, body: unknown): Promise<{ thread_id: string }> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json<{ thread_id: string }>();
+  }
+
+  /** Runs the echo on a thread to its end. */
+  const runOn = (thread: string, content: string) =>
+    post(`/threads/${thread}/runs/wait`, {
+      assistant_id: "echo",
+      input: { messages: [{ role: "user", content }] },
+    });
+
   /** A thread of this many runs of the echo, each of which says `text` and its number. */
   async function threadOf(runs: number, text = "message"): Promise<string> {
-    const headers = { ...stage.server.headers, "content-type": "application/json" };
-    const call = async (path: string, body: unknown) => {
-      const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-      expect(answer.status).toBeLessThan(300);
-      return answer.json<{ thread_id: string }>();
-    };
-    const { thread_id } = await call("/threads", { metadata: { graph_id: "echo" } });
-    for (let i = 0; i < runs; i += 1) {
-      const input = { messages: [{ role: "user", content: `${text} ${i}` }] };
-      await call(`/threads/${thread_id}/runs/wait`, { assistant_id: "echo", input });
-    }
+    const { thread_id } = await post("/threads", { metadata: { graph_id: "echo" } });
+    for (let i = 0; i < runs; i += 1) await runOn(thread_id, `${text} ${i}`);
     return thread_id;
   }
 });

@@ -1,10 +1,10 @@
 /** The documentation site and the API reference, as a browser shows them under their content policies. */
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
 
 describe.runIf(browserHere)("the documentation", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   it("is found by search, shows highlighted code, and breaks no content policy", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/docs", signedIn: false });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { sendExperiments } from "../support/experiments.ts";
-import { startServer } from "../support/server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
 
 describe.runIf(browserHere)("experiments in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
   let made: Promise<void> | undefined;
   const experiments = () => (made ??= sendExperiments(stage.server));
 
@@ -16,15 +16,15 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("compares two side by side, example by example, %s", async (colorScheme) => {
+  it("compares two side by side, example by example", async () => {
     await experiments();
-    const { page, troubles, close } = await visit(stage, { path: "/console/experiments", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/console/experiments" });
     const list = page.getByRole("table", { name: "Experiments of questions" });
     await list.getByRole("row", { name: /base-.*correct 1/ }).waitFor();
     expect(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled()).toBe(true);
     await list.getByRole("checkbox", { name: /Compare base-/ }).check();
     await list.getByRole("checkbox", { name: /Compare next-/ }).check();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Compare 2" }).click();
     const comparison = page.getByRole("table", { name: "Comparison" });
     await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
@@ -32,7 +32,7 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     expect(await comparison.locator("tbody tr").count()).toBe(3);
     const worse = comparison.getByRole("row", { name: /two.*mistaken/ });
     await worse.getByText("correct 0 worse").waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
 
     await page.getByLabel("Examples", { exact: true }).selectOption("regressed");
     await comparison.getByRole("row", { name: /three/ }).waitFor({ state: "detached" });

@@ -1,15 +1,24 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { localR2 } from "../support/object-stores.ts";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { callAs, exportDays, ownBucket, sendDays } from "../support/workspace.ts";
-import { browserHere, expectNoSidewaysScroll, findings, focused, onStage, PHONE, visit } from "./page.ts";
+import {
+  browserHere,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  focused,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 const JOB = /\/bulk-exports\/[0-9a-f-]{36}$/;
 const RUNS = /\/bulk-exports\/.*\/runs\?/;
 
 describe.runIf(browserHere)("exports in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys", ALLOW_PRIVATE_ADDRESSES: "true" }));
+  const stage = onStage(() => sharedServer());
   let made: Promise<{ destination: string; project: string; job: string }> | undefined;
 
   /** A project with traces of 12 days, on a complete export. */
@@ -143,9 +152,9 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("shows each day of an export that is under way, %s", async (colorScheme) => {
+  it("shows each day of an export that is under way", async () => {
     const { job } = await exported();
-    const { page, troubles, close } = await visit(stage, { path: "/console/exports", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/console/exports" });
     await underWay(page);
     await page.goto(`${stage.server.url}/console/exports/${job}`);
     const cells = page.locator("[data-cell]");
@@ -153,7 +162,7 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await page.getByText("8 of 12").waitFor();
     for (const text of ["2 waiting", "1 running", "8 done", "1 failed", "1 retried"])
       await page.getByText(text, { exact: true }).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
 
     // One cell is reached by tab, the others by arrows.
     expect(await page.locator('[data-cell][tabindex="0"]').count()).toBe(1);
@@ -166,14 +175,14 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await page.keyboard.press("Enter");
     const day = page.getByRole("region", { name: /^Day / });
     await day.getByText("attempt 1: SlowDown: Reduce your request rate.").waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Show as table" }).click();
     const table = page.getByRole("table", { name: "Days" });
     await table.getByRole("row", { name: /failed.*2$/ }).waitFor();
     await table.getByRole("row", { name: /done/ }).first().click();
     await day.getByText("part-00000.parquet").waitFor();
     await page.getByText(`first/export_id=${job}/**/*.parquet`).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     expect(troubles).toEqual([]);
     await close();
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { startServer, withTestGraphs } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   composer,
   expectNoSidewaysScroll,
   findings,
+  findingsInBothThemes,
   focused,
   onStage,
   PHONE,
@@ -14,7 +15,7 @@ import {
 } from "./page.ts";
 
 describe.runIf(browserHere)("the frame of the page", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+  const stage = onStage(() => sharedServer("graphs"));
 
   it("has the navigation on each page, and the threads in the chat only", async () => {
     const { page, troubles, close } = await visit(stage);
@@ -57,9 +58,9 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("opens everything by name, %s", async (colorScheme) => {
-    const { page, troubles, close } = await visit(stage, { colorScheme });
-    await say(page, `Hello from the ${colorScheme} palette`);
+  it("opens everything by name", async () => {
+    const { page, troubles, close } = await visit(stage);
+    await say(page, "Hello from the winter palette");
     await settled(page);
     const thread = page.url();
     // The shortcut works while a person types.
@@ -67,15 +68,15 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await page.keyboard.press("Control+k");
     const palette = page.getByRole("dialog", { name: "Go to" });
     await palette.waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.keyboard.type("Threads");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
-    await page.getByRole("row", { name: new RegExp(`${colorScheme} palette`) }).waitFor();
-    expect(await findings(page)).toEqual([]);
+    await page.getByRole("row", { name: /winter palette/ }).waitFor();
+    expect(await findingsInBothThemes(page)).toEqual([]);
 
     await page.keyboard.press("Control+k");
-    await page.keyboard.type(`${colorScheme} palette`);
+    await page.keyboard.type("winter palette");
     await page.keyboard.press("Enter");
     await page.waitForURL(thread);
     await page.keyboard.press("Control+k");
@@ -83,6 +84,40 @@ describe.runIf(browserHere)("the frame of the page", () => {
     await palette.getByRole("combobox").fill(id);
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/traces/${id}`);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("opens threads and traces that no list has loaded by the words in them", async () => {
+    const thread = await threadOf("the giraffe is tall");
+    // The list has the newest fifty.
+    for (let i = 0; i < 51; i += 1) await post("/threads", { metadata: { title: `filler ${i}` } });
+    const trace = crypto.randomUUID();
+    const at = new Date().toISOString();
+    const run = { id: trace, trace_id: trace, name: "lookup", run_type: "chain", session_name: "zoo" };
+    await post("/runs/batch", {
+      post: [{ ...run, start_time: at, end_time: at, inputs: { q: "okapi habits" } }],
+      patch: [],
+    });
+    const { page, troubles, close } = await visit(stage);
+    await page
+      .getByRole("link", { name: /filler/ })
+      .nth(40)
+      .waitFor();
+    const palette = page.getByRole("dialog", { name: "Go to" });
+    const find = palette.getByRole("combobox");
+    await page.keyboard.press("Control+k");
+    await find.fill("is tall");
+    await palette.getByRole("option", { name: "the giraffe is tall" }).click();
+    await page.waitForURL(`**/chat/${thread}`);
+    await page.keyboard.press("Control+k");
+    await find.fill("okapi");
+    await palette.getByRole("option", { name: /lookup/ }).click();
+    await page.waitForURL(`**/traces/${trace}?project=*`);
+    await page.getByRole("treeitem", { name: /lookup/ }).waitFor();
+    await page.keyboard.press("Control+k");
+    await find.fill("in no thread or trace");
+    await palette.getByText("No page, thread, trace, assistant or project has these words.").waitFor();
     expect(troubles).toEqual([]);
     await close();
   });
@@ -132,4 +167,21 @@ describe.runIf(browserHere)("the frame of the page", () => {
     expect(new URL(page.url()).hash).toBe("#content");
     await close();
   });
+
+  async function post(path: string, body: unknown): Promise<{ thread_id: string }> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json<{ thread_id: string }>();
+  }
+
+  /** A thread on which the echo has answered this. */
+  async function threadOf(content: string): Promise<string> {
+    const { thread_id } = await post("/threads", {});
+    await post(`/threads/${thread_id}/runs/wait`, {
+      assistant_id: "echo",
+      input: { messages: [{ role: "user", content }] },
+    });
+    return thread_id;
+  }
 });

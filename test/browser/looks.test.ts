@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { threadSaying } from "../support/workspace.ts";
 import {
   expectAnswer,
@@ -34,7 +34,7 @@ const answer: number = 42;
 `;
 
 describe.runIf(browserHere)("the looks of the page", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   it("renders text as Markdown and runs nothing in it", async () => {
     const path = `/chat/${await threadSaying(stage.server, HOSTILE)}`;

@@ -1,8 +1,18 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { sendTrace } from "../support/sdk-trace.ts";
-import { type Access, startServer, withTestGraphs } from "../support/server.ts";
-import { browserHere, eventually, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import type { Access } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import {
+  browserHere,
+  eventually,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 const section = (page: Page, name: string) => page.getByRole("region", { name });
 const figure = (page: Page, name: string) =>
@@ -21,7 +31,7 @@ async function run({ url, headers }: Access, assistant_id: string, content: stri
 }
 
 describe.runIf(browserHere)("the overview", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+  const stage = onStage(() => sharedServer("graphs"));
 
   it("teaches where nothing has run yet", async () => {
     const { page, close } = await visit(stage, { path: "/" });
@@ -47,7 +57,7 @@ describe.runIf(browserHere)("the overview", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("has the figures of a time as plots and as a table, %s", async (colorScheme) => {
+  it("has the figures of a time as plots and as a table", async () => {
     const before = await fetch(`${stage.server.url}/api/v1/runs/stats/series`, {
       method: "POST",
       headers: { ...stage.server.headers, "content-type": "application/json" },
@@ -55,7 +65,7 @@ describe.runIf(browserHere)("the overview", () => {
     }).then(async (answer) => (await answer.json<{ total: { run_count: number } }>()).total.run_count);
     await sendTrace(stage.server, { project: "shop", name: "went_well", text: "fine" });
     await sendTrace(stage.server, { project: "shop", name: "went_wrong", text: "Error: no such key", failed: true });
-    const { page, troubles, close } = await visit(stage, { path: "/", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/" });
     await eventually(
       () => figure(page, "Runs").textContent(),
       (text) => expect(text).toContain(String(before + 2)),
@@ -67,11 +77,11 @@ describe.runIf(browserHere)("the overview", () => {
       .getByRole("link", { name: /went_wrong.*no such key/ })
       .first()
       .waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Show as table" }).click();
     const table = page.getByRole("table", { name: /Last 24 hours/ });
     expect(await table.getByRole("row").count()).toBeGreaterThan(24);
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await failing
       .getByRole("link", { name: /went_wrong/ })
       .first()

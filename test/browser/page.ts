@@ -101,11 +101,22 @@ export const expectAnswer = (page: Page, text: string): Promise<void> =>
 
 export const numbersTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1).join(" ");
 
-/** What axe finds serious or worse. */
-export async function findings(page: Page): Promise<[id: string, nodes: string[]][]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+/** What axe finds serious or worse, by these rules or by all. */
+export async function findings(page: Page, ...rules: string[]): Promise<[id: string, nodes: string[]][]> {
+  // No second tab for axe's report on frames: the page has none.
+  const axe = new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode();
+  const { violations } = await (rules.length > 0 ? axe.withRules(rules) : axe).analyze();
   const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   return grave.map(({ id, nodes }) => [id, nodes.map((node) => node.html.slice(0, 200))]);
+}
+
+/** The same, with the colours of the dark theme as well: no other rule depends on the theme. */
+export async function findingsInBothThemes(page: Page): Promise<[id: string, nodes: string[]][]> {
+  const light = await findings(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await findings(page, "color-contrast");
+  await page.emulateMedia({ colorScheme: "light" });
+  return [...light, ...dark];
 }
 
 /** Nothing is wider than the screen. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { startServer, withTestGraphs } from "../support/server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
 
 describe.runIf(browserHere)("runs in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }, withTestGraphs()));
+  const stage = onStage(() => sharedServer("graphs"));
 
   async function call<T = Record<string, string>>(path: string, body: unknown): Promise<T> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
@@ -34,17 +34,17 @@ describe.runIf(browserHere)("runs in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("shows what runs and waits as it changes, and cancels it, %s", async (theme) => {
-    const { page, troubles, close } = await visit(stage, { path: "/console/runs", colorScheme: theme });
+  it("shows what runs and waits as it changes, and cancels it", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/console/runs" });
     await page.getByText("Nothing runs now.").waitFor();
-    const title = `Import ${theme}`;
+    const title = "Import";
     const thread = await busyThread(title);
     const running = page.getByRole("table", { name: "Running" });
     const queued = page.getByRole("table", { name: "Queued" });
     await running.getByRole("row", { name: new RegExp(title) }).waitFor();
     await queued.getByRole("row", { name: new RegExp(`1 in line ${title} actor`) }).waitFor();
     await queued.getByRole("row", { name: /2 in line/ }).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     expect(await running.getByRole("link", { name: title }).getAttribute("href")).toBe(`/chat/${thread}`);
 
     await running.getByRole("button", { name: /^Cancel/ }).click();

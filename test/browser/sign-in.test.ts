@@ -1,12 +1,13 @@
 /** The page signs in and out as a public client of its own server, in a real Chromium. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 let browser: Browser;
 beforeAll(async () => {
-  server = await startServer({ AUTH: "key" });
+  server = await sharedServer();
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 });
 afterAll(async () => {

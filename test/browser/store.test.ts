@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, focused, onStage, PHONE, visit } from "./page.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import {
+  browserHere,
+  expectNoSidewaysScroll,
+  findings,
+  findingsInBothThemes,
+  focused,
+  onStage,
+  PHONE,
+  visit,
+} from "./page.ts";
 
 describe.runIf(browserHere)("the Store in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   async function put(namespace: string[], key: string, value: object): Promise<void> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
@@ -50,9 +59,9 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("goes from a namespace to its items and one of them, %s", async (colorScheme) => {
+  it("goes from a namespace to its items and one of them", async () => {
     await seed();
-    const { page, troubles, close } = await visit(stage, { path: "/console/store", colorScheme });
+    const { page, troubles, close } = await visit(stage, { path: "/console/store" });
     const tree = page.getByRole("navigation", { name: "Namespaces" });
     await tree.getByRole("button", { name: "Open users" }).click();
     await tree.getByRole("link", { name: "ada" }).click();
@@ -62,12 +71,12 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     // The items of the namespace before stay, dimmed, until those of this one are there.
     await items.getByRole("row", { name: /Grace/ }).waitFor({ state: "detached" });
     expect(await items.locator("tbody tr").count()).toBe(2);
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await items.getByRole("link", { name: "engine" }).click();
     const value = page.getByRole("region", { name: "Value" });
     await value.getByText("Writes about the engine.").waitFor();
     expect(await items.locator("tbody tr").count()).toBe(2);
-    expect(await findings(page)).toEqual([]);
+    expect(await findingsInBothThemes(page)).toEqual([]);
     await page.reload();
     await value.getByText("Writes about the engine.").waitFor();
     await page.getByRole("button", { name: "Close the item" }).click();

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
-import { browserHere, expectNoSidewaysScroll, findings, onStage, PHONE, visit } from "./page.ts";
+import { sharedServer } from "../support/shared-server.ts";
+import { browserHere, expectNoSidewaysScroll, findings, findingsInBothThemes, onStage, PHONE, visit } from "./page.ts";
 
 interface Checkpoint {
   checkpoint: { checkpoint_id: string };
 }
 
 describe.runIf(browserHere)("the threads of all users", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   async function call<T>(path: string, body: unknown): Promise<T> {
     const headers = { ...stage.server.headers, "content-type": "application/json" };
@@ -41,26 +41,23 @@ describe.runIf(browserHere)("the threads of all users", () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)(
-    "shows the state at a checkpoint and what it changed, %s",
-    async (colorScheme) => {
-      const thread = await talk("grace@example.com", "What is 6 * 7?");
-      const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}`, colorScheme });
-      const changes = page.getByRole("region", { name: "Changes since the previous checkpoint" });
-      await changes.getByText("added").first().waitFor();
-      await page.getByRole("region", { name: "State", exact: true }).first().getByText("6 * 7 = 42.").waitFor();
-      expect(await findings(page)).toEqual([]);
-      const rows = page.getByRole("table", { name: "Checkpoints" }).locator("tbody tr");
-      await rows.last().getByRole("button").click();
-      await page.waitForURL(/checkpoint=/);
-      const chosen = page.url();
-      await page.reload();
-      await changes.waitFor();
-      expect(page.url()).toBe(chosen);
-      expect(troubles).toEqual([]);
-      await close();
-    },
-  );
+  it("shows the state at a checkpoint and what it changed", async () => {
+    const thread = await talk("grace@example.com", "What is 6 * 7?");
+    const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}` });
+    const changes = page.getByRole("region", { name: "Changes since the previous checkpoint" });
+    await changes.getByText("added").first().waitFor();
+    await page.getByRole("region", { name: "State", exact: true }).first().getByText("6 * 7 = 42.").waitFor();
+    expect(await findingsInBothThemes(page)).toEqual([]);
+    const rows = page.getByRole("table", { name: "Checkpoints" }).locator("tbody tr");
+    await rows.last().getByRole("button").click();
+    await page.waitForURL(/checkpoint=/);
+    const chosen = page.url();
+    await page.reload();
+    await changes.waitFor();
+    expect(page.url()).toBe(chosen);
+    expect(troubles).toEqual([]);
+    await close();
+  });
 
   it("writes a state as a new checkpoint, and says why one is refused", async () => {
     const thread = await talk("linus@example.com", "What is 1 + 1?");

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import {
   browserHere,
   choose,
@@ -20,7 +20,7 @@ const row = (page: Page, name: RegExp) => tree(page).getByRole("treeitem", { nam
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name });
 
 describe.runIf(browserHere)("a trace in the browser", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   /** A trace of 40 steps with 50 tools each; the last tool of step 30 failed. */
   async function largeTrace(): Promise<string> {

@@ -1,30 +1,38 @@
 /**
- * Clients of all parts work while a seed chooses faults: every Durable Object restarts, alarms come early, messages arrive
- * twice, receivers and stores fail. No client sees a failure, nothing is lost, and nothing comes twice.
+ * Clients of all parts work while a seed chooses faults: every Durable Object restarts, alarms come early, the storage of
+ * objects and D1 fail, the clock is set, messages arrive late and twice, receivers and stores fail. No client sees a failure
+ * but one of storage, which it repeats. Nothing is lost, and nothing comes twice.
  *
  * `OPERATIONS=20000` is the thorough form (`npm run test:soak`). SEED repeats the choices; the moments differ.
  */
 import { expect, it } from "vitest";
 import { pause } from "../support/aborts.ts";
-import { generator, seeded, SEED } from "../support/random.ts";
+import { generator, randomOf, SEED } from "../support/random.ts";
+import { installClock } from "../support/clock.ts";
+import { injected } from "../support/failing-storage.ts";
 import { engines } from "./engines.ts";
-import { faults } from "./faults.ts";
+import { anyStorage, faults } from "./faults.ts";
 import { expectAtRest, newClient, receiver } from "./world.ts";
 
 const OPERATIONS = Number(process.env.OPERATIONS || 60);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
+/** Seeds that found something. A thorough run repeats them. */
+const PAST: number[] = [];
+const PAST_OPERATIONS = 200;
+const THOROUGH = 500;
 
-it(`${OPERATIONS} operations under faults`, { timeout: 180_000 + OPERATIONS * 1_000 }, async () => {
-  const random = seeded("chaos");
-  const names = Object.keys(engines);
+const names = Object.keys(engines);
+
+/** Works off this many operations under faults that the seed chooses. Returns how many of each there were. */
+async function work(seed: number, operations: number) {
+  const random = randomOf(generator(seed));
   const done: Record<string, number> = {};
   const struck: Record<string, number> = {};
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => newClient(generator(SEED + 1 + i))));
-  const stopReceiver = receiver(generator(SEED));
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => newClient(generator(seed + 1 + i))));
   let started = 0;
   const working = clients.map(async (client) => {
-    while (started < OPERATIONS) {
+    while (started < operations) {
       // Each engine works once, then the seed chooses.
       const name = names[started < names.length ? started : client.random.between(0, names.length)] ?? "";
       started += 1;
@@ -48,7 +56,28 @@ it(`${OPERATIONS} operations under faults`, { timeout: 180_000 + OPERATIONS * 1_
   await all.finally(() => (striker.over = true));
   await striking;
   for (const client of clients) await expectAtRest(client);
-  stopReceiver();
-  console.log(`chaos: SEED=${SEED}, operations ${JSON.stringify(done)}, faults ${JSON.stringify(struck)}`);
-  expect(Object.keys(done).toSorted()).toEqual(names.slice(0, OPERATIONS).toSorted());
-});
+  return { done, struck };
+}
+
+const runs = [[SEED, OPERATIONS], ...(OPERATIONS < THOROUGH ? [] : PAST.map((seed) => [seed, PAST_OPERATIONS]))];
+const longest = 300_000 + Math.max(OPERATIONS, PAST_OPERATIONS) * 1_000;
+
+it.each(runs as [number, number][])(
+  "SEED=%i, %i operations under faults",
+  { timeout: longest },
+  async (seed, count) => {
+    console.log(`chaos: SEED=${seed}`);
+    const stopReceiver = receiver(generator(seed));
+    const resetClock = await anyStorage(installClock);
+    try {
+      const before = injected.count;
+      const { done, struck } = await work(seed, count);
+      const figures = { seed, operations: done, faults: struck, storage_failures: injected.count - before };
+      console.log(`chaos: ${JSON.stringify(figures)}`);
+      expect(Object.keys(done).toSorted()).toEqual(names.slice(0, count).toSorted());
+    } finally {
+      stopReceiver();
+      resetClock();
+    }
+  },
+);

@@ -5,18 +5,19 @@ import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
 import { threadsOf } from "../../src/crons/start.ts";
 import type { Firing } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
-import { message1, result as a2a } from "../a2a/rpc.ts";
+import { message1, rpc } from "../a2a/rpc.ts";
+import { pause } from "../support/aborts.ts";
+import { injected } from "../support/failing-storage.ts";
 import { command, human, isEnd, ofRoot, read as readEvents } from "../streaming/client.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, parseFrames, say } from "../threads/client.ts";
 import { effects } from "./effects.ts";
 import { readSocket } from "./socket.ts";
-import { type Client, noteThread } from "./world.ts";
+import { type Client, isOutage, noteThread } from "./world.ts";
 
 const QUESTION = "count to 6";
 const COUNTED = [QUESTION, "1 2 3 4 5 6"];
 const body = { assistant_id: "agent", input: say(QUESTION), stream_mode: ["values", "messages-tuple"] };
-const start = { assistant_id: "agent", input: human(QUESTION) };
 
 interface Values {
   messages: { content: string }[];
@@ -28,6 +29,39 @@ async function freshThread(client: Client): Promise<string> {
   const thread = await newThread(client);
   noteThread(client, thread);
   return thread;
+}
+
+/** Starts a run with a command, on a new thread. A command that failed because storage did is sent again. */
+async function started(caller: Client): Promise<string> {
+  const thread = crypto.randomUUID();
+  noteThread(caller, thread);
+  const start = { assistant_id: "agent", input: human(QUESTION) };
+  const before = injected.count;
+  for (;;) {
+    const answer = await command(caller, thread, "run.start", start);
+    if (answer.type === "success") return thread;
+    if (injected.count === before) throw new Error(JSON.stringify(answer));
+    await pause(200);
+  }
+}
+
+/** Sends an A2A message. One that failed because storage did is sent again, with its Idempotency-Key. */
+async function sendMessage(caller: Client, configuration: object) {
+  const params = { message: message1(QUESTION), configuration };
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const before = injected.count;
+  for (;;) {
+    const { result, error } = await rpc(caller, "SendMessage", params, { agent: "agent", headers });
+    if (!error) return (result as { task: Task }).task;
+    if (injected.count === before) throw new Error(JSON.stringify(error));
+    await pause(200);
+  }
+}
+
+interface Task {
+  id: string;
+  contextId: string;
+  status: { state: string };
 }
 
 /** The thread has one run, which succeeded once. Returns its id. */
@@ -76,9 +110,7 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
   },
 
   async protocol(caller) {
-    const thread = crypto.randomUUID();
-    noteThread(caller, thread);
-    await command(caller, thread, "run.start", start);
+    const thread = await started(caller);
     const filter = { channels: ["values", "messages", "lifecycle"] };
     const events = await readEvents(caller, thread, filter);
     expect(ofRoot(events).filter((event) => event !== "running")).toEqual(["completed"]);
@@ -87,39 +119,49 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
   },
 
   async socket(caller) {
-    const thread = crypto.randomUUID();
-    noteThread(caller, thread);
-    await command(caller, thread, "run.start", start);
+    const thread = await started(caller);
     const events = await readSocket(caller, thread, isEnd);
     expect(events).toEqual(await readEvents(caller, thread));
     await onlyRun(caller, thread);
   },
 
   async a2a(caller) {
-    const { task } = (await a2a(caller, "SendMessage", { message: message1(QUESTION) }, { agent: "agent" })) as {
-      task: { status: { state: string }; contextId: string };
-    };
+    const push = { url: "https://hooks.example/a2a" };
+    const task = await sendMessage(caller, { taskPushNotificationConfig: push });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
-    const [run] = await get<{ run_id: string }[]>(caller, `/threads/${task.contextId}/runs`);
-    caller.traced.add(run?.run_id ?? "no id");
+    const runs = await get<{ run_id: string }[]>(caller, `/threads/${task.contextId}/runs`);
+    expect(runs).toHaveLength(1);
+    noteThread(caller, task.contextId);
+    caller.hooked.add(task.id);
+    caller.traced.add(runs[0]?.run_id ?? "no id");
   },
 
+  /** Ticks come early, late and again; so do messages, in any order. The due time starts one run. */
   async cron(caller) {
+    const { random } = caller;
     const thread = await freshThread(caller);
+    // Far enough for no jump of the clock to reach it, and the same for all clients: each tick finds the crons of others.
+    const input = { assistant_id: "agent", schedule: "0 12 29 2 *", input: say(QUESTION) };
     const cron = await (
-      await caller.fetch(`/threads/${thread}/runs/crons`, {
-        body: { assistant_id: "agent", schedule: "0 12 * * *", input: say(QUESTION) },
-      })
+      await caller.fetch(`/threads/${thread}/runs/crons`, { body: input })
     ).json<{ cron_id: string; next_run_date: string }>();
     const due = Date.parse(cron.next_run_date);
-    const messages: Firing[] = [];
+    const sent: Firing[] = [];
     const CRON_QUEUE = {
-      sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body: firing }) => firing)),
+      sendBatch: async (batch: { body: Firing }[]) => void sent.push(...batch.map(({ body: firing }) => firing)),
     };
-    await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, due);
-    // A queue delivers at least once, in any order, and sometimes the same message to two consumers.
-    const copies = Array.from({ length: caller.random.between(1, 4) }, () => messages).flat();
-    await Promise.all(copies.map((firing) => delivered(firing, due)));
+    for (let minute = 0; minute < 4 || !(await runsOf(caller, thread)); minute += 1) {
+      const now = due + minute * 60_000 + random.between(-30_000, 30_000);
+      await repeated(() => fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now));
+      const taken = sent.filter(() => random.next() < 0.6);
+      const late = sent.filter((firing) => !taken.includes(firing));
+      // A message may be delivered again, at any later time.
+      sent.splice(0, sent.length, ...late, ...taken.filter(() => random.next() < 0.3));
+      const copies = taken.flatMap((firing) => Array.from({ length: random.between(1, 4) }, () => firing));
+      await Promise.all(
+        copies.map((firing) => repeated(() => startFiring(database(env.DB), firing, threadsOf(env), now))),
+      );
+    }
     const [run] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
     expect(said(await get(caller, `/threads/${thread}/runs/${run?.run_id}/join`))).toEqual(COUNTED);
     await onlyRun(caller, thread);
@@ -136,13 +178,19 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
   },
 };
 
-/** A queue delivers a message whose work failed again. */
-async function delivered(firing: Firing, now: number): Promise<void> {
+const runsOf = async (caller: Client, thread: string) =>
+  (await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`)).length;
+
+/** The next minute repeats a tick that failed, and a queue delivers a message whose work failed again. */
+async function repeated(work: () => Promise<unknown>): Promise<void> {
+  const before = injected.count;
   for (;;) {
     try {
-      return await startFiring(database(env.DB), firing, threadsOf(env), now);
+      await work();
+      return;
     } catch (error) {
-      if (!/abort|reset|503|overloaded|restart/i.test(String(error))) throw error;
+      if (!isOutage(error, before)) throw error;
+      await pause(50);
     }
   }
 }

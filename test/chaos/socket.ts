@@ -10,7 +10,7 @@ export async function readSocket(caller: Caller, thread: string, until: (event: 
   const events: Event[] = [];
   for (;;) {
     const response = await caller.fetch(`/threads/${thread}/stream/events`, { headers: { upgrade: "websocket" } });
-    if (response.status === 503) continue;
+    if (response.status >= 500) continue;
     if (!response.webSocket) throw new Error(`${response.status} ${await response.text()}`);
     if (await readOne(response.webSocket, events, until)) return events;
   }

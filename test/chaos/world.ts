@@ -1,7 +1,10 @@
 /** One client of the fault tests, and what must hold when its work is done. */
 import { expect, vi } from "vitest";
+import { outageOf } from "../../src/http/outage.ts";
+import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
-import type { Random } from "../support/random.ts";
+import { injected } from "../support/failing-storage.ts";
+import { type Random, randomOf } from "../support/random.ts";
 import { get } from "../threads/client.ts";
 
 export interface Client extends Caller {
@@ -10,7 +13,7 @@ export interface Client extends Caller {
   threads: string[];
   /** Runs that must have one trace each when all is done. */
   traced: Set<string>;
-  /** Runs whose end must reach the receiver. */
+  /** Runs and tasks whose end must reach the receiver. */
   hooked: Set<string>;
 }
 
@@ -18,9 +21,38 @@ const MOST_THREADS = 50;
 
 export async function newClient(next: () => number): Promise<Client> {
   const caller = await newCaller();
-  const between = (low: number, high: number) => low + Math.floor(next() * (high - low));
-  const random = { seed: 0, next, between };
-  return { ...caller, random, threads: [], traced: new Set(), hooked: new Set() };
+  return {
+    ...caller,
+    fetch: patient(caller),
+    random: randomOf(next),
+    threads: [],
+    traced: new Set(),
+    hooked: new Set(),
+  };
+}
+
+/** The platform failed, or storage has failed since `before` failures. */
+export function isOutage(error: unknown, before: number): boolean {
+  return injected.count > before || outageOf(error) !== undefined || /Problem:503|abort/.test(String(error));
+}
+
+/**
+ * Sends a request again that failed because storage did, as the SDKs do: a POST under the same Idempotency-Key. A 5xx
+ * without such a cause is returned. 409 with `Retry-After` says that the first request is still being answered.
+ */
+function patient(caller: Caller): Caller["fetch"] {
+  return async (path, options = {}) => {
+    const isPost = options.body !== undefined && (options.method ?? "POST") === "POST";
+    const headers = { ...(isPost && { "idempotency-key": crypto.randomUUID() }), ...options.headers };
+    const before = injected.count;
+    for (;;) {
+      const response = await caller.fetch(path, { ...options, headers });
+      const isHeld = response.status === 409 && response.headers.has("retry-after");
+      if (injected.count === before || !(isHeld || response.status >= 500)) return response;
+      await response.body?.cancel();
+      await pause(200);
+    }
+  };
 }
 
 /** Notes a thread that has work, so that faults strike there. */
@@ -29,16 +61,25 @@ export function noteThread(client: Client, thread: string): void {
   if (client.threads.length > MOST_THREADS) client.threads.shift();
 }
 
-/** Runs whose webhook has arrived. */
+/** Runs and tasks whose end has arrived. */
 const received = new Set<string>();
 
-/** Takes the place of the internet: a receiver of webhooks that refuses or drops every third delivery. */
+interface Hook {
+  /** Of a webhook. */
+  run_id?: string;
+  /** Of a push notification. */
+  task?: { id: string; status: { state: string } };
+}
+
+/** Takes the place of the internet: a receiver that refuses or drops every third delivery. */
 export function receiver(next: () => number): () => void {
   vi.stubGlobal("fetch", async (_: string, { body }: RequestInit) => {
     const luck = next();
     if (luck < 0.15) throw new TypeError("Network connection lost.");
     if (luck < 0.3) return new Response(null, { status: 503 });
-    received.add((JSON.parse(body as string) as { run_id: string }).run_id);
+    const { run_id, task } = JSON.parse(body as string) as Hook;
+    if (run_id !== undefined) received.add(run_id);
+    if (task?.status.state === "TASK_STATE_COMPLETED") received.add(task.id);
     return new Response();
   });
   return () => vi.unstubAllGlobals();
@@ -50,14 +91,14 @@ interface Stats {
 
 /** No thread is busy, every webhook has arrived, and every run has exactly one trace. */
 export async function expectAtRest(client: Client): Promise<void> {
-  const within = { timeout: 120_000, interval: 500 };
+  const within = { timeout: 240_000, interval: 500 };
   const busy = async () => (await client.fetch("/threads/count", { body: { status: "busy" } })).json();
   await expect.poll(busy, within).toBe(0);
   await expect.poll(() => [...client.hooked].filter((run) => !received.has(run)), within).toEqual([]);
   if (client.traced.size === 0) return;
   const [project] = await get<{ id: string }[]>(client, "/api/v1/sessions?name=default");
   const roots = async () => {
-    const body = { session: [project?.id], is_root: true };
+    const body = { session: [project?.id], is_root: true, start_time: "2026-01-01T00:00:00Z" };
     return (await (await client.fetch("/runs/stats", { body })).json<Stats>()).run_count;
   };
   await expect.poll(roots, within).toBe(client.traced.size);

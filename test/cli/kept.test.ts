@@ -1,39 +1,51 @@
 /** Which changes make the bundle of an earlier start useless. */
 import { rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
-import { bundler } from "../../src/cli/bundle/bundle.ts";
+import { type Bundled, bundler } from "../../src/cli/bundle/bundle.ts";
 import { keep, kept } from "../../src/cli/bundle/kept.ts";
 import { generate } from "../../src/cli/generate.ts";
 import { findProject, type Project } from "../../src/cli/project.ts";
-import { answering, newProject, type TestProject } from "../support/project.ts";
+import { answering, newProject, type TestProject, writeFiles } from "../support/project.ts";
 
-const files: TestProject[] = [];
+const FILES = {
+  "langgraph.json": { graphs: { agent: "./src/agent.ts:graph" } },
+  "src/agent.ts": answering("word", `import { word } from "./word";`),
+  "src/word.js": `export const word = "one";`,
+  "package.json": { name: "kept" },
+};
+/** What the tests add. */
+const ADDED = ["src/word.ts", "tsconfig.json", "node_modules/more", "node_modules/.package-lock.json"];
+
 let made: TestProject;
 let project: Project;
-beforeEach(async () => {
-  made = newProject({
-    "langgraph.json": { graphs: { agent: "./src/agent.ts:graph" } },
-    "src/agent.ts": answering("word", `import { word } from "./word";`),
-    "src/word.js": `export const word = "one";`,
-    "package.json": { name: "kept" },
-  });
-  files.push(made);
+let result: Bundled;
+let inputs: string[];
+beforeAll(async () => {
+  made = newProject(FILES);
   project = await findProject(made.root);
-  await bundled();
-});
-afterAll(() => files.forEach((one) => one.remove()));
-
-/** Generates and bundles as `weir dev` does. `began` is when the note says that it began. */
-async function bundled(began?: number): Promise<void> {
   await generate(project);
   const one = await bundler(project);
-  const from = Date.now();
-  const result = await one.bundle();
-  writeBundle(project, result);
-  keep(project, result, one.inputs, began ?? from);
+  result = await one.bundle();
+  inputs = one.inputs;
   await one.dispose();
+});
+afterAll(() => made.remove());
+
+// The files are the first ones again, and the note is that of a build of them: the bundle is the same.
+beforeEach(async () => {
+  for (const path of ADDED) rmSync(join(made.root, path), { recursive: true, force: true });
+  writeFiles(made.root, FILES);
+  project = await findProject(made.root);
+  await generate(project);
+  note(Date.now() + 1_000);
+});
+
+/** Notes the bundle as `weir dev` does, of a build that began then. */
+function note(began: number): void {
+  writeBundle(project, result);
+  keep(project, result, inputs, began);
 }
 
 it("serves again while nothing has changed, with the files to watch", async () => {
@@ -73,9 +85,9 @@ it("does not serve after a change of the graphs", async () => {
   expect(kept(project)).toBeUndefined();
 });
 
-it("is not noted when a file has changed during the build", async () => {
+it("is not noted when a file has changed during the build", () => {
   const began = Date.now() - 60_000;
   utimesSync(join(made.root, "src/word.js"), new Date(), new Date());
-  await bundled(began);
+  note(began);
   expect(kept(project)).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { readConfig, settings } from "../../src/config.ts";
 import { readResource } from "../../src/oauth/request.ts";
 import { lazy } from "../../src/weir.ts";
 import { embeddingsFrom } from "../../src/memory/embeddings.ts";
-import { headersAsConfigurable } from "../../src/threads/runs/request.ts";
+import { headersAsConfigurable } from "../../src/threads/requests/runs/request.ts";
 import { authHandlers, custom } from "../../src/users/registry.ts";
 import { createWeir } from "../../src/weir.ts";
 import { newCaller } from "../support/caller.ts";

@@ -5,13 +5,14 @@ import * as sdk03 from "a2a-sdk-0-3/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectA2a, fetchAs, saying, textOf } from "../support/a2a-client.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  server = await startServer({ ALLOW_PRIVATE_ADDRESSES: "true" }, withTestGraphs());
+  server = await sharedServer("graphs");
   receiver = await startReceiver();
 });
 afterAll(async () => {

@@ -2,13 +2,14 @@
 import { HttpAgent, type Message } from "@ag-ui/client";
 import { EventSchemas } from "@ag-ui/core/schemas";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   // The client logs each error that it also throws.
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  server = await startServer({ AUTH: "key" }, withTestGraphs());
+  server = await sharedServer("graphs");
 });
 afterAll(() => server.stop());
 

@@ -9,13 +9,14 @@ import { evaluate, evaluateComparative } from "langsmith/evaluation";
 import { evaluate as evaluate12, evaluateComparative as evaluateComparative12 } from "langsmith-0-12/evaluation";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Bucket, localR2 } from "../support/object-stores.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 let folder: string;
 beforeAll(async () => {
   vi.spyOn(console, "log").mockReturnValue();
-  server = await startServer({ ALLOW_PRIVATE_ADDRESSES: "true" });
+  server = await sharedServer();
   folder = mkdtempSync(join(tmpdir(), "weir-evaluate-"));
 });
 afterAll(async () => {

@@ -7,7 +7,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { queryOf } from "../../src/web/console/exports/duckdb.ts";
 import { Bucket, cephGateway, localR2, type S3Server } from "../support/object-stores.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 const DAY = 86_400_000;
 const FROM = Date.parse("2026-01-01T00:00:00Z");
@@ -37,7 +38,7 @@ let folder: string;
 const sent: Record<string, SentRun[]> = {};
 
 beforeAll(async () => {
-  server = await startServer({ ALLOW_PRIVATE_ADDRESSES: "true" });
+  server = await sharedServer();
   folder = mkdtempSync(join(tmpdir(), "weir-exports-"));
   for (const project of ["alpha", "beta"]) {
     sent[project] = runsOf(project);

@@ -1,13 +1,14 @@
 /** `feedback_keys` with the stock LangGraph clients, and presigned links and configs with the unmodified LangSmith client. */
 import { Client } from "langsmith";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type CountingServer, startServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { clientOf, VERSIONS } from "./clients.ts";
 
-let server: CountingServer;
+let server: TestServer;
 let langsmith: Client;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   langsmith = new Client({ apiUrl: server.url, apiKey: server.key });
 });
 afterAll(() => server.stop());

@@ -3,21 +3,26 @@ import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Api, until } from "../support/api.ts";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import type { Access, TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
-let api: Api;
 beforeAll(async () => {
-  server = await startServer({}, withTestGraphs());
-  api = new Api(server.url, server.headers);
+  server = await sharedServer("graphs");
 });
 afterAll(() => server.stop());
 
 /** Sends a request, waits for the first bytes of the body, lets `then` end the run, and returns first bytes and rest. */
-async function bodyOf(method: string, path: string, body: unknown, then: () => Promise<void>) {
-  const headers = { ...server.headers, "content-type": "application/json", "accept-encoding": "gzip, deflate" };
+async function bodyOf(
+  { url, headers: own }: Access,
+  method: string,
+  path: string,
+  body: unknown,
+  then: () => Promise<void>,
+) {
+  const headers = { ...own, "content-type": "application/json", "accept-encoding": "gzip, deflate" };
   const answered = Promise.withResolvers<IncomingMessage>();
-  const sent = request(server.url + path, { method, headers }, answered.resolve).on("error", answered.reject);
+  const sent = request(url + path, { method, headers }, answered.resolve).on("error", answered.reject);
   sent.end(body === undefined ? undefined : JSON.stringify(body));
   const response = await answered.promise;
   const chunks = response.iterator({ destroyOnReturn: false });
@@ -29,23 +34,28 @@ async function bodyOf(method: string, path: string, body: unknown, then: () => P
 
 const forever = { assistant_id: "actor", input: { messages: [{ role: "user", content: "forever" }] } };
 
-async function cancel(thread: string): Promise<void> {
+async function cancel(api: Api, thread: string): Promise<void> {
   const [run] = await api.get<{ run_id: string }[]>(`/threads/${thread}/runs`);
   await api.send("POST", `/threads/${thread}/runs/${run?.run_id}/cancel?wait=1`);
 }
 
-it.each(["wait", "join"])("/%s", async (way) => {
+// Each waits some seconds for the first byte, so they wait together, each in a workspace of its own.
+it.concurrent.each(["wait", "join"])("/%s", async (way) => {
+  const access = await server.another();
+  const api = new Api(access.url, access.headers);
   const { thread_id: thread } = await api.post<{ thread_id: string }>("/threads", {});
   const base = `/threads/${thread}/runs`;
   const run = way === "join" ? await api.post<{ run_id: string }>(base, forever) : undefined;
   const [method, path, body] = run ? ["GET", `${base}/${run.run_id}/join`] : ["POST", `${base}/wait`, forever];
-  const { first, rest, cacheControl } = await bodyOf(method, path, body, () => cancel(thread));
+  const { first, rest, cacheControl } = await bodyOf(access, method, path, body, () => cancel(api, thread));
   expect(first).toBe("\n");
   expect(JSON.parse(rest)).toMatchObject({ messages: [{ content: "forever" }] });
   expect(cacheControl).toContain("no-transform");
 });
 
-it("message/send of A2A", async () => {
+it.concurrent("message/send of A2A", async () => {
+  const access = await server.another();
+  const api = new Api(access.url, access.headers);
   const contextId = crypto.randomUUID();
   const message = {
     kind: "message",
@@ -55,12 +65,12 @@ it("message/send of A2A", async () => {
     parts: [{ kind: "text", text: "forever" }],
   };
   const call = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
-  const { first, rest } = await bodyOf("POST", "/a2a/actor", call, async () => {
+  const { first, rest } = await bodyOf(access, "POST", "/a2a/actor", call, async () => {
     const thread = await until("the thread", 10, async () => {
       const [found] = await api.post<{ thread_id: string }[]>("/threads/search", { limit: 100 });
       return found?.thread_id;
     });
-    await cancel(thread);
+    await cancel(api, thread);
   });
   expect(first).toBe("\n");
   expect(JSON.parse(rest)).toMatchObject({ id: 1, result: { kind: "task" } });

@@ -5,7 +5,8 @@
 import { execFile, execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 const PYTHON = process.env.LANGSMITH_PYTHON ?? process.env.PYTHON ?? "python3";
 const SCRIPT = join(import.meta.dirname, "python", "langsmith_sdk.py");
@@ -39,7 +40,7 @@ describe.runIf(version !== undefined)(`langsmith for Python ${version}`, () => {
   let server: TestServer;
   let results: Result[];
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
     const { promise, resolve } = Promise.withResolvers<string>();
     execFile(PYTHON, [SCRIPT, server.url, server.key], { env }, (_error, stdout, stderr) => resolve(stdout || stderr));
     results = (await promise)

@@ -1,7 +1,8 @@
 /** The oauth4webapi client, which validates every answer by the RFCs. */
 import * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { allow } from "./person.ts";
 
 const REDIRECT = "http://127.0.0.1:4321/callback";
@@ -10,7 +11,7 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ AUTH: "key" });
+  server = await sharedServer();
 });
 afterAll(() => server.stop());
 

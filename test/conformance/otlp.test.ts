@@ -8,11 +8,12 @@ import { Client } from "langsmith";
 import { initializeOTEL } from "langsmith/experimental/otel/setup";
 import { traceable } from "langsmith/traceable";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 });
 afterAll(() => server.stop());
 

@@ -5,7 +5,8 @@
 import { execFile, execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startServer, type TestServer, withTestGraphs } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 const PYTHON = process.env.PYTHON ?? "python3";
 const SCRIPT = join(import.meta.dirname, "python", "sdk.py");
@@ -39,7 +40,7 @@ describe.runIf(typeof found !== "string")("the Python SDK", () => {
   const results = new Map<string, string | null>();
   let server: TestServer;
   beforeAll(async () => {
-    server = await startServer({}, withTestGraphs());
+    server = await sharedServer("graphs");
     const { promise, resolve } = Promise.withResolvers<string>();
     execFile(PYTHON, [SCRIPT, server.url, server.key], { env }, (_error, stdout, stderr) => resolve(stdout || stderr));
     for (const line of (await promise).trim().split("\n")) {

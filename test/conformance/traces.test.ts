@@ -3,12 +3,13 @@ import { createServer, type Server } from "node:http";
 import { Client, type RunTree } from "langsmith";
 import { traceable } from "langsmith/traceable";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   vi.stubEnv("LANGSMITH_TRACING", "true");
-  server = await startServer();
+  server = await sharedServer();
 });
 afterAll(() => server.stop());
 

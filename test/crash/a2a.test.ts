@@ -10,7 +10,7 @@ import { seeded } from "../support/random.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 
-const KILLS = Number(process.env.KILLS ?? 3);
+const KILLS = Number(process.env.KILLS ?? 1);
 const random = seeded("kills of A2A tasks");
 
 let server: KillableServer;

@@ -4,8 +4,8 @@ import { expectNothingTwice } from "../support/run-events.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { Cursor } from "../support/sse.ts";
 
-const KILLS = Number(process.env.KILLS ?? 3);
-const RUNS_PER_KILL = 6;
+const KILLS = Number(process.env.KILLS ?? 1);
+const RUNS_PER_KIND = 2;
 const random = seeded("kills");
 
 /** The question, and the nodes that must have finished once each at the end of the run. */
@@ -19,8 +19,10 @@ const KINDS = [
   },
 ];
 
+type Kind = (typeof KINDS)[number];
+
 interface Started {
-  kind: (typeof KINDS)[number];
+  kind: Kind;
   thread: string;
   /** Path of the run; known once the server has accepted it. */
   run: string | undefined;
@@ -40,8 +42,7 @@ const get = async <T>(path: string) => (await fetch(server.url + path, { headers
  * Starts a run and reads it until it ends or the server is killed. Undefined when the server was killed before
  * accepting it.
  */
-async function startAndRead(): Promise<Started> {
-  const kind = KINDS[random.between(0, KINDS.length)] ?? KINDS[0]!;
+async function startAndRead(kind: Kind, onAccepted: () => void): Promise<Started> {
   const thread = `/threads/${crypto.randomUUID()}`;
   const started: Started = { kind, thread, run: undefined, cursor: new Cursor() };
   const body = JSON.stringify({
@@ -56,6 +57,7 @@ async function startAndRead(): Promise<Started> {
     const response = await fetch(`${server.url}${thread}/runs/stream`, { method: "POST", headers: headers(), body });
     expect(response.status).toBe(200);
     started.run = response.headers.get("content-location") ?? undefined;
+    onAccepted();
     await started.cursor.read(response);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
@@ -89,18 +91,22 @@ async function expectWhole(started: Started): Promise<void> {
 }
 
 it(
-  `${KILLS} kills: every accepted run ends, is streamed completely and once, and repeats no finished node`,
+  `${KILLS} kill(s): every accepted run ends, is streamed completely and once, and repeats no finished node`,
   { timeout: 60_000 + KILLS * 60_000 },
   async () => {
-    let accepted = 0;
+    let acceptedRuns = 0;
     let cutOff = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const reading = Promise.all(Array.from({ length: RUNS_PER_KILL }, startAndRead));
-      await new Promise((resolve) => setTimeout(resolve, random.between(100, 2_500)));
+      const accepted = Promise.withResolvers<void>();
+      const kinds = Array.from({ length: RUNS_PER_KIND }, () => KINDS).flat();
+      const reading = Promise.all(kinds.map((kind) => startAndRead(kind, accepted.resolve)));
+      // The first kill comes while an accepted run is under way, the others at any moment.
+      if (kill === 0) await accepted.promise;
+      await new Promise((resolve) => setTimeout(resolve, random.between(100, kill === 0 ? 1_000 : 2_500)));
       await server.kill();
       const started = (await reading).filter(({ run }) => run !== undefined);
       await server.restart();
-      accepted += started.length;
+      acceptedRuns += started.length;
       for (const { run } of started) expect(await finished(run ?? "")).toBe("success");
       for (const one of started) {
         const before = one.cursor.events.length;
@@ -108,7 +114,7 @@ it(
         if (one.cursor.events.length > before) cutOff += 1;
       }
     }
-    console.log(`kills: ${accepted} runs accepted, ${cutOff} of them cut off and resumed`);
+    console.log(`kills: ${acceptedRuns} runs accepted, ${cutOff} of them cut off and resumed`);
     expect(cutOff).toBeGreaterThan(0);
   },
 );

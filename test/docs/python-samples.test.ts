@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startServer, type TestServer } from "../support/server.ts";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { describedSamples, madeByPython, madeByTypeScript, sourceIn } from "./samples.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ AUTH: "keys" });
+  server = await sharedServer();
 });
 afterAll(() => server.stop());
 

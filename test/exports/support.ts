@@ -18,7 +18,7 @@ import { Slots } from "../../src/exports/slots.ts";
 import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/page.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import type { StoredRun } from "../../src/traces/types.ts";
-import { announcePartition } from "../../src/traces/store.ts";
+import { announcePartition } from "../../src/traces/store/partition-store.ts";
 import { dayOf } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 import { columnValue, pageOf } from "../support/pages.ts";

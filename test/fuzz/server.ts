@@ -1,9 +1,9 @@
 /** The server under test: the built Worker with worker.ts, in a process group of its own. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { migrate, quietPort, serve } from "../../scripts/local-server.ts";
+import { quietPort, serve } from "../../scripts/local-server.ts";
 import { CrossingsWatch } from "../support/edge-limits/watch.ts";
+import { newState } from "../support/new-state.ts";
 import { SECRETS, withMain } from "../support/server.ts";
 
 const USERS_WORKSPACE = "00000000-0000-4000-8000-00000000f022";
@@ -22,7 +22,8 @@ function configuration(): string {
 }
 
 export async function startFuzzed() {
-  const persistTo = mkdtempSync(join(tmpdir(), "weir-fuzz-"));
+  const config = configuration();
+  const persistTo = newState(config);
   const envFile = join(persistTo, "secrets.env");
   const vars = { ...SECRETS, AUTH_WORKSPACE_ID: USERS_WORKSPACE, OFFLINE_MODEL_DELAY_MS: "0" };
   writeFileSync(
@@ -31,8 +32,6 @@ export async function startFuzzed() {
       .map(([name, value]) => `${name}="${value}"`)
       .join("\n"),
   );
-  const config = configuration();
-  migrate(persistTo, config);
   const port = await quietPort();
   const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
   const errors: string[] = [];

@@ -20,6 +20,11 @@ beforeEach(async () => {
   workspaceId = (await newCaller()).workspaceId;
   claims = { email: "Ann@Example.com", email_verified: true };
   redeemed = undefined;
+  // A failed attempt is answered a second later (test/security/attempts-are-slow-and-noted.test.ts): not here.
+  const later = setTimeout;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation((work: () => void, ms?: number) =>
+    later(work, ms === 1_000 ? 0 : ms),
+  );
   // Why a provider's answer was not used is logged.
   vi.spyOn(console, "error").mockImplementation(() => {});
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {

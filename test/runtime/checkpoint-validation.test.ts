@@ -36,9 +36,7 @@ class SaverOfThreads extends BaseCheckpointSaver {
   #at<T>(threadId: string, act: (saver: Saver) => Promise<T>): Promise<T> {
     const stub = env.THREAD.getByName(`${this.#workspace}:${threadId}`);
     return runInDurableObject(stub, (_instance, state) => {
-      const saver =
-        this.#savers.get(threadId) ??
-        new Saver(new ThreadContext(state, env, async () => undefined).checkpoints, threadId);
+      const saver = this.#savers.get(threadId) ?? new Saver(new ThreadContext(state, env).checkpoints, threadId);
       this.#savers.set(threadId, saver);
       return act(saver);
     });

@@ -1,12 +1,14 @@
 /**
  * The Worker with two more routes, for benches that need more data than they have time to send.
- * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`;
- * without `rows` it seals some of its blocks, and says whether there are more.
+ * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`, or
+ * with `times` instead that many times what it has; without both it seals some of its blocks, and says whether there are more.
+ * `shard` names another shard than 0. A shard without runs answers "none".
  * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).
  */
 import weir from "../../src/index.ts";
 import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
-import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
+import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
+import { hasTables, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { TracePartition as Product } from "../../src/traces/partition.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
 
@@ -18,41 +20,53 @@ const AT_ONCE = 10_000;
 const ORIGINAL = "-8000-";
 const TIMES = new Set(["start_time", "end_time"]);
 const REPLACED = new Set(["id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order"]);
+const SLOT_COLUMNS = SLOTS.flatMap((slot) => PACKED_COLUMNS.map((column) => slotColumn(column, slot)));
 
 export class TracePartition extends Product {
-  /** Copy k starts k times the originals' span later, so that equal texts are far from each other. */
-  async multiply(rows: number): Promise<void> {
+  /** Copy k starts k times the originals' span later, so that equal texts are far from each other. False without runs. */
+  async multiply(wantedRows: number, times: number): Promise<boolean> {
     const { sql } = this.ctx.storage;
+    if (!hasTables(sql)) return false;
     const { count, span, last } = sql
       .exec<{ count: number; span: number; last: number }>(
         "SELECT count(*) AS count, max(start_time) - min(start_time) + 1 AS span, max(n) AS last FROM runs",
       )
       .one();
+    // The numbers of a copy begin with a pack.
+    const numbers = Math.ceil((last + 1) / SLOTS.length) * SLOTS.length;
+    const rows = wantedRows || times * count;
     const copies = Math.ceil(rows / count);
     if (copies > 4095) throw new Error(`${count} runs are too few to make ${rows} of.`);
     for (let copy = 1; copy < copies; copy++) {
       const group = `-8${copy.toString(16).padStart(3, "0")}-`;
       const shift = (name: string): (string | number)[] => {
-        if (name === "n") return [copy * last];
+        if (name === "n") return [copy * numbers];
         if (TIMES.has(name)) return [copy * span];
         return REPLACED.has(name) ? [ORIGINAL, group] : [];
       };
-      const wanted = Math.min(count, rows - copy * count);
+      const left = rows - copy * count;
+      // Numbers begin with 1.
+      const wanted = left < count ? left + 1 : numbers;
       for (let from = 0; from < wanted; from += AT_ONCE) {
         const size = Math.min(AT_ONCE, wanted - from);
         const bound = (columns: readonly string[]) => [...columns.flatMap(shift), from, from + size];
         this.ctx.storage.transactionSync(() => {
           sql.exec(`INSERT INTO runs (${RUN_COLUMNS.join()}) ${copied(RUN_COLUMNS, "runs")}`, ...bound(RUN_COLUMNS));
+          const { made } = sql.exec<{ made: number }>("SELECT changes() AS made").one();
           const columns = ["n", ...PAYLOAD_COLUMNS];
           sql.exec(`INSERT INTO payloads (${columns.join()}) ${copied(columns, "payloads")}`, ...bound(columns));
+          const packed = ["n", ...SLOT_COLUMNS];
+          const packs = [copy * numbers, from, from + size].map((number) => Math.ceil(number / SLOTS.length));
+          sql.exec(`INSERT INTO packs (${packed.join()}) ${copied(packed, "packs")}`, ...packs);
           const { bytes } = readMeta(sql, "counts") ?? { bytes: 0 };
-          addToCounts(sql, { rows: size, bytes: Math.round((bytes / (copy * count)) * size), lastStart: 0 });
+          addToCounts(sql, { rows: made, bytes: Math.round((bytes / (copy * count)) * made), lastStart: 0 });
         });
         // What a transaction wrote must have left before the next one, or memory fills with it.
         await this.ctx.storage.sync();
       }
     }
     await this.alarm();
+    return true;
   }
 
   /** Seals some blocks; true when none is left. */
@@ -66,11 +80,11 @@ function copied(columns: readonly string[], table: string): string {
     if (name === "n" || TIMES.has(name)) return `${name} + ?`;
     return REPLACED.has(name) ? `replace(${name}, ?, ?)` : name;
   });
-  return `SELECT ${expressions.join()} FROM ${table} WHERE n > ? AND n <= ?`;
+  return `SELECT ${expressions.join()} FROM ${table} WHERE n >= ? AND n < ?`;
 }
 
 interface Multiplying {
-  multiply(rows: number): Promise<void>;
+  multiply(rows: number, times: number): Promise<boolean>;
   seal(): Promise<boolean>;
 }
 
@@ -83,11 +97,11 @@ export default {
       return new Response("done\n");
     }
     if (pathname !== "/bench/multiply") return weir.fetch(request, env, ctx);
+    const shard = Number(searchParams.get("shard"));
     const name = ["workspace", "project", "day"].map((part) => searchParams.get(part)).join("/");
-    const partition = env.TRACE_PARTITION.getByName(name) as unknown as Multiplying;
-    const rows = searchParams.get("rows");
-    if (rows === null) return new Response((await partition.seal()) ? "done" : "more");
-    await partition.multiply(Number(rows));
-    return new Response("done");
+    const partition = env.TRACE_PARTITION.getByName(shard > 0 ? `${name}#${shard}` : name) as unknown as Multiplying;
+    const [rows, times] = [Number(searchParams.get("rows")), Number(searchParams.get("times"))];
+    if (!rows && !times) return new Response((await partition.seal()) ? "done" : "more");
+    return new Response((await partition.multiply(rows, times)) ? "done" : "none");
   },
 } satisfies ExportedHandler<Env>;

@@ -25,6 +25,10 @@ export const SEED = Number(process.env.SEED || Date.now() % 1_000_000_000);
 /** Seeded by SEED or the clock; the seed is printed. */
 export function seeded(name: string): Random {
   console.log(`${name}: SEED=${SEED}`);
-  const next = generator(SEED);
+  return randomOf(generator(SEED));
+}
+
+/** Choices by these numbers from 0 to below 1. */
+export function randomOf(next: () => number): Random {
   return { seed: SEED, next, between: (low, high) => low + Math.floor(next() * (high - low)) };
 }

@@ -1,7 +1,9 @@
 /** The built Worker, started for real, with a workspace and a key of it. For tests that run in Node. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createTestHarness } from "wrangler";
 import {
   type LocalServer,
@@ -15,6 +17,7 @@ import {
 } from "../../scripts/local-server.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
+import { newState } from "./new-state.ts";
 
 export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -38,7 +41,8 @@ export interface TestServer extends Access {
   stop(): Promise<void>;
 }
 
-async function access(url: string): Promise<Access> {
+/** A new workspace on this server, with a key. */
+export async function access(url: string): Promise<Access> {
   const made = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
   return { url, ...made, headers: { "x-api-key": made.key } };
 }
@@ -69,6 +73,7 @@ export async function startServer(
     crossings: () => watch.take(),
     another: () => access(origin),
     rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
+    readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).readers(),
     async stop() {
       const found = await watch.take();
       await harness.close();
@@ -118,30 +123,38 @@ function written(config: string, name: string): string {
   return file;
 }
 
-/** Copies the runs of a project's day (milliseconds) until it has `rows`, on a server with the routes of the bench. */
+/**
+ * Copies the runs of a project's day (milliseconds) inside its shards, on a server with the routes of the bench: until shard 0 has
+ * `rows`, or until each shard has `times` as many as it has.
+ */
 export async function multiply(
   server: { url: string; workspaceId: string },
   project: string,
   day: number,
-  rows: number,
+  wanted: { rows: number } | { times: number },
 ): Promise<void> {
-  const partition = new URLSearchParams({
-    workspace: server.workspaceId,
-    project,
-    day: new Date(day).toISOString().slice(0, 10),
-    rows: String(rows),
-  });
-  const filled = await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" });
-  if (!filled.ok) throw new Error(`${filled.status} ${await filled.text()}`);
-  partition.delete("rows");
-  for (let left = "more"; left === "more";) {
-    left = await (await fetch(`${server.url}/bench/multiply?${partition.toString()}`, { method: "POST" })).text();
+  const ask = async (shard: number, more: object) => {
+    const partition = { workspace: server.workspaceId, project, day: new Date(day).toISOString().slice(0, 10) };
+    const query = new URLSearchParams({ ...partition, shard: String(shard), ...more });
+    // Not fetch: it waits five minutes for an answer, and millions of runs take longer.
+    const asked = request(`${server.url}/bench/multiply?${query.toString()}`, { method: "POST" }).end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    const said = await text(answer);
+    if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${said}`);
+    return said;
+  };
+  const amount = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, String(value)]));
+  for (let shard = 0; (await ask(shard, amount)) === "done"; shard += 1) {
+    while ((await ask(shard, {})) === "more");
+    if ("rows" in wanted) break;
   }
 }
 
 export interface CountingServer extends TestServer {
   /** Rows that the Durable Object of a thread wrote since it woke. */
   rowsWritten(threadId: string): Promise<number>;
+  /** Open streams and WebSockets of a thread in its Durable Object. */
+  readers(threadId: string): Promise<{ streams: number; sockets: number }>;
 }
 
 /** A server in a process group of its own, on state that outlives the process. */
@@ -174,10 +187,18 @@ export async function startOn(
   vars: Record<string, string>,
   more: KillableOptions = {},
 ): Promise<StateServer> {
+  migrate(persistTo, more.config);
+  return startMigrated(persistTo, vars, more);
+}
+
+async function startMigrated(
+  persistTo: string,
+  vars: Record<string, string>,
+  more: KillableOptions,
+): Promise<StateServer> {
   const envFile = join(persistTo, "secrets.env");
   const lines = Object.entries(vars).map(([name, value]) => `${name}="${value}"`);
   writeFileSync(envFile, lines.join("\n"));
-  migrate(persistTo, more.config);
   const port = more.port ?? (await quietPort());
   const watch = new CrossingsWatch(`http://127.0.0.1:${port}`);
   const own = { config: withEdgeLimits(), onOutput: watch.onOutput, group: "own" as const };
@@ -210,7 +231,7 @@ export async function startKillable(
 ): Promise<KillableServer> {
   // These tests kill a server more often than a deployment restarts, so a run may meet several kills at one node.
   const all = { ...SECRETS, RUN_MAX_ATTEMPTS: "100", ...vars };
-  const server = await startOn(mkdtempSync(join(tmpdir(), "weir-")), all, more);
+  const server = await startMigrated(newState(more.config ?? withEdgeLimits()), all, more);
   const { url } = server;
   return Object.assign(server, await access(url), { another: () => access(url) });
 }

@@ -2,10 +2,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { deleteThreads } from "../../src/threads/clear.ts";
-import { forEach, MOST_THREADS } from "../../src/threads/fan-out.ts";
+import { deleteThreads } from "../../src/threads/requests/clear.ts";
+import { forEach, MOST_THREADS } from "../../src/threads/requests/fan-out.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
-import { removeRows, threadIds } from "../../src/threads/store.ts";
+import { removeRows, threadIds } from "../../src/threads/search/store.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, say } from "./client.ts";

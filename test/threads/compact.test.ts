@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { Accumulator } from "../../src/runtime/accumulate.ts";
-import { compact } from "../../src/threads/log/compact.ts";
+import { compact } from "../../src/threads/compaction.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 
 async function compactNow(caller: Caller, threadId: string): Promise<void> {
   const stub = env.THREAD.get(env.THREAD.idFromName(`${caller.workspaceId}:${threadId}`));
-  await runInDurableObject(stub, (_thread, state) => compact(new ThreadContext(state, env, async () => undefined)));
+  await runInDurableObject(stub, (_thread, state) => compact(new ThreadContext(state, env)));
   // The object itself compacts its cached rows. Here it must read again what another instance has compacted.
   await abortAllDurableObjects();
 }

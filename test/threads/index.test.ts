@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type IndexRow, indexShard } from "../../src/threads/search/rpc.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { failStorage } from "../support/failing-storage.ts";
 import { rowsWritten } from "../support/rows-written.ts";
 import { statementsOf } from "../support/statements.ts";
 import { newThread } from "./client.ts";
@@ -91,6 +92,19 @@ it("keeps the newer of two rows of a thread", async () => {
   expect(await shard.count({})).toBe(1);
   await shard.remove([row(1, { revision: 9 })]);
   expect(await shard.count({})).toBe(0);
+});
+
+it("says so to each caller when a write that several share fails", async () => {
+  const { workspaceId } = await newCaller();
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  await stub.put(row(0));
+  const isPut = (statement: string) => statement.startsWith("INSERT INTO threads");
+  const restore = await runInDurableObject(stub, (_, { storage }) => failStorage(storage.sql, { object: isPut }));
+  const puts = await Promise.allSettled([1, 2, 3, 4].map(async (n) => stub.put(row(n))));
+  restore();
+  expect(puts.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected", "rejected"]);
+  await stub.put(row(5));
+  expect(await stub.count({})).toBe(2);
 });
 
 it("writes two rows for a change: the thread's, and that of the index of the times of change", async () => {

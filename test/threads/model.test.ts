@@ -201,7 +201,7 @@ async function check(caller: Caller, model: ModelThread[]): Promise<void> {
     );
 }
 
-const SEQUENCES = Number(process.env.SEQUENCES || 200);
+const SEQUENCES = Number(process.env.SEQUENCES || 20);
 
 // oxlint-disable-next-line vitest/expect-expect -- they are in the operations and in `check`
 it(

@@ -2,8 +2,9 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { Gather } from "../../src/traces/partition/gather.ts";
+import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { failStorage } from "../support/failing-storage.ts";
 import { newThread, say, stream } from "./client.ts";
 
 afterEach(() => {
@@ -132,4 +133,20 @@ it("moves a trace that cannot be stored to the outbox, and tries again", async (
   await expect.poll(queued, { timeout: 10_000 }).toBe(2);
   add.mockRestore();
   await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
+});
+
+it("keeps a trace whose move to the outbox fails", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
+  let failures = 0;
+  const isMove = (statement: string) => statement.startsWith("INSERT INTO outbox") && (failures += 1) > 0;
+  const restore = await runInDurableObject(stub, (_, { storage }) => failStorage(storage.sql, { object: isMove }));
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(0);
+  await runDurableObjectAlarm(stub);
+  restore();
+  add.mockRestore();
+  await expect.poll(() => tracesOf(caller), { timeout: 20_000 }).toBe(1);
 });

@@ -2,7 +2,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { remoteProblem } from "../../src/http/problem.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
-import { waitResponse } from "../../src/threads/runs/wait.ts";
+import { waitResponse } from "../../src/threads/requests/runs/wait.ts";
 
 afterEach(() => vi.useRealTimers());
 

@@ -3,6 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { hasGrams, gramsOf, GramSet } from "../../src/traces/partition/blocks/grams.ts";
+import { SLOTS } from "../../src/traces/packs.ts";
 import type { RunSelection } from "../../src/traces/rpc.ts";
 import type { Stats } from "../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../src/traces/time.ts";
@@ -44,7 +45,8 @@ async function seal(day: Filled): Promise<void> {
   await runInDurableObject(stubOf(day), async (instance) =>
     (instance as unknown as { alarm(): Promise<void> }).alarm(),
   );
-  expect(await blocks(day)).toEqual([0, 1]);
+  const last = Math.floor(day.runs.length / 512);
+  expect(await blocks(day)).toEqual(Array.from({ length: last }, (_, block) => block));
 }
 
 async function sealed(isUniform = false): Promise<Filled> {
@@ -70,6 +72,27 @@ function plainSums(runs: PlainRun[]) {
   };
 }
 
+/** The statistics of the runs that pass a filter are those of the runs in memory. */
+async function expectStats({ partition, runs }: Filled, text: string): Promise<void> {
+  const filter = parseFilter(text);
+  const passed = runs.filter((run) => evaluate(filter, run));
+  const { latencies, first_tokens, feedback, ...sums } = await partition.stats({ filter: text });
+  const expected = passed.length > 0 ? plainSums(passed) : { run_count: 0, last_run_start_time: null };
+  expect({ text, ...sums }).toMatchObject({ text, ...expected });
+  for (const key of ["mood", "star_rating"]) {
+    const n = passed.flatMap((run) => run.feedback).filter((one) => one.key === key).length;
+    expect({ text, key, n: feedback[key]?.n ?? 0 }).toEqual({ text, key, n });
+  }
+  const times = { end_time: latencies, first_token_time: first_tokens };
+  for (const field of ["end_time", "first_token_time"] as const) {
+    const ended = passed.flatMap((run) => (run[field] === null ? [] : [(run[field] - run.start_time) / 1e6]));
+    // Percentiles are taken from 2,000 runs.
+    const isCut = passed.length > 2_000;
+    const shown = (seconds: number[]) => (isCut ? seconds.length > 500 : seconds.toSorted((a, b) => a - b));
+    expect({ text, field, seconds: shown(times[field]) }).toEqual({ text, field, seconds: shown(ended) });
+  }
+}
+
 describe("sealed blocks", () => {
   it(`find the same runs as the plain evaluator, for ${EXPRESSIONS.length} expressions`, async () => {
     const { partition, runs } = await sealed();
@@ -87,9 +110,10 @@ describe("sealed blocks", () => {
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       storage.sql.exec(`UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 't-3' WHERE n < 1000`);
       storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"absent"}' WHERE n < 1000`);
-      storage.sql.exec(
-        `UPDATE payloads SET inputs = '"nowhere to be found"', input_pairs = '[["question","who said this?"]]' WHERE n < 1000`,
+      const set = SLOTS.map(
+        (slot) => `inputs_${slot} = '"nowhere to be found"', input_pairs_${slot} = '[["question","who said this?"]]'`,
       );
+      storage.sql.exec(`UPDATE packs SET ${set.join(", ")} WHERE n < 250`);
     });
     for (const filter of ABSENT) {
       expect({ filter, runs: (await day.partition.query({ filter, ...PAGE })).runs.length }).toEqual({
@@ -223,6 +247,24 @@ describe("sealed blocks", () => {
       const expected = plainSums(runs.filter(test));
       expect({ selection, ...(await partition.stats(selection)) }).toMatchObject({ selection, ...expected });
     }
+  });
+
+  it("add up to the same statistics for filters that sums do not answer", async () => {
+    const day = await filled(COUNT * 2, true);
+    // More runs than the sample has, about half of them, and none.
+    const texts = ['not(has(tags, "absent"))', 'has(tags, "beta")', "gt(total_tokens, 100)", 'has(tags, "absent")'];
+    for (const text of texts) await expectStats(day, text);
+    await seal(day);
+    for (const text of texts) await expectStats(day, text);
+  });
+
+  it("give the statistics of one run that is in an open block", async () => {
+    const day = await sealed();
+    const run = day.runs.slice(0, 512).find(({ feedback }) => feedback.length > 0)!;
+    await day.partition.upsert(day.identity, [{ kind: "patch", id: run.id, tags: ["absent"] }]);
+    const { run_count, feedback } = await day.partition.stats({ filter: 'has(tags, "absent")' });
+    expect(run_count).toBe(1);
+    expect(Object.keys(feedback).sort()).toEqual(run.feedback.map(({ key }) => key).sort());
   });
 
   it("give the same series as their runs do, by time and by column", async () => {

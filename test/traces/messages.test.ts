@@ -1,7 +1,7 @@
 /** Messages to and from a partition stay below the platform's 32 MiB, for any rows. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { inGroups } from "../../src/traces/partition/write.ts";
+import { inGroups } from "../../src/traces/partition/write/write.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunPosition, RunWrite } from "../../src/traces/types.ts";
 import { dayBounds } from "../../src/traces/time.ts";

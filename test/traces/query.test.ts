@@ -95,6 +95,40 @@ describe("a query", () => {
   });
 });
 
+describe("the tree of a trace", () => {
+  interface Tree {
+    items: { id: string; name: string; error?: null; parent_run_ids: string[] }[];
+  }
+  const FIELDS =
+    "name,run_type,status,start_time,end_time,latency_seconds,parent_run_ids,project_id,trace_id,dotted_order";
+  const tree = async (from: Caller, id: string, selects: string, more = "") =>
+    (await (await from.fetch(`/api/v2/traces/${id}/runs?selects=${selects}${more}`)).json<Tree>()).items;
+
+  it("has each run after its parent, over days, and the fields that a whole run has", async () => {
+    const own = await newCaller();
+    const top = sentRun(NOON, { name: "top", end_time: NOON / 1000 + 1000 });
+    const second = sentRun(NOON + 2_000, { name: "second" }, top);
+    const first = sentRun(NOON + 1_000, { name: "first", run_type: "llm" }, top);
+    const below = sentRun(NOON + DAY_MICROS, { name: "below first" }, first);
+    await sendMultipart(
+      own,
+      [top, second, first, below, sentRun(NOON, { name: "elsewhere" })].flatMap((run) => runParts("post", run)),
+    );
+    const project = `&project_id=${await projectId(own)}`;
+    for (const where of ["", project]) {
+      const found = await tree(own, top.id, FIELDS, where);
+      expect(found.map(({ name }) => name)).toEqual(["top", "first", "below first", "second"]);
+      expect(found[2]?.parent_run_ids).toEqual([top.id, first.id]);
+      // A field that the tree does not have makes the server read the whole runs.
+      const whole = await tree(own, top.id, `${FIELDS},error`, where);
+      expect(whole).toEqual(found.map((run) => ({ ...run, error: null })));
+    }
+    expect(await tree(own, top.id, "")).toEqual([top, first, below, second].map(({ id }) => ({ id })));
+    expect(await tree(other, top.id, FIELDS)).toEqual([]);
+    expect(await tree(other, top.id, FIELDS, project)).toEqual([]);
+  });
+});
+
 describe("another workspace's ids", () => {
   it("are as good as unknown ones", async () => {
     const paths = (run: string, project: string, feedback: string) => [

@@ -8,7 +8,7 @@ import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { Place, RunWrite } from "../../src/traces/types.ts";
 import { isClosed, MOST_SHARDS, shardsOf } from "../../src/traces/shards.ts";
-import { announcePartition, listPartitions } from "../../src/traces/store.ts";
+import { announcePartition, listPartitions } from "../../src/traces/store/partition-store.ts";
 import { dayBounds, dayOf } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { generator } from "../support/random.ts";

@@ -1,6 +1,7 @@
 /** Payloads around the limits of the platform: a row holds 2 MB, and a character of UTF-8 up to four bytes. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../src/traces/packs.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../src/traces/partition/tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../support/traces.ts";
 
 const ROW = 2_000_000;
+const SLOT_COLUMNS = SLOTS.flatMap((slot) => PACKED_COLUMNS.map((column) => slotColumn(column, slot)));
 const MB = 1_000_000;
 /** A text of this many bytes, of characters of one or three bytes. */
 const TEXTS = {
@@ -43,14 +45,15 @@ async function shown(caller: Caller, id: string): Promise<Record<string, unknown
   return response.json();
 }
 
-/** The bytes of the longest row of runs and of payloads. */
+/** The bytes of the longest row of runs, of payloads and of packs. */
 async function longestRows(caller: Caller): Promise<number[]> {
   const stub = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${await projectId(caller)}/${DAY}`);
   const size = (columns: readonly string[]) =>
     columns.map((name) => `coalesce(length(CAST(${name} AS BLOB)), 0)`).join(" + ");
   return runInDurableObject(stub, (_, { storage }) =>
-    [[RUN_COLUMNS, "runs"] as const, [PAYLOAD_COLUMNS, "payloads"] as const].map(
-      ([columns, table]) => storage.sql.exec<{ n: number }>(`SELECT max(${size(columns)}) AS n FROM ${table}`).one().n,
+    Object.entries({ runs: RUN_COLUMNS, payloads: PAYLOAD_COLUMNS, packs: SLOT_COLUMNS }).map(
+      ([table, columns]) =>
+        storage.sql.exec<{ n: number }>(`SELECT coalesce(max(${size(columns)}), 0) AS n FROM ${table}`).one().n,
     ),
   );
 }

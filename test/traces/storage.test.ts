@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { destroyProjects } from "../../src/traces/projects/destroy.ts";
 import type { TracePartition } from "../../src/traces/partition.ts";
+import { selectionCondition } from "../../src/traces/partition/read.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite, type StoredFeedback } from "../../src/traces/types.ts";
-import { listPartitions } from "../../src/traces/store.ts";
+import { listPartitions } from "../../src/traces/store/partition-store.ts";
 import { newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
@@ -191,6 +192,20 @@ it("a project of many days is deleted by several requests, each of a bounded num
   expect((await caller.fetch(`/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
   expect(await left()).toBe(0);
   expect((await caller.fetch(`/sessions/${id}`)).status).toBe(404);
+});
+
+describe("traces with a failed run", () => {
+  it("are found in the index of failed runs, without a read of all runs", async () => {
+    const { stub, object, identity } = newPartition();
+    await stub.upsert(identity, [write()]);
+    const plan = await runInDurableObject(object, (_, { storage: { sql } }) => {
+      const condition = selectionCondition(sql, identity, { treeFilter: 'eq(status, "error")' });
+      const query = `EXPLAIN QUERY PLAN SELECT r.n FROM runs r WHERE ${condition.sql}`;
+      return sql.exec<{ detail: string }>(query, ...condition.values).toArray();
+    });
+    const details = plan.map(({ detail }) => detail).join("\n");
+    expect(details).toMatch(/tree USING COVERING INDEX runs_failed/);
+  });
 });
 
 describe("the alarm", () => {

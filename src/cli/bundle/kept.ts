@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { writeWhole } from "../generate.ts";
+import { writeWhole } from "../write-whole.ts";
 import { VERSION } from "../package.ts";
 import type { Project } from "../project.ts";
 import type { Bundled } from "./bundle.ts";

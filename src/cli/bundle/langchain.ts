@@ -53,7 +53,7 @@ export function oneLangchain(project: Project): Plugin {
 const LOWEST = [0, 2, 57];
 
 /** A sentence if the project's LangGraph is older than that. What is not installed is found by the bundler. */
-function tooOld(root: string): string[] {
+export function tooOld(root: string): string[] {
   let version: string;
   try {
     const require = createRequire(join(root, "package.json"));

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../fault.ts";
-import { writeWhole } from "../generate.ts";
+import { writeWhole } from "../write-whole.ts";
 import type { Project } from "../project.ts";
 import { localSecrets, stateOf } from "./local-config.ts";
 

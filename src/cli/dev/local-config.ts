@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../environment.ts";
-import { type Generated, writeWhole } from "../generate.ts";
+import type { Generated } from "../generate.ts";
+import { writeWhole } from "../write-whole.ts";
 import type { Project } from "../project.ts";
 import type { WranglerConfig } from "../wrangler-file.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../fault.ts";
-import { writeWhole } from "../generate.ts";
+import { writeWhole } from "../write-whole.ts";
 import { MIGRATIONS } from "../package.ts";
 import { wranglerOnce } from "./wrangler.ts";
 

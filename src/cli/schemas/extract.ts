@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
-import { writeWhole } from "../generate.ts";
+import { writeWhole } from "../write-whole.ts";
 import { partsOf } from "../langgraph-json.ts";
 import { posix } from "../paths.ts";
 import type { Project } from "../project.ts";

@@ -7,7 +7,7 @@ import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runti
 import type { EventLog } from "../log/event-log.ts";
 import { withinState } from "../limits.ts";
 import type { Tables } from "../storage/tables.ts";
-import type { Ref, Refs, Values } from "./values.ts";
+import type { Ref, Refs, Values } from "../log/values.ts";
 
 /** A write as stored: task, index, channel, and the value in stored form. */
 type StoredWrite = [taskId: string, index: number, channel: string, value: unknown];

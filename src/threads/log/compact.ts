@@ -3,57 +3,34 @@
  * delta stays and holds everything. Ids stay, so any cursor stays good; the log gets gaps, and a long thread replays fast.
  */
 import { Accumulator } from "../../runtime/accumulate.ts";
-import type { ThreadContext } from "../context.ts";
-import type { ThreadRecord } from "../record.ts";
 import type { Json } from "../../json.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
+import type { StoredEvent } from "./segments.ts";
 
-export interface StoredEvent {
-  seq: number;
-  run: string;
-  method: string;
-  ns: string[];
-  node?: string;
-  refs?: boolean;
-  data: Json | null;
-}
-
-/** How long a thread must have been at rest: clients that lost their connection still find every token until then. */
-const COMPACT_AFTER_MS = 10 * 60_000;
-/** The number of deltas of a run from which merging them repays the alarm and the row writes. */
-const WORTHWHILE = 10;
 /** The most characters of events in a pass, so that any events fit in memory. */
 const PASS = 4_000_000;
 /** A sum longer than this stays in its parts: a row has its limit. */
 const LONGEST = 250_000;
 
-/** How far a thread is compacted, and when to continue, after a run with this many deltas. */
-export function compactLater({ compacted }: ThreadRecord, deltas: number, now: number): ThreadRecord["compacted"] {
-  const { through = 0, due } = compacted ?? {};
-  return deltas > WORTHWHILE || due !== undefined ? { through, due: now + COMPACT_AFTER_MS } : compacted;
+/** What a pass over the log changes: the rows that get shorter, and how far it has come. */
+export interface Pass {
+  rows: Pick<EventsRow, "first_seq" | "n" | "events">[];
+  through: number;
+  more: boolean;
 }
 
-/** Compacts the next part of the log. The record says how far it has come, and whether there is more to do. */
-export function compact(context: ThreadContext): void {
-  const { tables, eventLog, record } = context;
-  if (!record) return;
-  const after = record.compacted?.through ?? 0;
-  const rows = rowsOfPass(tables, after, eventLog.visible);
-  const events = rows.map((row) => JSON.parse(row.events) as StoredEvent[]);
+/** The next pass after the sequence number `after`, over events up to `visible`. It reads; the caller writes. */
+export function nextPass(tables: Tables, after: number, visible: number): Pass {
+  const read = rowsOfPass(tables, after, visible);
+  const events = read.map((row) => JSON.parse(row.events) as StoredEvent[]);
   const sums = summed(events.flat());
-  const through = rows.at(-1)?.last_seq ?? after;
-  const more = rows.length > 0 && through < eventLog.visible;
-  const compacted = { ...record, compacted: { through, ...(more && { due: Date.now() }) } };
-  tables.transaction(() => {
-    for (const [i, row] of rows.entries()) {
-      const before = events[i] ?? [];
-      const left = before.flatMap((event) => sums.get(event) ?? (sums.has(event) ? [] : [event]));
-      if (left.length < before.length) tables.setEvents(row.first_seq, row.n, JSON.stringify(left));
-    }
-    context.writeRecord(compacted);
+  const rows = read.flatMap(({ first_seq, n }, i) => {
+    const before = events[i] ?? [];
+    const left = before.flatMap((event) => sums.get(event) ?? (sums.has(event) ? [] : [event]));
+    return left.length < before.length ? [{ first_seq, n, events: JSON.stringify(left) }] : [];
   });
-  context.keepRecord(compacted);
-  eventLog.recent.forget();
+  const through = read.at(-1)?.last_seq ?? after;
+  return { rows, through, more: read.length > 0 && through < visible };
 }
 
 function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[] {

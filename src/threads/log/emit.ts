@@ -12,7 +12,7 @@ import type { EventLog, NewEvent } from "./event-log.ts";
 import { withinState } from "../limits.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
 import type { PriorAttempt } from "./prior-attempt.ts";
-import type { Refs, Values } from "../checkpoints/values.ts";
+import type { Refs, Values } from "./values.ts";
 
 /** An event longer than this is stored separately, by content. */
 const INLINE_EVENT = 250_000;

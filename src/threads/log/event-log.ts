@@ -173,6 +173,11 @@ export class EventLog {
     this.notify();
   }
 
+  /** How many readers follow. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
   /** Lets every reader look again. */
   notify(): void {
     for (const notify of this.#readers) notify();

@@ -1,9 +1,20 @@
 /** What the next flush writes of the log: events, and chunks of lists, in rows of bounded size. */
+import type { Json } from "../../json.ts";
+import type { EventText } from "./events.ts";
 import type { RecentEvent } from "./recent.ts";
 import type { SegmentRow } from "../storage/tables.ts";
 
 /** The location of a chunk of list items: its segment row, its index there, the number of items and of characters. */
 export type ChunkRef = [first: number, n: number, place: number, count: number, size: number];
+
+/** An event as a segment's row holds it. */
+export interface StoredEvent extends Omit<EventText, "meta" | "text"> {
+  /** Its place in the row's `metas`. */
+  meta?: number;
+  /** `data` refers to what is kept elsewhere. */
+  refs?: boolean;
+  data: Json | null;
+}
 
 interface Segment {
   first: number;

@@ -1,16 +1,10 @@
 /** Readers of the log: stored events in order, then new events. */
-import { type EventMethod, type EventText, type Framing, PING, type TailQuery } from "./events.ts";
+import { type EventText, type Framing, PING, type TailQuery } from "./events.ts";
 import type { EventLog } from "./event-log.ts";
+import type { StoredEvent } from "./segments.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
 import type { Json } from "../../json.ts";
-import type { Refs, Values } from "../checkpoints/values.ts";
-
-interface Stored extends Omit<EventText, "meta" | "text"> {
-  method: EventMethod;
-  meta?: number;
-  refs?: boolean;
-  data: Json | null;
-}
+import type { Refs, Values } from "./values.ts";
 
 export interface TailSource {
   tables: Tables;
@@ -129,7 +123,7 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   }
   let rows = 0;
   for (const row of tables.eventsAfter(cursor)) {
-    const events = JSON.parse(row.events) as Stored[];
+    const events = JSON.parse(row.events) as StoredEvent[];
     if (!events.every((event) => take(event, () => storedText(event, row, values)))) break;
     last = Math.min(row.last_seq, visible);
     if ((rows += 1) >= ROWS_AT_ONCE) break;
@@ -137,7 +131,7 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   return { text, last };
 }
 
-function storedText({ meta, data, refs, ...event }: Stored, row: EventsRow, values: Values): EventText {
+function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow, values: Values): EventText {
   return {
     ...event,
     meta: meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]),

@@ -2,7 +2,7 @@
 import { outageOf, repeated, untilAnswered } from "../../http/outage.ts";
 import { toProblem } from "../../http/problem.ts";
 import type { Json } from "../../json.ts";
-import type { CopyPage, CopyPlace } from "../copy/store.ts";
+import type { CopyPlace } from "../storage/copy-store.ts";
 import type { TailQuery } from "../log/events.ts";
 import { inFrames } from "./frames.ts";
 import { inHistory, inLog, inResult, unlessGone } from "./places.ts";
@@ -50,7 +50,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().copyFrom(threadId, metadata));
   }
 
-  async copyPage(from?: CopyPlace): Promise<CopyPage> {
+  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
     return repeated(() => this.stub().copyPage(from));
   }
 

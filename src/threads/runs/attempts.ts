@@ -4,7 +4,7 @@
  * memory or CPU of its isolate is ended instead of crashing it again.
  */
 import type { RunError } from "../types.ts";
-import type { Outcome } from "./runs.ts";
+import type { Outcome } from "../run.ts";
 import type { PriorAttempt } from "../log/prior-attempt.ts";
 
 /** Seconds a run may take over all its attempts, and attempts without progress, when the deployment does not say. */

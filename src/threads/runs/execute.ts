@@ -1,10 +1,7 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import type { Access } from "../../graphs/entry.ts";
-import { makeGraph } from "../../graphs/make.ts";
 import { type Behalf, onBehalf } from "../../loopback/caller.ts";
 import { command, drive } from "../../runtime/drive.ts";
-import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/serde.ts";
 import { Tracer } from "../../runtime/tracer.ts";
@@ -13,15 +10,12 @@ import type { AppUser } from "../../principal.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
-import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
-import type { StoredRun } from "./runs.ts";
+import { configOf, graphOf, idsOf, metadataOf, type RunOfThread } from "../graph/config.ts";
 
-export interface Execution {
+export interface Execution extends RunOfThread {
   env: Env;
-  thread: ThreadRecord;
-  run: StoredRun;
   checkpoints: Checkpoints;
   emitter: Emitter;
   store?: BaseStore;
@@ -65,35 +59,6 @@ function behalfOf({ env, thread, run }: Execution): Behalf {
   const user = run.request.configurable?.langgraph_auth_user as AppUser | undefined;
   const acts = { workspaceId: thread.workspace_id, scopes: ["read", "write"] as const, credentialId: run.id };
   return { env, principal: { ...acts, kind: "run", user, depth: run.request.depth } };
-}
-
-/** The compiled graph of this id for a config. Throws when it is not deployed. */
-export async function graphOf(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
-  const graph = await makeGraph(graphId, config, env, access);
-  if (!graph) throw new Error(`Graph "${graphId}" is not deployed here.`);
-  return graph;
-}
-
-/** What the factory of the run's graph is called with. */
-export function configOf(execution: Pick<Execution, "run" | "thread">) {
-  const { config, context } = merged(execution.run.request, execution.thread);
-  const configurable = { ...config.configurable, ...execution.run.request.configurable, ...idsOf(execution) };
-  return { ...config, configurable, context, metadata: metadataOf(execution) };
-}
-
-const idsOf = ({ thread, run: { id, request } }: Pick<Execution, "run" | "thread">) => ({
-  run_id: id,
-  thread_id: thread.thread_id,
-  graph_id: request.graph_id,
-  assistant_id: request.assistant_id,
-});
-
-/** The assistant's metadata, under the thread's, under the run's own. */
-function metadataOf(execution: Pick<Execution, "run" | "thread">): Json {
-  const { thread, run } = execution;
-  const { assistant, metadata } = run.request;
-  const own = { ...idsOf(execution), run_attempt: run.outcome.attempt };
-  return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
 }
 
 async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
@@ -150,23 +115,4 @@ function input(request: RunRequest, thread: ThreadRecord): unknown {
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
   if (resume == null || resume || pending.length === 0) return command(request.command);
   return command({ ...request.command, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
-}
-
-interface MergedConfig {
-  tags?: string[];
-  recursion_limit?: number;
-  configurable: Json;
-}
-
-/** The assistant's config, under the thread's, under the run's own; the same for `context`. */
-function merged(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
-  const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
-  const config: MergedConfig = {
-    tags: layers.flatMap((layer) => layer.tags ?? []),
-    recursion_limit: layers.findLast((layer) => layer.recursion_limit !== undefined)?.recursion_limit,
-    configurable: Object.assign({}, ...layers.map((layer) => layer.configurable)) as Json,
-  };
-  const context = { ...request.assistant.context, ...request.context };
-  // Clients older than `context` send its values as configurable ones.
-  return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
 }

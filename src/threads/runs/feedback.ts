@@ -3,7 +3,7 @@ import { logError } from "../../http/log.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { feedbackLinks, ownProject } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "./runs.ts";
+import type { StoredRun } from "../run.ts";
 
 /**
  * `{<key>: url}` when the run requests links and leaves a trace. Never throws: an error of the links must not fail the

@@ -5,20 +5,21 @@
 import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
-import { compactLater } from "../log/compact.ts";
 import { Emitter } from "../log/emit.ts";
 import { execute, tracerOf } from "./execute.ts";
 import { feedbackOf } from "./feedback.ts";
-import { deliver, queueSideEffects } from "../tasks/outbox.ts";
+import type { Outbox } from "../tasks/outbox.ts";
+import { queueSideEffects } from "../tasks/side-effects.ts";
 import type { ThreadContext } from "../context.ts";
 import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
-import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
-import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
+import { endOf, recordAfter } from "./ending.ts";
+import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
+import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
-import { stateOf } from "../checkpoints/state.ts";
-import { busy, isOpen, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "./runs.ts";
+import { stateOf } from "../graph/state.ts";
+import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
 import { refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
@@ -38,12 +39,6 @@ interface Ending {
   feedback?: Record<string, string>;
 }
 
-/**
- * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
- * text again.
- */
-const REPEAT_MS = 10_000;
-
 export class Runner {
   /** Pending and running, in the order they will run. */
   readonly open: StoredRun[];
@@ -54,6 +49,7 @@ export class Runner {
 
   constructor(
     private readonly context: ThreadContext,
+    private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
     this.open = context.tables.openRuns().map(storedRun);
@@ -69,14 +65,14 @@ export class Runner {
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
   create(request: RunRequest): StoredRun {
-    const known = this.context.run(request.run_id) ?? this.#repeated(request);
+    const known = this.context.run(request.run_id) ?? repeatedRun(this.context, request);
     if (known) return known;
-    if (!request.strict_resume) this.#checkAnswers(request);
+    if (!request.strict_resume) checkAnswers(this.context.record, this.open, request);
     const strategy = strategyOf(request);
-    const record = this.#threadFor(request);
+    const record = threadFor(this.context, request);
     if (strategy === "reject" && this.busy) throw busy();
     const text = JSON.stringify(request);
-    const given = this.#newRun(request, text.length);
+    const given = newRun(this.open, request, text.length);
     const before = [...this.open];
     const starts = !this.#active && before.length === 0 && given.due <= Date.now();
     const { eventLog, tables } = this.context;
@@ -165,58 +161,6 @@ export class Runner {
     });
   }
 
-  /** The run that the same command has made: for a client that retries after a lost answer. */
-  #repeated({ fingerprint }: RunRequest): StoredRun | undefined {
-    if (fingerprint === undefined) return undefined;
-    const since = Date.now() - REPEAT_MS;
-    for (const row of this.context.tables.runs(5, 0)) {
-      const run = storedRun(row);
-      if (run.request.fingerprint !== fingerprint) continue;
-      return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
-    }
-    return undefined;
-  }
-
-  /** An interrupt accepts one answer, the first. */
-  #checkAnswers({ answers = [] }: RunRequest): void {
-    const taken = this.open.flatMap((run) => run.request.answers ?? []);
-    const pending = pendingInterrupts(this.context.record).filter((id) => !taken.includes(id));
-    if (answers.every((id) => pending.includes(id))) return;
-    throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
-  }
-
-  #newRun(request: RunRequest, size: number): StoredRun {
-    if (this.open.length > 0 && this.open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
-      throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
-    const now = Date.now();
-    const last = this.open.at(-1);
-    return {
-      id: request.run_id,
-      size,
-      // The queue is ordered by creation time, and Date.now() does not advance within a request.
-      created: last && last.created >= now ? last.created + 1 : now,
-      due: now + (request.after_seconds ?? 0) * 1000,
-      status: "pending",
-      request,
-      outcome: { updated: now, attempt: 0 },
-    };
-  }
-
-  #threadFor(request: RunRequest): ThreadRecord {
-    const record = this.context.record ?? this.#newThread(request);
-    const { graph_id, assistant_id } = request;
-    const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
-    const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
-    return { ...record, updated: Date.now(), metadata };
-  }
-
-  #newThread(request: RunRequest): ThreadRecord {
-    if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
-    const { workspaceId, threadId } = this.context;
-    const record = newRecord(workspaceId, threadId, { ...request.metadata });
-    return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
-  }
-
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
   #begin(run: StoredRun, record: ThreadRecord | undefined, prior?: PriorAttempt): StoredRun {
     const { eventLog, values } = this.context;
@@ -276,7 +220,7 @@ export class Runner {
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
-    if (run.request.task) ctx.waitUntil(deliver(this.context));
+    if (run.request.task) ctx.waitUntil(this.outbox.deliver());
     this.arm();
   }
 
@@ -308,10 +252,13 @@ export class Runner {
     if (error) prior.emit("error", [], JSON.stringify(error));
     if (feedback) prior.emit("feedback", [], JSON.stringify(feedback));
     const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
-    outcome.last_seq = prior.lifecycle([], { ...end(status, run.request.graph_id, pause, error), ...outcome.refusal });
+    outcome.last_seq = prior.lifecycle([], {
+      ...endOf(status, run.request.graph_id, pause, error),
+      ...outcome.refusal,
+    });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
-    const record = this.#recordAfter(run, emitter, others.length > 0, reason);
+    const record = recordAfter(this.context.record as ThreadRecord, run, emitter, { busy: others.length > 0, reason });
     eventLog.due(() => {
       queueSideEffects(this.context, run, tracer);
       this.context.writeRecord(record);
@@ -330,28 +277,6 @@ export class Runner {
     this.arm();
   }
 
-  #recordAfter(run: StoredRun, emitter: Emitter, busy: boolean, reason?: StopReason): ThreadRecord {
-    const record = this.context.record as ThreadRecord;
-    const { status, outcome } = run;
-    const now = Date.now();
-    const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
-    const failed = status === "error" || status === "timeout";
-    return {
-      ...record,
-      updated: now,
-      ...(ran && {
-        stateUpdated: now,
-        values: emitter.values ?? record.values,
-        interrupts: emitter.interrupts,
-        rest: failed ? "error" : emitter.interrupted ? "interrupted" : "idle",
-        error: outcome.error,
-      }),
-      compacted: compactLater(record, emitter.deltas, now),
-      ...(record.temporary && !busy && { temporary: { until: now + 60_000 } }),
-      ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
-    };
-  }
-
   /**
    * A client that sees the run's end also finds it in searches: the index is written before readers receive the end.
    */
@@ -361,16 +286,8 @@ export class Runner {
     for (const resolve of this.#waiters.get(runId) ?? []) resolve();
     this.#waiters.delete(runId);
     this.context.eventLog.notify();
-    await deliver(this.context);
+    await this.outbox.deliver();
     // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();
   }
-}
-
-/** `pause`: the reason of an interruption. Clients depend on it: only an input can be answered. */
-function end(status: RunStatus, graphName: string, pause: "input" | "breakpoint" | "cancel", error?: RunError): Json {
-  const base = { graph_name: graphName };
-  if (status === "success") return { event: "completed", ...base };
-  if (status === "interrupted") return { event: "interrupted", ...base, reason: pause };
-  return { event: "failed", ...base, error: error ? `${error.error}: ${error.message}` : status };
 }

@@ -1,15 +1,7 @@
 /** Strict resume: an answer to a question that does not wait runs nothing, and leaves the thread as it was. */
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-
-/** As the clients read it in the run's end. */
-export interface Refusal {
-  reason: "unknown_interrupt";
-  /** What was answered and does not wait. */
-  interrupt_ids: string[];
-  /** What waits. */
-  pending_ids: string[];
-}
+import type { Refusal } from "../run.ts";
 
 /** LangGraph's rule to distinguish a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;

@@ -29,8 +29,11 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   readonly #workspaceId: string;
   readonly #shard: number;
   #ready: Promise<void> | undefined;
+  /** Rows of the next transaction. */
   #waiting: IndexRow[] = [];
-  #writing: Promise<void> | undefined;
+  /** The next transaction, which waits for the one before. */
+  #pending: Promise<void> | undefined;
+  #latest: Promise<void> = Promise.resolve();
   #full = false;
   /** Whether this shard has the rows that D1 had, once that is known. */
   #complete: boolean;
@@ -50,11 +53,9 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   async put(row: IndexRow): Promise<number> {
     await this.#imported();
     this.#waiting.push(row);
-    // Rows that come while others are being written share the next transaction.
-    while (this.#waiting.includes(row)) {
-      if (this.#writing) await this.#writing.catch(() => undefined);
-      else await (this.#writing = this.#write());
-    }
+    // Rows that come while others are being written share the next transaction, and its failure.
+    this.#latest = this.#pending ??= this.#write(this.#latest);
+    await this.#latest;
     return this.#next();
   }
 
@@ -109,16 +110,16 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     if (shards > (await this.shards())) this.#tables.setMeta("shards", shards);
   }
 
-  async #write(): Promise<void> {
+  async #write(before: Promise<void>): Promise<void> {
+    // The callers of a write get its error.
+    await before.catch(() => undefined);
     const rows = this.#waiting;
     this.#waiting = [];
-    try {
-      this.#tables.put(rows);
-      await this.ctx.storage.sync();
-      this.#changes.add(rows.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
-    } finally {
-      this.#writing = undefined;
-    }
+    this.#pending = undefined;
+    if (rows.length === 0) return;
+    this.#tables.put(rows);
+    await this.ctx.storage.sync();
+    this.#changes.add(rows.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
   }
 
   /** The shard for new threads: this one until it is full, then the next one, which shard 0 must record first. */

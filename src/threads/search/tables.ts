@@ -1,5 +1,6 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
 import { drizzle } from "drizzle-orm/durable-sqlite";
+import { FORMAT, isNewer, newerFormat } from "../../db/format.ts";
 import { countOf, idsOf, rowsOf, versionsOf } from "./page-store.ts";
 import type { IndexRow, RowVersion, ThreadFilter, ThreadPage } from "./rpc.ts";
 
@@ -31,15 +32,18 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
 /** The metadata of a shard. */
-export type Meta = "imported" | "shards";
+export type Meta = "imported" | "shards" | "format";
 
 export class IndexTables {
   readonly #sql: SqlStorage;
   readonly #db: ReturnType<typeof drizzle>;
   #made: boolean;
+  /** A newer version wrote the shard: every call answers 503. */
+  readonly #isNewer: boolean;
 
   /** Whether there are tables: an object that holds nothing has none. */
   get made(): boolean {
+    if (this.#isNewer) throw newerFormat();
     return this.#made;
   }
 
@@ -47,7 +51,8 @@ export class IndexTables {
     this.#sql = storage.sql;
     this.#db = drizzle(storage);
     this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = '_migrations'").toArray().length > 0;
-    if (this.#made) this.#migrate();
+    this.#isNewer = this.#made && isNewer(this.#readMeta("format"));
+    if (this.#made && !this.#isNewer) this.#migrate();
   }
 
   /** Writes rows unless newer ones are there, in one transaction. */
@@ -66,7 +71,7 @@ export class IndexTables {
 
   /** Removes a row; with `revision`, only while it is the row's. */
   remove(id: string, revision?: number): boolean {
-    if (!this.#made) return false;
+    if (!this.made) return false;
     const removed =
       revision === undefined
         ? this.#sql.exec("DELETE FROM threads WHERE id = ? RETURNING id", id)
@@ -79,31 +84,34 @@ export class IndexTables {
   }
 
   meta(name: Meta): number | undefined {
-    if (!this.#made) return undefined;
+    return this.made ? this.#readMeta(name) : undefined;
+  }
+
+  #readMeta(name: Meta): number | undefined {
     return this.#sql.exec<{ value: number }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value;
   }
 
   /** The ids of a page of threads, in its order. */
   page(page: ThreadPage): string[] {
-    return this.#made ? idsOf(this.#db, page) : [];
+    return this.made ? idsOf(this.#db, page) : [];
   }
 
   /** The rows of these threads, in this order, as far as they exist. */
   rows(ids: string[]): IndexRow[] {
-    return this.#made ? rowsOf(this.#db, ids) : [];
+    return this.made ? rowsOf(this.#db, ids) : [];
   }
 
   /** In the order of the ids. */
   ids(filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
-    return this.#made ? versionsOf(this.#db, filter, limit, offset) : [];
+    return this.made ? versionsOf(this.#db, filter, limit, offset) : [];
   }
 
   count(filter: ThreadFilter): number {
-    return this.#made ? countOf(this.#db, filter) : 0;
+    return this.made ? countOf(this.#db, filter) : 0;
   }
 
   countByStatus(): Record<string, number> {
-    if (!this.#made) return {};
+    if (!this.made) return {};
     const rows = this.#sql.exec<{ status: string; n: number }>(
       "SELECT status, count(*) n FROM threads GROUP BY status",
     );
@@ -118,7 +126,7 @@ export class IndexTables {
   /** An object that holds nothing stores nothing: tables come with the first write. */
   #write(work: () => void): void {
     this.storage.transactionSync(() => {
-      if (!this.#made) this.#migrate();
+      if (!this.made) this.#migrate();
       work();
     });
     this.#made = true;
@@ -132,5 +140,6 @@ export class IndexTables {
       this.#sql.exec(statements);
       this.#sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
     }
+    if (this.#readMeta("format") !== FORMAT) this.#sql.exec("INSERT OR REPLACE INTO meta VALUES ('format', ?)", FORMAT);
   }
 }

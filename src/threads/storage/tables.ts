@@ -2,7 +2,7 @@
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
  * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
-import { OutboxStore } from "../tasks/outbox-store.ts";
+import { OutboxStore } from "./outbox-store.ts";
 import type { Value } from "./long-text.ts";
 import { Statements } from "./statements.ts";
 

@@ -4,7 +4,7 @@ import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { TaskView } from "../types.ts";
-import { isOpen, toWireRun, type StoredRun } from "../runs/runs.ts";
+import { isOpen, toWireRun, type StoredRun } from "../run.ts";
 
 interface Task {
   /** In the order of their creation. */

@@ -1,7 +1,7 @@
 import { database } from "../../db/client.ts";
 import { deleteComparativesOf } from "./comparative-store.ts";
 import { deleteBlobs, datasetPrefix } from "./examples/bodies.ts";
-import { deleteShare } from "../share/store.ts";
+import { deleteShare } from "../store/share-store.ts";
 import { deleteExamplesOf } from "./examples/store.ts";
 import { type DatasetRow, deleteDataset } from "./store.ts";
 import { deleteVersionsOf } from "./version-store.ts";

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
-import { listProjects, type ProjectRow } from "../store.ts";
+import { listProjects, type ProjectRow } from "../store/project-store.ts";
 import { type DatasetRow, findDataset } from "./store.ts";
 
 /** The caller's dataset with this id. @throws Problem 404 */

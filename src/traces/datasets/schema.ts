@@ -1,9 +1,8 @@
 /** The shapes of datasets in requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { many, optional, pagingQuery } from "../../http/fields.ts";
+import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonFilter, JsonMembers } from "../../http/json.ts";
-import { Uuid } from "../query/schema.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const description = optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters")));

@@ -1,6 +1,6 @@
 /** Datasets as the platform calls them. */
 import type { Database } from "../../db/client.ts";
-import { countExperimentsOf } from "../store.ts";
+import { countExperimentsOf } from "../store/project-store.ts";
 import { countExamples } from "./examples/store.ts";
 import type { DatasetRow } from "./store.ts";
 

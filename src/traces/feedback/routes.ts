@@ -7,7 +7,7 @@ import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
 import { projectById } from "../projects/resolve.ts";
 import { refuseHeld } from "../projects/retention.ts";
-import { findProject } from "../store.ts";
+import { findProject } from "../store/project-store.ts";
 import { tracePartition } from "../stub.ts";
 import type { StoredFeedback } from "../types.ts";
 import { createFeedback, storeFeedback } from "./create.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { Flag, many, pagingQuery } from "../../http/fields.ts";
+import { Flag, many, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonMembers } from "../../http/json.ts";
-import { Time, Uuid } from "../query/schema.ts";
+import { Time } from "../time.ts";
 
 const scalar = v.union([v.number(), v.boolean()]);
 const value = v.union([

@@ -7,6 +7,7 @@ import type { Filter, Json, PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
 import { isObject } from "../../http/json.ts";
 import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
+import { joinPayloads, payloadOf } from "../packs.ts";
 import { MAX_VALUE } from "../ingest/pairs.ts";
 
 export interface Condition {
@@ -54,6 +55,9 @@ class Compiler {
       case "not":
         return `(NOT ${this.compile(filter.arg)})`;
       case "compare":
+        // A literal, because SQLite does not use a partial index (`runs_failed`) for a bound value.
+        if (filter.field === "status" && filter.comparison === "eq" && filter.value === "error")
+          return `(${this.alias}.status = 'error')`;
         return this.test(this.column(filter.field), filter.comparison, filter.value);
       case "in":
         return this.test(this.column(filter.field), "in", filter.values);
@@ -127,8 +131,11 @@ class Compiler {
     // LIKE compares without making a copy in lower case, which halves the time; but it is for short patterns only.
     const short = !/[%_]/.test(inJson) && new TextEncoder().encode(inJson).byteLength + 2 <= MAX_PATTERN_BYTES;
     const like = (column: string) => `COALESCE(${column}, '') LIKE ${this.bind(`%${inJson}%`)}`;
-    const wide = fields.filter(isPayload).map((field) => (short ? like(`p.${field}`) : contains(`p.${field}`, inJson)));
-    const payloads = `EXISTS (SELECT 1 FROM payloads p WHERE p.n = ${this.alias}.n AND (${wide.join(" OR ")}))`;
+    const wide = fields.filter(isPayload).map((field) => {
+      const column = payloadOf(field, "o");
+      return short ? like(column) : contains(column, inJson);
+    });
+    const payloads = `EXISTS (SELECT 1 FROM ${this.payloads()} AND (${wide.join(" OR ")}))`;
     return `(${[...narrow, ...(wide.length > 0 ? [payloads] : [])].join(" OR ")})`;
   }
 
@@ -180,8 +187,12 @@ class Compiler {
     return part === "value" && typeof value === "string" ? value.slice(0, MAX_VALUE) : value;
   }
 
+  /** The run again, as `o` with its payloads: they are read for runs that pass the other tests. */
+  private payloads(join = ""): string {
+    return `runs o ${joinPayloads("o")}${join} WHERE o.n = ${this.alias}.n`;
+  }
+
   private entries(kind: PairKind): { from: string; parts: Partial<Record<PairPart, string>> } {
-    const { alias } = this;
     switch (kind) {
       case "metadata":
         return {
@@ -194,7 +205,7 @@ class Compiler {
       case "input":
       case "output":
         return {
-          from: `payloads q, json_each(q.${kind}_pairs) e WHERE q.n = ${alias}.n`,
+          from: this.payloads(`, json_each(${payloadOf(`${kind}_pairs`, "o")}) e`),
           parts: { key: "(e.value ->> 0)", value: "(e.value ->> 1)" },
         };
       case "feedback":
@@ -211,7 +222,7 @@ class Compiler {
   }
 }
 
-function isPayload(field: SearchField): boolean {
+function isPayload(field: SearchField): field is "inputs" | "outputs" {
   return field === "inputs" || field === "outputs";
 }
 

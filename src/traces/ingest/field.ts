@@ -5,7 +5,7 @@ import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
 import { timeOf } from "../time.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
-import { derivedUsage, statedUsage, type Usage } from "./usage.ts";
+import { derivedUsage, statedUsage, type Usage } from "../usage/usage.ts";
 
 /** A heavy field. The parsed value is not kept, because it takes several times the memory of its text. */
 export interface Field {

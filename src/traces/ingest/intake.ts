@@ -6,7 +6,7 @@ import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, projectById, projectByName } from "../projects/resolve.ts";
 import type { Place } from "../types.ts";
-import type { ProjectRow } from "../store.ts";
+import type { ProjectRow } from "../store/project-store.ts";
 import { dayOf } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";

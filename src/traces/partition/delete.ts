@@ -4,8 +4,10 @@ import type { RunWrite } from "../types.ts";
 import { blobsOfRow, noteBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
+import { deletePayloads } from "./payloads.ts";
 
 interface Doomed extends Record<string, SqlStorageValue> {
+  n: number;
   id: string;
   bytes: number;
   large: string | null;
@@ -33,7 +35,7 @@ export function deleteTraces(
   const traces = JSON.stringify(traceIds);
   const runs = sql
     .exec<Doomed>(
-      `SELECT r.id, r.bytes, p.large, p.attachments FROM runs r JOIN payloads p ON p.n = r.n
+      `SELECT r.n, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
        WHERE r.trace_id IN (SELECT value FROM json_each(?)) LIMIT ${DELETED_AT_ONCE}`,
       traces,
     )
@@ -44,8 +46,11 @@ export function deleteTraces(
   noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
-  sql.exec("DELETE FROM payloads WHERE n IN (SELECT n FROM runs WHERE id IN (SELECT value FROM json_each(?)))", list);
   sql.exec("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", list);
+  deletePayloads(
+    sql,
+    runs.map(({ n }) => n),
+  );
   const feedback = sql
     .exec<{ id: string }>(
       `DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))

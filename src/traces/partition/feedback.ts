@@ -1,22 +1,13 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../types.ts";
+import { addFeedback, type LightFeedback, showSum } from "../feedback/sums.ts";
 import { nextChange, numberRuns } from "./changes.ts";
-
-/** The columns of feedback that statistics need. `rest` holds the complete feedback and is not loaded. */
-export interface LightFeedback extends Record<string, SqlStorageValue> {
-  key: string;
-  score: number | null;
-  /** The first characters of a string value. */
-  label: string | null;
-  error: number | null;
-}
 
 interface CommentedFeedback extends LightFeedback {
   run_id: string;
   comment: string | null;
 }
 
-const MAX_LABELS = 100;
 const MAX_LABEL = 250;
 const MAX_COMMENTS = 10;
 const MAX_COMMENT = 1_000;
@@ -26,7 +17,7 @@ const STATS_BYTES = 128 * 1024;
 /** The most bytes of one run's raw feedback in an export. */
 const RAW_BYTES = 4 * 1024 * 1024;
 
-/** The columns of `LightFeedback`. */
+/** The columns of `LightFeedback`. `rest` holds the complete feedback and is not loaded. */
 export const LIGHT = `key, score, CASE WHEN json_type(value) = 'text' THEN substr(value_text, 1, ${MAX_LABEL}) END AS label,
   rest ->> '$.error' AS error`;
 
@@ -102,7 +93,7 @@ export function refreshStats(sql: SqlStorage, runIds: string[]): void {
   )) {
     const own = stats.get(row.run_id) ?? { sums: new Map(), comments: new Map() };
     stats.set(row.run_id, own);
-    addTo(own.sums, row);
+    addFeedback(own.sums, row);
     if (row.comment === null) continue;
     const comments = own.comments.get(row.key) ?? [];
     own.comments.set(row.key, comments);
@@ -135,40 +126,4 @@ function statsText({ sums, comments }: RunStats): string {
   if (Buffer.byteLength(whole) <= STATS_BYTES) return whole;
   // Values and comments are left out when the whole is too large.
   return JSON.stringify(Object.fromEntries(shown.map(([key, sum]) => [key, { ...sum, values: {}, comments: [] }])));
-}
-
-/** Feedback summed by key, so that sums of several partitions can be added. */
-export function sumFeedback(rows: Iterable<LightFeedback>): Record<string, FeedbackSum> {
-  const sums = new Map<string, FeedbackSum>();
-  for (const row of rows) addTo(sums, row);
-  return Object.fromEntries(sums);
-}
-
-function addTo(sums: Map<string, FeedbackSum>, { key, score, label, error }: LightFeedback): void {
-  const sum = sums.get(key) ?? { n: 0, scored: 0, sum: 0, squares: 0, min: null, max: null, errors: 0, values: {} };
-  sums.set(key, sum);
-  sum.n++;
-  if (error === 1) sum.errors++;
-  if (score !== null) addScore(sum, score);
-  if (label !== null) addLabel(sum, label);
-}
-
-function addScore(sum: FeedbackSum, score: number): void {
-  sum.scored++;
-  sum.sum += score;
-  sum.squares += score * score;
-  sum.min = Math.min(sum.min ?? score, score);
-  sum.max = Math.max(sum.max ?? score, score);
-}
-
-function addLabel(sum: FeedbackSum, label: string): void {
-  if (!Object.hasOwn(sum.values, label) && Object.keys(sum.values).length >= MAX_LABELS) return;
-  sum.values[label] = (Object.hasOwn(sum.values, label) ? (sum.values[label] ?? 0) : 0) + 1;
-}
-
-/** A sum as `feedback_stats` shows it. */
-export function showSum({ n, scored, sum, squares, min, max, errors, values }: FeedbackSum) {
-  const avg = scored === 0 ? null : sum / scored;
-  const variance = avg === null ? null : Math.max(0, squares / scored - avg * avg);
-  return { n, avg, stdev: variance === null ? null : Math.sqrt(variance), min, max, errors, values };
 }

@@ -11,6 +11,8 @@ export interface Counts {
 }
 
 type Meta = {
+  /** The format of the partition's storage (db/format.ts). */
+  format: number;
   /** A partition of an earlier version has no shard in it: it is shard 0. */
   identity: Omit<PartitionIdentity, "shard"> & { shard?: number };
   /** How many shards the day has, as far as this one knows. Absent: one. */

@@ -10,6 +10,7 @@ import {
   type SinceWindow,
   TextsBuilder,
 } from "../page.ts";
+import { joinPayloads, payloadOf } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { lastChange } from "./changes.ts";
@@ -104,14 +105,14 @@ function rowsOf(
     ...OWN,
     ...light.map((field) => `r.${field}`),
     // Bytes as stored in the database. They are copied to the file without a conversion to strings.
-    ...payloads.map((field) => `CAST(${field === "error" ? "r" : "p"}.${field} AS BLOB)`),
+    ...payloads.map((field) => `CAST(${field === "error" ? "r.error" : payloadOf(field)} AS BLOB)`),
   ];
   return sql
     .exec(
       `${changed.windows} SELECT ${columns.join(", ")} FROM (
          SELECT r.n FROM ${changed.runs} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
          ORDER BY r.start_time, r.id LIMIT ?
-       ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+       ) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
       ...changed.values,
       ...condition.values,
       ...(after ? [after.start_time, after.id] : []),

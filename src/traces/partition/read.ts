@@ -1,6 +1,7 @@
 /** Reading runs: queries with filters. */
 import { compileFilter, type Condition, type Constants } from "../filter/sql.ts";
 import { parseFilter } from "../filter/filter.ts";
+import { joinPayloads, payloadOf } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
 import { sourceOf } from "./blocks/candidates.ts";
@@ -87,13 +88,15 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryReq
   const condition = selectionCondition(sql, identity, { ...request, ...windowBehind(request) });
   const source = sourceOf(sql, wantedOf(request));
   const heavy = request.payloads.filter((field) => field !== "error");
-  const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `p.${field}`)].join(", ");
+  const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `${payloadOf(field)} AS ${field}`)].join(
+    ", ",
+  );
   const found = sql.exec(
     `SELECT ${columns} FROM (
        SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql}
          ${after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
        ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?
-     ) k CROSS JOIN runs r ON r.n = k.n CROSS JOIN payloads p ON p.n = k.n`,
+     ) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
     ...source.values,
     ...condition.values,
     ...(after ? [after.start_time, after.id] : []),

@@ -4,14 +4,9 @@ import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
-import {
-  announcePartition,
-  deletePartition,
-  findProject,
-  type ProjectRow,
-  recentDeletions,
-  savePartition,
-} from "../store.ts";
+import { recentDeletions } from "../store/deletion-store.ts";
+import { announcePartition, deletePartition, savePartition } from "../store/partition-store.ts";
+import { findProject, type ProjectRow } from "../store/project-store.ts";
 import { dayBounds } from "../time.ts";
 import { readIdentity, readMeta, writeMeta } from "./meta.ts";
 

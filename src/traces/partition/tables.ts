@@ -1,11 +1,14 @@
 /** The partition's tables, and the migrations that make them. */
+import { FORMAT } from "../../db/format.ts";
+import { PACKED_COLUMNS } from "../packs.ts";
+import { readMeta, writeMeta } from "./meta.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
 export const CROSSING =
   "is_root = 0 AND substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_time / 1000000, 'unixepoch')";
 
 /**
- * `runs` is narrow, because filters and lists read all of it. Large values are in `payloads` under the same number.
+ * `runs` is narrow, because filters and lists read all of it. Payloads are in `packs` and `payloads` (packs.ts).
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
 const MIGRATIONS: { id: string; sql: string }[] = [
@@ -148,6 +151,30 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       CREATE TABLE bounds (block INTEGER PRIMARY KEY, bounds TEXT NOT NULL);
     `,
   },
+  {
+    id: "0007_packs",
+    sql: `
+      -- The payloads of the runs 4n to 4n + 3 (packs.ts).
+      CREATE TABLE packs (
+        n INTEGER PRIMARY KEY,
+        inputs_0 TEXT, outputs_0 TEXT, extra_0 TEXT, events_0 TEXT,
+        serialized_0 TEXT, input_pairs_0 TEXT, output_pairs_0 TEXT,
+        inputs_1 TEXT, outputs_1 TEXT, extra_1 TEXT, events_1 TEXT,
+        serialized_1 TEXT, input_pairs_1 TEXT, output_pairs_1 TEXT,
+        inputs_2 TEXT, outputs_2 TEXT, extra_2 TEXT, events_2 TEXT,
+        serialized_2 TEXT, input_pairs_2 TEXT, output_pairs_2 TEXT,
+        inputs_3 TEXT, outputs_3 TEXT, extra_3 TEXT, events_3 TEXT,
+        serialized_3 TEXT, input_pairs_3 TEXT, output_pairs_3 TEXT
+      );
+    `,
+  },
+  {
+    id: "0008_failed",
+    sql: `
+      -- Failed runs and their traces. A filter must name the status as a literal for SQLite to use it (filter/sql.ts).
+      CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */
@@ -170,6 +197,7 @@ export function migrate(storage: DurableObjectStorage): void {
       storage.sql.exec(sql);
       storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
     }
+    if (readMeta(storage.sql, "format") !== FORMAT) writeMeta(storage.sql, "format", FORMAT);
   });
 }
 
@@ -209,7 +237,7 @@ export interface RunRow {
   change: number;
 }
 
-/** A row of `payloads`. */
+/** The payloads of a run: a row of `payloads`, or a part of a row of `packs`. */
 export interface PayloadRow {
   inputs: string | null;
   outputs: string | null;
@@ -259,14 +287,4 @@ export const RUN_COLUMNS = [
   "change",
 ] as const satisfies (keyof RunRow)[];
 
-export const PAYLOAD_COLUMNS = [
-  "inputs",
-  "outputs",
-  "extra",
-  "events",
-  "serialized",
-  "input_pairs",
-  "output_pairs",
-  "large",
-  "attachments",
-] as const satisfies (keyof PayloadRow)[];
+export const PAYLOAD_COLUMNS = [...PACKED_COLUMNS, "large", "attachments"] as const satisfies (keyof PayloadRow)[];

@@ -3,8 +3,9 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../stub.ts";
-import { deleteSharesOfProject } from "../share/store.ts";
-import { deleteProject, somePartitions } from "../store.ts";
+import { deleteSharesOfProject } from "../store/share-store.ts";
+import { somePartitions } from "../store/partition-store.ts";
+import { deleteProject } from "../store/project-store.ts";
 import { forgetProjects } from "./resolve.ts";
 
 const PAGE = 100;

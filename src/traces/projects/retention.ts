@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../stub.ts";
-import { allPlaces } from "../store.ts";
+import { allPlaces } from "../store/partition-store.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
 export function refuseHeld(legalHold: boolean): void {

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { optional } from "../../http/fields.ts";
+import { optional, Uuid } from "../../http/fields.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -11,9 +11,11 @@ import { body, param, query } from "../../http/validate.ts";
 import { refuseHeld } from "../projects/retention.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { deleteSharesOfTraces } from "../share/store.ts";
-import { allPlaces, findProject, noteDeletions } from "../store.ts";
-import { ThreadId, Uuid } from "./schema.ts";
+import { deleteSharesOfTraces } from "../store/share-store.ts";
+import { noteDeletions } from "../store/deletion-store.ts";
+import { allPlaces } from "../store/partition-store.ts";
+import { findProject } from "../store/project-store.ts";
+import { ThreadId } from "./schema.ts";
 
 const doc = documented("Traces");
 

@@ -24,7 +24,8 @@ export interface Found {
   next: RunPosition | null;
 }
 
-const AT_ONCE = 6;
+/** Partitions that are asked at once. */
+export const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
 const PAGE_BYTES = 12 * 1024 * 1024;
 

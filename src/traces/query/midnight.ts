@@ -4,7 +4,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
-import { listPartitions } from "../store.ts";
+import { listPartitions } from "../store/partition-store.ts";
 import { dayBounds, dayOf } from "../time.ts";
 
 /**

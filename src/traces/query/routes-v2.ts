@@ -11,15 +11,16 @@ import { locateRuns } from "../locate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { QueriedRun } from "../types.ts";
-import { listProjectsOfDataset } from "../store.ts";
+import { listProjectsOfDataset } from "../store/project-store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
 import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
 import { QueryThreads, QueryThreadTraces, QueryTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
-import { NAMES_V2, payloadNames, runV2, valuesOf } from "./shape.ts";
+import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuesOf } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
+import { treeOf } from "./tree.ts";
 
 const doc = documented("Traces");
 
@@ -57,7 +58,12 @@ export const runQueriesV2 = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const { project_id, ...given } = c.req.valid("query");
     const selects = selectsOf(given.selects ?? given["selects[]"]);
-    const selection = { traceId: c.req.valid("param").run_id };
+    const traceId = c.req.valid("param").run_id;
+    if (isOfTree(selects)) {
+      const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId);
+      return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
+    }
+    const selection = { traceId };
     const runs: Found["runs"] = [];
     let after: Find["after"] = null;
     do {

@@ -1,15 +1,6 @@
 import * as v from "valibot";
-import { optional, paging, whole } from "../../http/fields.ts";
-import { microsFromIso } from "../time.ts";
-
-export const Uuid = v.pipe(v.string(), v.uuid("expected a UUID"), v.toLowerCase());
-
-/** An ISO 8601 time as microseconds. */
-export const Time = v.pipe(
-  v.string(),
-  v.check((text) => microsFromIso(text) !== undefined, "expected a time such as 2026-11-20T15:49:54Z"),
-  v.transform((text) => microsFromIso(text) as number),
-);
+import { optional, paging, Uuid, whole } from "../../http/fields.ts";
+import { Time } from "../time.ts";
 
 const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));
 const Filter = v.pipe(v.string(), v.maxLength(20_000));

@@ -5,7 +5,7 @@ import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { Place } from "../types.ts";
-import { listPartitions, listWorkspacePartitions } from "../store.ts";
+import { listPartitions, listWorkspacePartitions } from "../store/partition-store.ts";
 import { DAY_MICROS, dayOf } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";

@@ -1,12 +1,12 @@
 /** Statistics over projects and days by time and by a property, merged from what each partition counts. */
 import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
-import { secondsOf } from "../partition/durations.ts";
-import { addStats } from "../partition/series.ts";
+import { secondsOf } from "../partition/stats/durations.ts";
+import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
-import { listDays } from "../store.ts";
+import { listDays } from "../store/partition-store.ts";
 import { dayOf, isoFromMicros } from "../time.ts";
 import { acrossMidnight } from "./midnight.ts";
 

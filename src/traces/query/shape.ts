@@ -1,7 +1,7 @@
 /** A run as the two generations of the query API show it. */
 import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
-import type { LargeField, QueriedRun } from "../types.ts";
+import type { LargeField, QueriedRun, TreeRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 
 export interface ShapeContext {
@@ -95,15 +95,32 @@ export function runV1(run: QueriedRun, select: Set<string> | undefined, context:
 /** The names of the first generation, for those who select none. */
 export const NAMES_V1 = new Set(Object.keys(V1));
 
-/** Every field of the second generation; names of selection are these in upper case. */
-const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
-  id: V1["id"]!,
-  name: V1["name"]!,
+/** The fields of the second generation that the tree of a trace has. */
+const TREE: Record<string, (run: TreeRun) => unknown> = {
+  id: (run) => run.id,
+  name: (run) => run.name,
   run_type: (run) => run.run_type.toUpperCase(),
   status: (run) => run.status.toUpperCase(),
-  start_time: V1["start_time"]!,
-  end_time: V1["end_time"]!,
+  start_time: (run) => iso(run.start_time),
+  end_time: (run) => iso(run.end_time),
   latency_seconds: (run) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
+  parent_run_ids: (run) => run.parent_run_ids,
+  project_id: (run) => run.session_id,
+  trace_id: (run) => run.trace_id,
+  dotted_order: (run) => run.dotted_order,
+};
+
+/** Whether the tree of a trace has all of these fields. */
+export const isOfTree = (selects: Set<string>): boolean => [...selects].every((name) => Object.hasOwn(TREE, name));
+
+/** A run of a tree with the selected fields (`isOfTree`). Without a selection, its id only. */
+export function runOfTree(run: TreeRun, selects: Set<string>): object {
+  return Object.fromEntries(["id", ...selects].map((name) => [name, TREE[name]!(run)]));
+}
+
+/** Every field of the second generation; names of selection are these in upper case. */
+const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
+  ...TREE,
   first_token_time: V1["first_token_time"]!,
   error: V1["error"]!,
   error_preview: (run) => (run.previews?.error ?? run.error)?.slice(0, PREVIEW) ?? null,
@@ -115,11 +132,7 @@ const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = 
   outputs: V1["outputs"]!,
   outputs_preview: V1["outputs_preview"]!,
   manifest: V1["serialized"]!,
-  parent_run_ids: V1["parent_run_ids"]!,
-  project_id: (run) => run.session_id,
-  trace_id: V1["trace_id"]!,
   thread_id: V1["thread_id"]!,
-  dotted_order: V1["dotted_order"]!,
   is_root: (run) => run.is_root,
   reference_example_id: V1["reference_example_id"]!,
   reference_dataset_id: V1["reference_dataset_id"]!,

@@ -1,5 +1,5 @@
 /** Statistics over projects and days, merged from what each partition counts. */
-import { showSum } from "../partition/feedback.ts";
+import { addSums, showSum } from "../feedback/sums.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { FeedbackSum, PartitionStats } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
@@ -51,21 +51,4 @@ function feedbackStats(parts: Record<string, FeedbackSum>[]): Record<string, obj
     sums.set(key, sum ? addSums(sum, part) : part);
   }
   return Object.fromEntries([...sums].map(([key, sum]) => [key, showSum(sum)]));
-}
-
-function addSums(a: FeedbackSum, b: FeedbackSum): FeedbackSum {
-  const values = { ...a.values };
-  for (const [label, count] of Object.entries(b.values)) values[label] = (values[label] ?? 0) + count;
-  const extreme = (pick: (...values: number[]) => number, x: number | null, y: number | null) =>
-    x === null || y === null ? (x ?? y) : pick(x, y);
-  return {
-    n: a.n + b.n,
-    scored: a.scored + b.scored,
-    sum: a.sum + b.sum,
-    squares: a.squares + b.squares,
-    min: extreme(Math.min, a.min, b.min),
-    max: extreme(Math.max, a.max, b.max),
-    errors: a.errors + b.errors,
-    values,
-  };
 }

@@ -20,7 +20,7 @@ import { selectsOf } from "../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
 import { sharedBy } from "./share.ts";
-import type { ShareRow } from "./store.ts";
+import type { ShareRow } from "../store/share-store.ts";
 
 const doc = documented("Shares");
 

@@ -9,9 +9,9 @@ import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { findRuns } from "../query/find.ts";
-import { Time } from "../query/schema.ts";
+import { Time } from "../time.ts";
 import { knownShare, shareOf, type Wish } from "./share.ts";
-import { deleteShare } from "./store.ts";
+import { deleteShare } from "../store/share-store.ts";
 
 const doc = documented("Shares");
 

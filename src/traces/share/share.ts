@@ -3,7 +3,14 @@ import { sealText, unseal } from "../../auth/seal.ts";
 import { sha256 } from "../../auth/secret.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../http/problem.ts";
-import { findShare, findShareByHash, insertShare, setShareExpiry, type ShareRow, type Target } from "./store.ts";
+import {
+  findShare,
+  findShareByHash,
+  insertShare,
+  setShareExpiry,
+  type ShareRow,
+  type Target,
+} from "../store/share-store.ts";
 
 const PURPOSE = "share token";
 

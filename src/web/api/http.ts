@@ -1,7 +1,8 @@
 /** One way to call the server: credentials in, problem+json out as an ApiError. */
+import { isAhead, keepAhead, takeAhead } from "./ahead.ts";
 import { freshen } from "./oauth.ts";
 import { addressOf } from "./server.ts";
-import { credentials } from "./session.ts";
+import { credentials, currentSession } from "./session.ts";
 
 /** The server's error. `status` 0: it did not answer. */
 export class ApiError extends Error {
@@ -19,6 +20,24 @@ export async function authFetch(input: RequestInfo | URL, init?: RequestInit): P
   const headers = new Headers(init?.headers);
   for (const [name, value] of Object.entries(credentials())) headers.set(name, value);
   return fetch(typeof input === "string" ? addressOf(input) : input, { ...init, headers });
+}
+
+/** Method, path and body. */
+export type Request = [method: string, path: string, body?: unknown];
+
+/** An answer to another caller is not used. */
+const keyOf = (request: Request) => JSON.stringify([currentSession()?.secret, request]);
+
+/** Sends a request that a view will make as soon as its code is loaded: the next `callFor` with it gets the answer. */
+export function callAhead(request: Request): void {
+  const key = keyOf(request);
+  if (!isAhead(key)) keepAhead(key, call(...request));
+}
+
+/** The answer to a request, which may have been sent ahead. */
+export function callFor<T>(request: Request, signal?: AbortSignal): Promise<T> {
+  const [method, path, body] = request;
+  return (takeAhead(keyOf(request)) as Promise<T> | undefined) ?? call<T>(method, path, body, signal);
 }
 
 /** Calls the server and reads JSON. An answer without a body is `undefined`. */
@@ -47,3 +66,9 @@ function detailOf(text: string): string | undefined {
     return text.length > 0 && text.length < 300 && !text.startsWith("<") ? text : undefined;
   }
 }
+
+/** For `catch`. A 404 is an answer: there is nothing yet. */
+export const none = (error: unknown): null => {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
+};

@@ -1,8 +1,15 @@
 /** What the page asks the server for, cached and kept fresh. */
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import {
+  type InfiniteData,
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useQueries,
+  useQuery,
+} from "@tanstack/react-query";
 import { joined, type Step } from "../chat/steps.ts";
-import { ApiError, call } from "./http.ts";
+import { ApiError, call, callFor, none } from "./http.ts";
+import { assistantsRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 
 export const queryClient = new QueryClient({
@@ -14,8 +21,6 @@ export const queryClient = new QueryClient({
     },
   },
 });
-
-const PAGE = 50;
 
 /** Words that the server searches for at once. */
 const WORDS = 10;
@@ -30,22 +35,8 @@ export function useThreads(enabled: boolean, query = "") {
     queryKey: words === "" ? ["threads"] : ["threads", words],
     enabled,
     initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
-      call<ThreadRow[]>(
-        "POST",
-        "/threads/search",
-        {
-          ...(words !== "" && { query: words }),
-          limit: PAGE,
-          offset: pageParam,
-          sort_by: "updated_at",
-          sort_order: "desc",
-          select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
-          extract: { first: "values.messages[0].content" },
-        },
-        signal,
-      ),
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
+    queryFn: ({ pageParam, signal }) => callFor<ThreadRow[]>(threadsRequest(words, pageParam), signal),
+    getNextPageParam: (last, pages) => (last.length < THREADS_PAGE ? undefined : pages.length * THREADS_PAGE),
     // All pages that are in view are read again, and a search reads every thread.
     refetchInterval: ({ state }) => (words !== "" ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 4_000),
     placeholderData: keepPreviousData,
@@ -55,7 +46,7 @@ export function useThreads(enabled: boolean, query = "") {
 export function useAssistants() {
   return useQuery({
     queryKey: ["assistants"],
-    queryFn: ({ signal }) => call<Assistant[]>("POST", "/assistants/search", { limit: 100 }, signal),
+    queryFn: ({ signal }) => callFor<Assistant[]>(assistantsRequest, signal),
     staleTime: 30_000,
   });
 }
@@ -77,12 +68,6 @@ export function useSchemas(assistantId: string | undefined) {
     staleTime: 300_000,
   });
 }
-
-/** A 404 is an answer: there is nothing yet. */
-const none = (error: unknown): null => {
-  if (error instanceof ApiError && error.status === 404) return null;
-  throw error;
-};
 
 const HISTORY_PAGE = 100;
 /** Checkpoints that are read at most at once; about 300 runs of an agent that uses tools. */
@@ -140,36 +125,6 @@ function stepOf({ checkpoint, parent_checkpoint, created_at, metadata, next, ext
   };
 }
 
-const reading = new Map<string, Promise<ThreadState | null>>();
-
-/**
- * The thread's state, null where there is none. The page and the stream's client read it at the same time: both share
- * one request.
- *
- * @param anew a request that is already under way does not count: it may be older than a change that is known
- */
-export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
-  const shared = anew ? undefined : reading.get(threadId);
-  if (shared) return shared;
-  const state = call<ThreadState>("GET", `/threads/${threadId}/state`)
-    .catch(none)
-    .finally(() => reading.get(threadId) === state && reading.delete(threadId));
-  reading.set(threadId, state);
-  return state;
-}
-
-/** The thread's current state, read once per phase. Null when it has none. */
-export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
-  const [opened] = useState(phase);
-  return useQuery({
-    queryKey: ["state", threadId, phase],
-    enabled: enabled && threadId !== undefined,
-    queryFn: () => readState(threadId ?? "", phase !== opened),
-    staleTime: 0,
-    gcTime: 0,
-  });
-}
-
 /** The messages at a checkpoint, which never change. */
 export function useMessagesAt(threadId: string | undefined, checkpoint: string | undefined) {
   return useQuery({
@@ -185,14 +140,17 @@ export function useMessagesAt(threadId: string | undefined, checkpoint: string |
 
 const isOpen = (run: Run) => run.status === "running" || run.status === "pending";
 
-/** The thread's newest runs, once for each phase of it. */
-export function useRuns(threadId: string | undefined, phase: number) {
+/**
+ * The thread's newest runs, once for each phase of it.
+ *
+ * @param change another value reads them again in the same phase
+ */
+export function useRuns(threadId: string | undefined, phase: number, change?: string) {
   return useQuery({
-    queryKey: ["runs", threadId, phase],
+    queryKey: ["runs", threadId, phase, change],
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
-      const path = `/threads/${threadId}/runs?limit=20&select=run_id,status,created_at`;
-      const runs = (await call<Run[]>("GET", path, undefined, signal).catch(none)) ?? [];
+      const runs = (await callFor<Run[]>(newestRunsRequest(threadId ?? ""), signal).catch(none)) ?? [];
       const running = runs.find((run) => run.status === "running") ?? runs.findLast(isOpen);
       return { open: running !== undefined, newest: (running ?? runs[0])?.run_id };
     },
@@ -212,6 +170,17 @@ export function useRunDetails(threadId: string | undefined, runIds: string[]) {
     })),
   });
 }
+
+/** The row of a thread in the lists that are loaded. */
+export const listedThread = (threadId: string | undefined): ThreadRow | undefined =>
+  queryClient
+    .getQueryData<InfiniteData<ThreadRow[]>>(["threads"])
+    ?.pages.flat()
+    .find((row) => row.thread_id === threadId);
+
+/** Whether the answer of a query is here or on its way. A thread of the list needs no request of its own. */
+export const isKnown = (key: readonly unknown[]): boolean =>
+  queryClient.getQueryState(key) !== undefined || (key[0] === "thread" && listedThread(String(key[1])) !== undefined);
 
 export async function renameThread(threadId: string, title: string): Promise<void> {
   await call("PATCH", `/threads/${threadId}`, { metadata: { title } });

@@ -1,12 +1,15 @@
 /** The chat route: which assistant, which thread, and a stream of its own for each. */
-import { type InfiniteData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, call } from "../api/http.ts";
-import { queryClient, useAssistants, useRuns, useThreads } from "../api/queries.ts";
+import { ApiError, callFor } from "../api/http.ts";
+import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries.ts";
+import { threadRequest } from "../api/requests.ts";
+import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
-import { loadMarkdown } from "./Answer.tsx";
+import type { ViewProps } from "../frame/frame.ts";
 import { titleOf } from "../sidebar/groups.ts";
+import { loadMarkdown } from "./Answer.tsx";
 import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
 import { Conversation } from "./Conversation.tsx";
@@ -24,7 +27,7 @@ interface Mount {
   first?: string;
 }
 
-export default function Chat({ threadId }: { threadId: string | undefined }) {
+export default function Chat({ id: threadId }: ViewProps) {
   const [, navigate] = useLocation();
   const [mount, setMount] = useState<Mount>({ key: 0, threadId });
   // The thread that this mount began itself: the address follows it, the stream stays.
@@ -40,6 +43,10 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);
   const runs = useRuns(mount.threadId, -1 - mount.key);
+  // What is shown first: it is read beside what the stream needs, not after it.
+  useEffect(() => {
+    if (mount.threadId !== undefined) openState(mount.threadId);
+  }, [mount]);
   const chosen = useChosen();
   const begun = mount.threadId !== undefined && ownOf(thread.data).id !== undefined;
   const { own, ...finding } = useOwnAssistant(begun ? thread.data : undefined, assistants.data);
@@ -50,13 +57,11 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     setContextOf(assistant.assistant_id);
     setContext({});
   }
-  const running = useRef(false);
   const listed = useThreads(true)
     .data?.pages.flat()
     .find((one) => one.thread_id === threadId);
   const row = listed ?? thread.data;
   const title = threadId === undefined ? "New thread" : row ? titleOf(row) : "";
-  useLate(threadId, running, () => remount(threadId));
 
   const begin = useCallback(
     (id: string) => {
@@ -65,9 +70,6 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
     },
     [navigate],
   );
-  const onRunning = useCallback((now: boolean) => {
-    running.current = now;
-  }, []);
 
   const onAssistant = (next: Assistant, text?: string) => {
     chooseAssistant(next.assistant_id);
@@ -136,9 +138,9 @@ export default function Chat({ threadId }: { threadId: string | undefined }) {
       threadId={mount.threadId}
       title={title}
       runs={runs.data ?? NO_RUNS}
+      updatedAt={row?.updated_at}
       onThreadId={begin}
       onReconnect={() => remount(threadId)}
-      onRunning={onRunning}
       onAssistant={onAssistant}
       first={mount.first}
     />
@@ -149,33 +151,9 @@ function useThreadRow(threadId: string | undefined) {
   return useQuery({
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
-    queryFn: ({ signal }) => call<ThreadRow>("GET", `/threads/${threadId}`, undefined, signal),
+    queryFn: ({ signal }) => callFor<ThreadRow>(threadRequest(threadId ?? ""), signal),
     // The row of the list has what is read here, and not the whole state.
-    initialData: () =>
-      queryClient
-        .getQueryData<InfiniteData<ThreadRow[]>>(["threads"])
-        ?.pages.flat()
-        .find((one) => one.thread_id === threadId),
+    initialData: () => listedThread(threadId),
     staleTime: 60_000,
   });
-}
-
-/**
- * A run may start elsewhere: another tab, the API, a cron. An idle stream does not receive it, but the list does. When
- * the list has reported it twice, the stream is opened again.
- */
-function useLate(threadId: string | undefined, running: { current: boolean }, remount: () => void): void {
-  const threads = useThreads(true);
-  const seen = useRef(0);
-  const row = threads.data?.pages.flat().find((one) => one.thread_id === threadId);
-  const again = useRef(remount);
-  useEffect(() => {
-    again.current = remount;
-  });
-  useEffect(() => {
-    seen.current = row?.status === "busy" && !running.current ? seen.current + 1 : 0;
-    if (seen.current < 2) return;
-    seen.current = 0;
-    again.current();
-  }, [row?.status, threads.dataUpdatedAt, running]);
 }

@@ -9,12 +9,7 @@ import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import { keepInTab } from "../ui/storage.ts";
 import type { Media } from "./media.ts";
-
-export interface Queued {
-  id: string;
-  text: string;
-  media: Media[];
-}
+import type { Queued } from "./queue.ts";
 
 const draftKey = (threadId: string | undefined) => `weir.draft.${threadId ?? "new"}`;
 

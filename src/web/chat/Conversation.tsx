@@ -38,9 +38,9 @@ export function Conversation({
   threadId,
   title,
   runs,
+  updatedAt,
   onThreadId,
   onReconnect,
-  onRunning,
   onAssistant,
   first,
 }: {
@@ -54,9 +54,10 @@ export function Conversation({
   title: string;
   /** Of the thread, when it was opened. */
   runs: { open: boolean; newest: string | undefined };
+  /** When the thread last changed, as the list of threads has it. */
+  updatedAt: string | undefined;
   onThreadId: (threadId: string) => void;
   onReconnect: () => void;
-  onRunning: (running: boolean) => void;
   /** With `text`, that is the first message to it. */
   onAssistant: (assistant: Assistant, text?: string) => void;
   /** Sent as soon as the conversation is there. */
@@ -70,9 +71,8 @@ export function Conversation({
     onThreadId,
     onCreated: () => created.current?.(),
   });
-  const view = useThread(stream, threadId, runs.open);
+  const view = useThread(stream, threadId, runs, updatedAt, onReconnect);
   const { running, at, thread, tell } = view;
-  useEffect(() => onRunning(running || stream.isLoading), [running, stream.isLoading, onRunning]);
   const live = useMemo(() => liveCallsOf(stream.toolCalls), [stream.toolCalls]);
   const messages = view.messages ?? NO_MESSAGES;
   const decided = useDecided(threadId ?? stream.threadId ?? undefined, thread, messages);

@@ -1,11 +1,9 @@
 /** The user's actions on the agent: send, stop, continue, edit, ask again. */
-import { useSubmissionQueue } from "@langchain/react";
 import { useEffect, useMemo, useRef } from "react";
 import { cancelRuns, renameThread } from "../api/queries.ts";
 import type { Stream } from "./agent.ts";
-import type { Queued } from "./Composer.tsx";
-import { blockOf, contentOf, type Media, mediaOf, withText } from "./media.ts";
-import { textOf } from "./messages.ts";
+import { blockOf, contentOf, type Media, withText } from "./media.ts";
+import { dequeue, enqueue, type Queued, useQueue } from "./queue.ts";
 import type { TurnActions } from "./Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
 
@@ -44,11 +42,16 @@ export function useDriver(wiring: Wiring): Driver {
   });
   const { tell } = wiring.view;
   const title = useRef<string>(undefined);
-  const queue = useSubmissionQueue(wiring.stream);
+  const threadId = wiring.stream.threadId ?? undefined;
+  const queue = useQueue(threadId);
 
   const drive = useMemo(() => {
-    const submit = (input: { messages: unknown[] } | null, forkFrom?: string) => {
-      const { stream, context, view, toEnd } = now.current;
+    const submit = (
+      input: { messages: unknown[] } | null,
+      forkFrom?: string,
+      context: Record<string, unknown> = now.current.context,
+    ) => {
+      const { stream, view, toEnd } = now.current;
       tell({ type: "submit", base: forkFrom === undefined ? undefined : view.upTo(forkFrom) });
       if (view.at !== undefined) view.goTo(undefined);
       toEnd();
@@ -67,11 +70,14 @@ export function useDriver(wiring: Wiring): Driver {
       now.current.view.messages?.find(({ id }) => id === messageId)?.content ?? "";
     const fromOf = (messageId: string) => now.current.view.checkpoints.get(messageId)?.from;
     const send = (text: string, media: Media[] = []) => {
-      const { view, fresh } = now.current;
+      const { stream, view, context, fresh } = now.current;
+      if (stream.threadId && isOpen(now.current)) return enqueue(stream.threadId, { text, media, context });
       if (fresh && !view.messages?.length)
         title.current = (text || (media[0]?.name ?? "")).replaceAll(/\s+/g, " ").slice(0, TITLE);
       submit(human(contentOf(text, media.map(blockOf))), view.at);
     };
+    const sendQueued = ({ text, media, context }: Queued) =>
+      submit(human(contentOf(text, media.map(blockOf))), undefined, context);
     const actions: TurnActions = {
       edit: (messageId) => now.current.setEditing(messageId),
       resend: (messageId, text) => {
@@ -100,21 +106,24 @@ export function useDriver(wiring: Wiring): Driver {
       void renameThread(threadId, title.current).catch(() => undefined);
       title.current = undefined;
     };
-    return { actions, send, stop, onCreated, resume: () => submit(null) };
+    return { actions, send, sendQueued, stop, onCreated, resume: () => submit(null) };
   }, [tell]);
+
+  const { thread, interrupts } = wiring.view;
+  const next = thread.read && interrupts.length === 0 && !isOpen(wiring) ? queue[0]?.id : undefined;
+  useEffect(() => {
+    const message = threadId === undefined ? undefined : dequeue(threadId, next);
+    if (message) drive.sendQueued(message);
+  }, [threadId, next, drive]);
 
   return {
     ...drive,
-    queue: queue.entries.map((entry) => queuedOf(entry.id, entry.values)),
-    unqueue: (id) => void queue.cancel(id),
+    queue,
+    unqueue: (id) => {
+      if (threadId !== undefined) dequeue(threadId, id);
+    },
   };
 }
 
-function queuedOf(id: string, values: unknown): Queued {
-  const messages = (values as { messages?: { content: unknown }[] } | undefined)?.messages ?? [];
-  return {
-    id,
-    text: messages.map((message) => textOf(message)).join("\n"),
-    media: messages.flatMap(({ content }) => mediaOf(content)),
-  };
-}
+/** A run is open, or the state after it is not read yet. */
+const isOpen = ({ stream, view }: Pick<Wiring, "stream" | "view">) => view.thread.run !== undefined || stream.isLoading;

@@ -1,6 +1,6 @@
 /** The stream's `fetch`. It keeps the server from replaying what the page has read as the thread's state. */
 import { authFetch } from "../api/http.ts";
-import { readState } from "../api/queries.ts";
+import { forgetState, readState } from "../api/state.ts";
 
 interface Filter {
   namespaces?: unknown[][];
@@ -42,7 +42,10 @@ export function streamFetch(newestRun: string | undefined): typeof fetch {
     // The client looks for subagents in 20 states with all their values.
     if (path.endsWith("/history") && subagents === false) return Response.json([]);
     const answer = await authFetch(input, init);
-    if (path.endsWith("/commands") && answer.ok) run = (await startedRun(answer.clone())) ?? run;
+    const commanded = /\/threads\/([^/]+)\/commands$/.exec(path)?.[1];
+    if (commanded === undefined) return answer;
+    forgetState(commanded);
+    if (answer.ok) run = (await startedRun(answer.clone())) ?? run;
     return answer;
   };
 }

@@ -1,12 +1,14 @@
 /** Feeds the reducer of a thread with all that arrives about it, and reads from it what the page shows. */
-import { useEffect, useMemo, useReducer } from "react";
+import { useEffect, useMemo, useReducer, useState } from "react";
 import { useSearchParams } from "wouter";
-import { queryClient, useHistory, useMessagesAt, useRuns, useThreadState } from "../api/queries.ts";
+import { queryClient, useHistory, useMessagesAt, useRuns } from "../api/queries.ts";
+import { sharedState, useThreadState } from "../api/state.ts";
 import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
 import { liveMessages, type Stream } from "./agent.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
 import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "./steps.ts";
+import { useMissed } from "./missed.ts";
 import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
 
 export interface ThreadView {
@@ -27,11 +29,24 @@ export interface ThreadView {
   upTo: (checkpoint: string) => RawMessage[];
 }
 
-/** `open`: whether the thread had an open run when it was opened. */
-export function useThread(stream: Stream, opened: string | undefined, open: boolean): ThreadView {
-  const [thread, tell] = useReducer(reduce, undefined, () =>
-    reduce(begin(keptPartials(opened)), { type: "runs", open }),
-  );
+/**
+ * @param first the thread's runs when it was opened
+ * @param updatedAt when the thread last changed, as the list of threads has it
+ * @param onMissed a run began that the stream does not see
+ */
+export function useThread(
+  stream: Stream,
+  opened: string | undefined,
+  first: { open: boolean; newest: string | undefined },
+  updatedAt: string | undefined,
+  onMissed: () => void,
+): ThreadView {
+  const [thread, tell] = useReducer(reduce, undefined, () => {
+    const begun = reduce(begin(keptPartials(opened)), { type: "runs", open: first.open });
+    const read = opened === undefined ? undefined : sharedState(opened);
+    // The first render has the messages where they are known by then.
+    return read === undefined ? begun : reduce(begun, { type: "read", phase: begun.phase, state: readOf(read) });
+  });
   const threadId = stream.threadId ?? undefined;
   const messages = liveMessages(stream);
   if (stream.isLoading !== thread.loading || messages !== thread.live)
@@ -45,10 +60,12 @@ export function useThread(stream: Stream, opened: string | undefined, open: bool
     if (state.data !== undefined) tell({ type: "read", phase, state: readOf(state.data) });
   }, [state.data, phase]);
 
-  const runs = useRuns(own ? undefined : threadId, phase);
+  const [openedAt] = useState(updatedAt);
+  const runs = useRuns(own ? undefined : threadId, phase, updatedAt === openedAt ? undefined : updatedAt);
+  const missed = useMissed(phase, first.newest, runs.data?.newest, onMissed);
   useEffect(() => {
-    if (runs.data) tell({ type: "runs", open: runs.data.open });
-  }, [runs.data]);
+    if (runs.data && !missed) tell({ type: "runs", open: runs.data.open });
+  }, [runs.data, missed]);
 
   // The thread answers one call at a time, and its messages come first.
   const history = useHistory(threadId, phase, !own && thread.read !== undefined);

@@ -7,6 +7,7 @@ import { currentSession } from "../api/session.ts";
 import { keepRange } from "../console/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
+import { loadCodeAt } from "./code.ts";
 import css from "./Nav.module.css";
 import { type Theme, useTheme } from "./theme.ts";
 import { GROUPS, type View, viewAt, VIEWS } from "./views.tsx";
@@ -110,7 +111,7 @@ function Entry({ view, current, onClose }: { view: View; current: boolean; onClo
       title={view.name}
       aria-current={current ? "page" : undefined}
       onClick={onClose}
-      onPointerEnter={() => void view.load().catch(() => undefined)}
+      onPointerEnter={() => void loadCodeAt(view.path)}
     >
       <view.icon size={16} aria-hidden />
       <span className={css.word}>{view.name}</span>

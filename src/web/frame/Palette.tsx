@@ -8,6 +8,8 @@ import { chooseAssistant } from "../chat/assistant.ts";
 import { keepRange } from "../console/range.ts";
 import { titleOf } from "../sidebar/groups.ts";
 import { useProjects } from "../trace/queries.ts";
+import { exactTime } from "../ui/time.ts";
+import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
 import frame from "./Shell.module.css";
 import { VIEWS } from "./views.tsx";
@@ -21,6 +23,9 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
   const threads = useThreads(true);
   const assistants = useAssistants();
   const projects = useProjects();
+  const found = useFound(UUID.test(text.trim()) ? "" : text);
+  const isFound = new Set(found.threads.map(({ thread_id }) => thread_id));
+  const listed = threads.data?.pages.flat().filter(({ thread_id }) => !isFound.has(thread_id)) ?? [];
   const go = (path: string) => () => {
     onClose();
     navigate(path);
@@ -41,7 +46,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
             />
             <Command.List className={css.list}>
               <Command.Empty className={css.none}>
-                Nothing matches. Only recent threads are searched here; the Threads page searches all of them.
+                {found.searching ? "Searching…" : "No page, thread, trace, assistant or project has these words."}
               </Command.Empty>
               {UUID.test(id) && (
                 <Command.Group heading="Id">
@@ -71,7 +76,7 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                 />
               </Command.Group>
               <Command.Group heading="Threads">
-                {threads.data?.pages.flat().map((thread) => (
+                {listed.map((thread) => (
                   <Item
                     key={thread.thread_id}
                     id={thread.thread_id}
@@ -79,7 +84,31 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
                     onSelect={go(`/chat/${thread.thread_id}`)}
                   />
                 ))}
+                {found.threads.map((thread) => (
+                  <Item
+                    // The list scores an item once: with other words it is another item.
+                    key={`${found.words} ${thread.thread_id}`}
+                    id={thread.thread_id}
+                    name={titleOf(thread)}
+                    found={found.words}
+                    onSelect={go(`/chat/${thread.thread_id}`)}
+                  />
+                ))}
               </Command.Group>
+              {found.traces.length > 0 && (
+                <Command.Group heading="Traces">
+                  {found.traces.map((trace) => (
+                    <Item
+                      key={`${found.words} ${trace.id}`}
+                      id={trace.id}
+                      name={trace.name}
+                      note={exactTime(trace.start_time)}
+                      found={found.words}
+                      onSelect={go(`/traces/${trace.trace_id}?project=${trace.session_id}`)}
+                    />
+                  ))}
+                </Command.Group>
+              )}
               <Command.Group heading="Traces of a project">
                 {projects.data?.map((project) => (
                   <Item
@@ -112,9 +141,27 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
   );
 }
 
-function Item({ id, name, note, onSelect }: { id?: string; name: string; note?: string; onSelect: () => void }) {
+function Item({
+  id,
+  name,
+  note,
+  found,
+  onSelect,
+}: {
+  id?: string;
+  name: string;
+  note?: string;
+  /** The words by which the server found it. The name need not contain them. */
+  found?: string;
+  onSelect: () => void;
+}) {
   return (
-    <Command.Item className={css.item} value={`${name} ${id ?? ""}`} onSelect={onSelect}>
+    <Command.Item
+      className={css.item}
+      value={`${name} ${id ?? ""}`}
+      keywords={found === undefined ? undefined : [found]}
+      onSelect={onSelect}
+    >
       <span className={css.name}>{name}</span>
       {note && <span className={css.note}>{note}</span>}
     </Command.Item>

@@ -18,23 +18,18 @@ import {
   Webhook,
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
+import { CODE, type ViewPath, viewPathAt } from "./code.ts";
 import type { ViewProps } from "./frame.ts";
-
-interface Module {
-  default: ComponentType<ViewProps>;
-}
 
 export interface View {
   /** In the navigation, the palette and the title of the tab. */
   name: string;
   group: Group;
   /** The view is at this address; `<path>/<id>` is the view with one item open. */
-  path: string;
+  path: ViewPath;
   icon: LucideIcon;
   /** What a person does here, in one line. */
   purpose: string;
-  /** Loads the chunk of the view. */
-  load: () => Promise<Module>;
   Page: LazyExoticComponent<ComponentType<ViewProps>>;
 }
 
@@ -43,7 +38,7 @@ export const GROUPS = ["Chat", "Observe", "Build", "Operate", "Admin"] as const;
 type Group = (typeof GROUPS)[number];
 
 function view(fields: Omit<View, "Page">): View {
-  return { ...fields, Page: lazy(fields.load) };
+  return { ...fields, Page: lazy<ComponentType<ViewProps>>(CODE[fields.path]) };
 }
 
 export const VIEWS: View[] = [
@@ -53,10 +48,6 @@ export const VIEWS: View[] = [
     path: "/chat",
     icon: MessageSquare,
     purpose: "Talk to an agent",
-    load: async () => {
-      const { default: Chat } = await import("../chat/Chat.tsx");
-      return { default: ({ id }: ViewProps) => <Chat threadId={id} /> };
-    },
   }),
   view({
     name: "Overview",
@@ -64,7 +55,6 @@ export const VIEWS: View[] = [
     path: "/",
     icon: Gauge,
     purpose: "What runs, waits, failed, and what it costs",
-    load: () => import("../console/overview/Overview.tsx"),
   }),
   view({
     name: "Traces",
@@ -72,7 +62,6 @@ export const VIEWS: View[] = [
     path: "/traces",
     icon: List,
     purpose: "See every step of a run",
-    load: () => import("../trace/Traces.tsx"),
   }),
   view({
     name: "Threads",
@@ -80,7 +69,6 @@ export const VIEWS: View[] = [
     path: "/console/threads",
     icon: MessagesSquare,
     purpose: "Find a thread of any user",
-    load: () => import("../console/threads/Threads.tsx"),
   }),
   view({
     name: "Experiments",
@@ -88,7 +76,6 @@ export const VIEWS: View[] = [
     path: "/console/experiments",
     icon: FlaskConical,
     purpose: "Compare runs over a dataset",
-    load: () => import("../console/experiments/Experiments.tsx"),
   }),
   view({
     name: "Assistants",
@@ -96,7 +83,6 @@ export const VIEWS: View[] = [
     path: "/console/assistants",
     icon: Bot,
     purpose: "Configure a graph, compare versions, try it",
-    load: () => import("../console/assistants/Assistants.tsx"),
   }),
   view({
     name: "Runs",
@@ -104,7 +90,6 @@ export const VIEWS: View[] = [
     path: "/console/runs",
     icon: Play,
     purpose: "See what runs and waits, and cancel it",
-    load: () => import("../console/runs/Runs.tsx"),
   }),
   view({
     name: "Crons",
@@ -112,7 +97,6 @@ export const VIEWS: View[] = [
     path: "/console/crons",
     icon: CalendarClock,
     purpose: "Start runs on a schedule",
-    load: () => import("../console/crons/Crons.tsx"),
   }),
   view({
     name: "Store",
@@ -120,7 +104,6 @@ export const VIEWS: View[] = [
     path: "/console/store",
     icon: Database,
     purpose: "Read and change what agents store",
-    load: () => import("../console/store/Store.tsx"),
   }),
   view({
     name: "Exports",
@@ -128,7 +111,6 @@ export const VIEWS: View[] = [
     path: "/console/exports",
     icon: HardDriveUpload,
     purpose: "Copy traces to a bucket as Parquet",
-    load: () => import("../console/exports/Exports.tsx"),
   }),
   view({
     name: "Keys",
@@ -136,7 +118,6 @@ export const VIEWS: View[] = [
     path: "/console/keys",
     icon: KeyRound,
     purpose: "Create, replace and revoke API keys",
-    load: () => import("../console/keys/Keys.tsx"),
   }),
   view({
     name: "OAuth",
@@ -144,7 +125,6 @@ export const VIEWS: View[] = [
     path: "/console/oauth",
     icon: AppWindow,
     purpose: "See which applications have access, and take it back",
-    load: () => import("../console/oauth/OAuth.tsx"),
   }),
   view({
     name: "Webhooks",
@@ -152,7 +132,6 @@ export const VIEWS: View[] = [
     path: "/console/webhooks",
     icon: Webhook,
     purpose: "Sign what the server sends when a run has ended",
-    load: () => import("../console/webhooks/Webhooks.tsx"),
   }),
   view({
     name: "Audit log",
@@ -160,7 +139,6 @@ export const VIEWS: View[] = [
     path: "/console/audit",
     icon: ScrollText,
     purpose: "Who changed what, and from where",
-    load: () => import("../console/audit/Audit.tsx"),
   }),
   view({
     name: "Usage and cost",
@@ -168,11 +146,11 @@ export const VIEWS: View[] = [
     path: "/console/usage",
     icon: ChartColumn,
     purpose: "What the workspace holds, and what models cost",
-    load: () => import("../console/usage/Usage.tsx"),
   }),
 ];
 
 /** The view at an address. */
 export function viewAt(path: string): View | undefined {
-  return VIEWS.find((one) => path === one.path || (one.path !== "/" && path.startsWith(`${one.path}/`)));
+  const view = viewPathAt(path);
+  return VIEWS.find((one) => one.path === view);
 }

@@ -1,23 +1,18 @@
-import { Ellipsis } from "lucide-react";
-import { DropdownMenu } from "radix-ui";
 import { useEffect, useRef, useState } from "react";
-import { Link, useLocation } from "wouter";
-import { deleteThread, renameThread } from "../api/queries.ts";
+import { Link } from "wouter";
+import { renameThread } from "../api/queries.ts";
 import type { ThreadRow } from "../api/types.ts";
 import controls from "../ui/controls.module.css";
-import menu from "../ui/menu.module.css";
 import { shortTime } from "../ui/time.ts";
-import { DeleteThread } from "./DeleteThread.tsx";
 import { titleOf, waits } from "./groups.ts";
 import css from "./Sidebar.module.css";
+import { ThreadMenu } from "./ThreadMenu.tsx";
 
 const WORDS = { interrupted: "waiting for you", busy: "running", error: "failed", idle: "" };
 
 /** One thread of the list. Its state is shown by shape, colour and text. */
 export function ThreadLink({ thread, current }: { thread: ThreadRow; current: boolean }) {
   const [renaming, setRenaming] = useState(false);
-  const [deleting, setDeleting] = useState(false);
-  const [, navigate] = useLocation();
   const title = titleOf(thread);
   const state = thread.status === "interrupted" && !waits(thread) ? "idle" : thread.status;
   if (renaming)
@@ -44,42 +39,7 @@ export function ThreadLink({ thread, current }: { thread: ThreadRow; current: bo
           {shortTime(thread.updated_at)}
         </time>
       </Link>
-      <DropdownMenu.Root modal={false}>
-        <DropdownMenu.Trigger className={`${controls.icon} ${css.menu}`} aria-label={`More about ${title}`}>
-          <Ellipsis size={16} aria-hidden />
-        </DropdownMenu.Trigger>
-        <DropdownMenu.Portal>
-          <DropdownMenu.Content
-            className={menu.menu}
-            align="end"
-            collisionPadding={8}
-            onCloseAutoFocus={(event) => renaming && event.preventDefault()}
-          >
-            <DropdownMenu.Item className={menu.item} onSelect={() => setTimeout(() => setRenaming(true))}>
-              Rename
-            </DropdownMenu.Item>
-            <DropdownMenu.Item
-              className={menu.item}
-              onSelect={() => void navigator.clipboard.writeText(thread.thread_id).catch(() => undefined)}
-            >
-              Copy thread id
-            </DropdownMenu.Item>
-            <DropdownMenu.Separator className={menu.rule} />
-            <DropdownMenu.Item className={menu.item} data-danger onSelect={() => setDeleting(true)}>
-              Delete…
-            </DropdownMenu.Item>
-          </DropdownMenu.Content>
-        </DropdownMenu.Portal>
-      </DropdownMenu.Root>
-      <DeleteThread
-        open={deleting}
-        onOpen={setDeleting}
-        title={title}
-        onDelete={async () => {
-          await deleteThread(thread.thread_id);
-          if (current) navigate("/chat");
-        }}
-      />
+      <ThreadMenu threadId={thread.thread_id} title={title} current={current} onRename={() => setRenaming(true)} />
     </li>
   );
 }

@@ -34,7 +34,7 @@ export function TraceView({
   const trace = useTrace(traceId, project);
   const runs = trace.data ?? [];
   const chosen = runs.find(({ id }) => id === run) ?? runs[0];
-  // The tree answers a key at once; the details of a run may take longer to draw.
+  // The tree is drawn first and answers a key at once. The details of a run may take longer to draw.
   const detailed = useDeferredValue(chosen);
   if (!trace.data)
     return trace.error ? (
@@ -46,7 +46,7 @@ export function TraceView({
         <Loading />
       </div>
     );
-  if (!chosen || !detailed)
+  if (!chosen)
     return (
       <div className={css.state}>
         <Empty
@@ -77,7 +77,7 @@ export function TraceView({
         ) : (
           <Tree runs={runs} now={trace.dataUpdatedAt} chosen={chosen.id} wide={view === "timeline"} onChoose={onRun} />
         )}
-        <Details key={detailed.id} run={detailed} />
+        {detailed ? <Details key={detailed.id} run={detailed} /> : <div />}
       </div>
     </>
   );

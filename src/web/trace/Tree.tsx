@@ -83,7 +83,10 @@ export function Tree({
   useEffect(() => {
     if (shown.current === here || at < 0) return;
     shown.current = here;
-    virtualizer.scrollToIndex(at, { align: "auto" });
+    // To scroll lays out the page first, also where the row is in view.
+    const { startIndex = 0, endIndex = 0 } = virtualizer.range ?? {};
+    if (at === 0 ? startIndex > 0 : at <= startIndex || at >= endIndex)
+      virtualizer.scrollToIndex(at, { align: "auto" });
   }, [here, at, virtualizer]);
 
   // A held arrow key goes through many runs. The details and the address follow when it rests.

@@ -1,6 +1,7 @@
 /** What the trace views ask the server for, over the same API that LangSmith's clients use. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ApiError, call } from "../api/http.ts";
+import { ApiError, call, callFor } from "../api/http.ts";
+import { traceRequest } from "../api/requests.ts";
 import type { Range } from "../console/range.ts";
 import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
@@ -58,18 +59,15 @@ export function useTraces({ project, failed, all, filter, words }: Wanted, range
   });
 }
 
-const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids,project_id";
 /** A run's trace is written after its end: a missing or unfinished trace is read again, at most this many times. */
 const LOOKS = 8;
 const AGAIN = 2_000;
 
 /** The runs of a trace, in the order of their beginning, each after its parent. */
 export function useTrace(traceId: string, project: string | null) {
-  const query = new URLSearchParams({ selects: OF_TREE, ...(project === null ? {} : { project_id: project }) });
   return useQuery({
     queryKey: ["trace", traceId, project],
-    queryFn: async ({ signal }) =>
-      (await call<{ items: Span[] }>("GET", `/api/v2/traces/${traceId}/runs?${query}`, undefined, signal)).items,
+    queryFn: async ({ signal }) => (await callFor<{ items: Span[] }>(traceRequest(traceId, project), signal)).items,
     refetchInterval: ({ state: { data, dataUpdateCount } }) =>
       data && dataUpdateCount < LOOKS && (data.length === 0 || data.some(({ status }) => status === "PENDING"))
         ? AGAIN

@@ -8,6 +8,8 @@ export interface Project {
 export interface TraceRow {
   id: string;
   trace_id: string;
+  /** Its project. */
+  session_id: string;
   name: string;
   status: string;
   start_time: string;

@@ -39,7 +39,7 @@ async function fill(server: KillableServer, rows: number): Promise<string> {
       await call(server, "/api/v1/runs/batch", { post: batch(from + sent * 1000, day * SENT + sent), patch: [] });
     }
     [{ id: project } = { id: "" }] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
-    await multiply(server, project, from / 1000, ofDay);
+    await multiply(server, project, from / 1000, { rows: ofDay });
   }
   return project;
 }

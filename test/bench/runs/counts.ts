@@ -27,8 +27,11 @@ async function footprints(server: Server, graph: Graph, fsyncs: () => number | u
   for (let run = 0; run < RUNS; run += 1) {
     await timedRun(client, graph);
     const after = await look();
+    const counts = difference(before.counts, after.counts);
+    // A failed effect is tried again, so its counts are not those of a run.
+    if (counts["log lines"]) throw new Error("The server that counts logged a warning or an error during a run.");
     made.push({
-      counts: difference(before.counts, after.counts),
+      counts,
       commits: commitsBetween(before.logs, after.logs),
       fsyncs: after.fsyncs === undefined ? undefined : after.fsyncs - (before.fsyncs ?? 0),
     });

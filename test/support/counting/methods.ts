@@ -8,9 +8,6 @@ type Method = (this: { ctx: DurableObjectState }, ...args: unknown[]) => unknown
 /** Set while a call from outside is carried out: what the object calls of its own is part of that call. */
 const inside = new AsyncLocalStorage<true>();
 
-/** What only the object itself calls. `read` must stay synchronous. */
-const OWN = new Set(["constructor", "read"]);
-
 /**
  * Makes each method of a class hold its object active until its promise has settled and the stream that it gives has ended.
  * This happens in the object, because a Worker stops when its client disconnects.
@@ -19,18 +16,19 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
   const methods: Record<string, Method> = {};
   for (let from = type.prototype; from !== DurableObject.prototype; from = Object.getPrototypeOf(from) as object) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
-      if (!OWN.has(name) && typeof value === "function") methods[name] ??= value as Method;
+      if (name !== "constructor" && typeof value === "function") methods[name] ??= value as Method;
     }
   }
   for (const [name, original] of Object.entries(methods)) {
-    const counting: Method = async function counting(...args) {
+    const counting: Method = function counting(...args) {
       if (inside.getStore()) return original.apply(this, args);
       if (name === "alarm") count(`alarms run: ${of}`);
       if (name === "webSocketMessage") count("socket messages");
       const close = active(of, this.ctx.id.toString());
       try {
-        const result = await inside.run(true, () => original.apply(this, args));
-        if (result instanceof ReadableStream) return untilEnd(result as ReadableStream<Uint8Array>, close);
+        const result = inside.run(true, () => original.apply(this, args));
+        // What the object calls of its own, from a timer, may be synchronous and must stay so.
+        if (result instanceof Promise) return settle(result, close);
         close();
         return result;
       } catch (error) {
@@ -39,6 +37,19 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
       }
     };
     Object.defineProperty(type.prototype, name, { value: counting, writable: true, configurable: true });
+  }
+}
+
+/** The same result; `close` is called when the promise has settled and its stream has ended. */
+async function settle(result: Promise<unknown>, close: () => void): Promise<unknown> {
+  try {
+    const value = await result;
+    if (value instanceof ReadableStream) return untilEnd(value as ReadableStream<Uint8Array>, close);
+    close();
+    return value;
+  } catch (error) {
+    close();
+    throw error;
   }
 }
 

@@ -9,7 +9,7 @@ import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
 import { runsAnswer } from "../../query/answer.ts";
 import { percentile } from "../../query/stats.ts";
-import type { ProjectRow } from "../../store.ts";
+import type { ProjectRow } from "../../store/project-store.ts";
 import { listConfigs } from "../../feedback/token-store.ts";
 import { listExampleIds } from "../examples/store.ts";
 import { existingDataset, existingExperiments } from "../existing.ts";

@@ -1,8 +1,7 @@
 /** Which blocks can have runs that match a filter, according to their grams and bounds. */
 import { blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
 import { withinBounds } from "./bounds.ts";
-import { gramsOf, hasGrams } from "./grams.ts";
-import { SLICE_ROWS } from "./seal.ts";
+import { gramsOf, hasGrams, SLICE_ROWS } from "./grams.ts";
 import type { Wanted } from "./wanted.ts";
 
 /** The slices that are read for one text. */

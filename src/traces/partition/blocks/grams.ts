@@ -7,6 +7,8 @@ export const GRAM = 5;
 /** The bits of a set are split by the first four bits of their position, so that a question reads a few slices only. */
 export const SLICES = 16;
 const SLICE_BITS = 1 << 16;
+/** Stored slices are ordered by their number, then by block. */
+export const SLICE_ROWS = 2 ** 32;
 /** A slice is halved while fewer bits of it are set. */
 const SPARSE = 1 / 8;
 const LEAST_BYTES = 64;

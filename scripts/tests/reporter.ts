@@ -1,0 +1,38 @@
+/** A reporter of vitest: writes the totals of a run, and the time that each file took, as JSON to the file in TEST_REPORT. */
+import { writeFileSync } from "node:fs";
+import type { Reporter, TestModule } from "vitest/node";
+
+export interface Report {
+  passed: number;
+  failed: number;
+  /** Skipped, to do, or never run. */
+  skipped: number;
+  /** No test failed, every file was loaded, and no error came outside of a test. */
+  success: boolean;
+  /** Each test file with the milliseconds of its tests and hooks. */
+  files: { name: string; ms: number }[];
+}
+
+export function reportOf(modules: readonly TestModule[], errors: readonly unknown[], reason: string): Report {
+  const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
+  const count = (...wanted: string[]) => states.filter((state) => wanted.includes(state)).length;
+  const success =
+    reason === "passed" &&
+    errors.length === 0 &&
+    modules.every((module) => ["passed", "skipped"].includes(module.state()));
+  return {
+    passed: count("passed"),
+    // A file that cannot be loaded, or an error outside of any test, is in no count of tests.
+    failed: Math.max(count("failed"), success ? 0 : 1),
+    skipped: count("skipped", "pending"),
+    success,
+    files: modules.map((module) => ({ name: module.relativeModuleId, ms: Math.round(module.diagnostic().duration) })),
+  };
+}
+
+export default class implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {
+    const file = process.env.TEST_REPORT;
+    if (file) writeFileSync(file, JSON.stringify(reportOf(modules, errors, reason)));
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * The format of what Durable Objects store. Each object keeps the number of the version that wrote it last. A version that
+ * meets a higher number than its own has been rolled back: it answers 503 and writes nothing.
+ */
+import { remoteProblem } from "../http/problem.ts";
+
+/**
+ * Raise it with a change that the version before cannot read or would damage. A table, column or field that the version
+ * before ignores needs no new number.
+ */
+export const FORMAT = 1;
+
+/** When an object that a newer version wrote looks again, milliseconds: its due work waits for that version. */
+export const NEWER_ALARM_MS = 5 * 60_000;
+
+/** Whether a newer version wrote an object of this format. Absent: a version before formats were kept. */
+export const isNewer = (stored: number | undefined): boolean => (stored ?? 0) > FORMAT;
+
+/** 503. */
+export function newerFormat(): Error {
+  return remoteProblem(
+    503,
+    "A newer version of Weir wrote this data, and this version cannot read it. Nothing was changed. Deploy the newer version again.",
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * Copies of a thread: its checkpoints and what they refer to, without its runs and its log. The object of the copy reads
+ * the rows in pages and writes them in one transaction of its storage. A copy that fails leaves nothing, also when one of
+ * the two objects restarts.
+ */
+import { backOff } from "../http/outage.ts";
+import { remoteProblem } from "../http/problem.ts";
+import { BEGINNING, type CopiedRow, copiedRows } from "./storage/copy-store.ts";
+import { withinMetadata } from "./limits.ts";
+import type { ThreadContext } from "./context.ts";
+import type { Json } from "../json.ts";
+import type { CopyPage, ThreadRpc } from "./rpc.ts";
+import type { Tables } from "./storage/tables.ts";
+
+/** How often a copy starts again when its source has changed. */
+const TRIES = 5;
+
+const lives = new WeakMap<ThreadContext, string>();
+
+/** A page of the thread's rows: the first one, or from where the page before ended. */
+export function copyPage(context: ThreadContext, from = BEGINNING): CopyPage {
+  const { eventLog, record, tables } = context;
+  if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
+  eventLog.flush();
+  const life = lives.get(context) ?? crypto.randomUUID();
+  lives.set(context, life);
+  return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(tables, from) };
+}
+
+/** Makes an empty thread a copy of `source` or leaves it empty. `metadata` replaces that of `source`. 409 when `source` changes at every attempt. */
+export async function copyInto(context: ThreadContext, source: ThreadRpc, metadata?: Json): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await context.tables.longTransaction(() => paste(context, source, metadata));
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      if (attempt === TRIES) throw remoteProblem(409, error.message);
+      await backOff(attempt);
+    }
+  }
+}
+
+class Changed extends Error {
+  constructor() {
+    super("The thread changed while it was copied. Copy it when no run is in flight.");
+  }
+}
+
+async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, given?: Json): Promise<void> {
+  const first = await source.copyPage();
+  for (let page = first; ; page = await source.copyPage(page.next)) {
+    if (page.version !== first.version) throw new Changed();
+    tables.transaction(() => {
+      for (const one of page.rows) insert(tables, one, threadId);
+    });
+    if (!page.next) break;
+  }
+  const now = Date.now();
+  const { temporary: _, ...record } = first.thread;
+  const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
+  tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
+}
+
+/** Checkpoint metadata names the thread, so packs are written again. */
+function insert(tables: Tables, { table, row }: CopiedRow, threadId: string): void {
+  if (table !== "packs") return tables.insertCopied(table, row);
+  const entries = JSON.parse(tables.textOf(row.entries ?? null)) as { metadata: Record<string, unknown> }[];
+  for (const entry of entries) entry.metadata.thread_id = threadId;
+  tables.insertPack(String(row.last_id), String(row.first_id), JSON.stringify(entries));
+}

@@ -1,0 +1,72 @@
+/** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { documented } from "../../../http/documented.ts";
+import { whole } from "../../../http/fields.ts";
+import { sseFrame, sseResponse } from "../../../http/sse.ts";
+import type { App } from "../../../http/types.ts";
+import { query } from "../../../http/validate.ts";
+import { openRuns } from "../runs/busy.ts";
+import { changesOf, shardsOf } from "../../search/store.ts";
+
+/** Milliseconds between two events: changes in between share the next one. */
+const PAUSE = 500;
+
+const RunsQuery = v.object({ threads: v.optional(whole(1, 500), "200") });
+
+export const activity = new Hono<App>()
+  .get(
+    "/activity/runs",
+    documented("Threads")("The running and pending runs of all threads, oldest first"),
+    query(RunsQuery),
+    async (c) => c.json(await openRuns(c.env, c.get("principal").workspaceId, c.req.valid("query").threads)),
+  )
+  .get(
+    "/activity/stream",
+    documented("Threads")("Which threads of the workspace change, as they change (SSE)"),
+    async (c) => {
+      const { workspaceId } = c.get("principal");
+      const shards = await shardsOf(c.env, workspaceId);
+      const following = Array.from({ length: shards }, (_, shard) => follow(c.env, workspaceId, shard));
+      return sseResponse(merged(following));
+    },
+  );
+
+/** The events of one shard of the index. */
+async function* follow(env: Env, workspaceId: string, shard: number): AsyncGenerator<string> {
+  let position: string | undefined;
+  for (;;) {
+    const next = await changesOf(env, workspaceId, shard, position);
+    // The first answer says where the shard is. The event informs the client that changes after its next read are
+    // followed.
+    if (position === undefined) yield sseFrame({ event: "open", data: "{}" });
+    position = next.position;
+    if (next.changes.length === 0) continue;
+    const threads = next.changes.map(({ id, status, at }) => ({
+      thread_id: id,
+      status,
+      updated_at: new Date(at).toISOString(),
+    }));
+    yield sseFrame({ event: "threads", data: JSON.stringify(threads) });
+    await scheduler.wait(PAUSE);
+  }
+}
+
+/** The items of all, as they come. */
+async function* merged(sources: AsyncGenerator<string>[]): AsyncGenerator<string> {
+  const pending = new Map(sources.map((source) => [source, nextOf(source)]));
+  try {
+    while (pending.size > 0) {
+      const { source, result } = await Promise.race(pending.values());
+      if (result.done) pending.delete(source);
+      else {
+        pending.set(source, nextOf(source));
+        yield result.value;
+      }
+    }
+  } finally {
+    for (const source of sources) source.return(undefined).catch(() => undefined);
+  }
+}
+
+const nextOf = async (source: AsyncGenerator<string>) => ({ source, result: await source.next() });

@@ -1,0 +1,57 @@
+/** The threads of a workspace that have an open run, by the index. */
+import { toProblem } from "../../../http/problem.ts";
+import { forEach, moreRemain, MOST_THREADS, settleEach } from "../fan-out.ts";
+import type { OpenRuns } from "../../rpc.ts";
+import { threadStub } from "../../stub.ts";
+import type { CancelAction, OpenRun } from "../../types.ts";
+import { threadIds } from "../../search/store.ts";
+
+/** The ids of at most `most` of them, and whether there are more. */
+export async function busyThreads(
+  env: Env,
+  workspaceId: string,
+  most: number,
+): Promise<{ ids: string[]; more: boolean }> {
+  const rows = await threadIds(env, workspaceId, { status: "busy", limit: most, offset: 0 });
+  return { ids: rows.slice(0, most).map((row) => row.id), more: rows.length > most };
+}
+
+/** Open runs of one thread that are listed at most. */
+const RUNS = 100;
+
+/**
+ * The open runs of at most `most` threads, the oldest first. `complete` is false when more threads are busy, when a thread has
+ * more than 100 runs that wait, or when a thread did not answer.
+ */
+export async function openRuns(
+  env: Env,
+  workspaceId: string,
+  most: number,
+): Promise<{ runs: OpenRun[]; complete: boolean }> {
+  const { ids, more } = await busyThreads(env, workspaceId, most);
+  // One that runs, those that wait, and one more that shows that the list is cut.
+  const lists = await settleEach(ids, (id) => threadStub(env, workspaceId, id).openRuns(RUNS + 2));
+  const found = lists.map((list) => (list.status === "fulfilled" ? list.value : undefined));
+  const cut = found.some((runs, i) => (runs ? runs.length > RUNS + 1 : !isGone(lists[i])));
+  const runs = found.flatMap((list = []) => list.slice(0, RUNS + 1));
+  return {
+    runs: runs.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1)),
+    complete: !more && !cut,
+  };
+}
+
+/** A thread that was deleted a moment ago has no runs. */
+const isGone = (result: PromiseSettledResult<unknown> | undefined): boolean =>
+  result?.status === "rejected" && toProblem(result.reason).status === 404;
+
+/** Stops open runs on all threads of the workspace: on `MOST_THREADS` at most, then 503 when more threads are busy. */
+export async function cancelEverywhere(
+  env: Env,
+  workspaceId: string,
+  status: OpenRuns["status"],
+  action: CancelAction,
+): Promise<void> {
+  const { ids, more } = await busyThreads(env, workspaceId, MOST_THREADS);
+  await forEach(ids, (id) => threadStub(env, workspaceId, id).cancelMany({ status }, action));
+  if (more) throw moreRemain();
+}

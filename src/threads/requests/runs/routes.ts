@@ -1,0 +1,245 @@
+/** `/threads/{id}/runs` and the stateless `/runs`. */
+import { type Context, Hono } from "hono";
+import type * as v from "valibot";
+import { documented } from "../../../http/documented.ts";
+import { addressOf } from "../../../http/origin.ts";
+import { sseBytes } from "../../../http/sse.ts";
+import { page, selected } from "../../../http/paging.ts";
+import { Problem } from "../../../http/problem.ts";
+import type { App } from "../../../http/types.ts";
+import { uuidv7 } from "../../../http/uuid.ts";
+import { body, param, query } from "../../../http/validate.ts";
+import { webhookOf } from "../../../http/webhook.ts";
+import { idempotentId } from "../../../idempotency/middleware.ts";
+import { found, threadOf } from "../access.ts";
+import { cancelEverywhere } from "./busy.ts";
+import { forEach } from "../fan-out.ts";
+import { configurableOf, runRequest } from "./request.ts";
+import type { RunRequest } from "../../rpc.ts";
+import type { Run } from "../../types.ts";
+import * as schema from "./schema.ts";
+import { ThreadParam } from "../schema.ts";
+import { waitResponse } from "./wait.ts";
+
+const doc = documented("Runs");
+const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
+type C = Context<App>;
+
+async function requestOf(
+  c: C,
+  threadId: string,
+  given: schema.RunCreate,
+  runId = idempotentId(c),
+): Promise<RunRequest> {
+  const webhook = webhookOf(c, given.webhook);
+  const principal = c.get("principal");
+  const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+  const request = await runRequest(by, threadId, { ...given, webhook }, runId);
+  return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
+}
+
+/** A stateless run has its own thread with the run's id, so that it can be found again. */
+async function statelessRequest(c: C, given: schema.RunCreate, runId = idempotentId(c)): Promise<RunRequest> {
+  if (given.command?.resume !== undefined)
+    throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");
+  const request = await requestOf(c, runId, { ...given, if_not_exists: "create" }, runId);
+  return { ...request, temporary: (given.on_completion ?? "delete") === "delete" };
+}
+
+function created(c: C, run: Run, base: string): Response {
+  return c.json(run, 200, { "content-location": `${base}/runs/${run.run_id}` });
+}
+
+/** Waits for the result of a run that is there. */
+function resultOf(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Response {
+  return waitResponse(threadOf(c, threadId), runId, cancelOnDisconnect, `/threads/${threadId}/runs/${runId}`);
+}
+
+/** The same for a run that a client names; 404 when there is none. */
+async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Promise<Response> {
+  found(await threadOf(c, threadId).getRun(runId), "Run");
+  return resultOf(c, threadId, runId, cancelOnDisconnect);
+}
+
+/** Starts a run and streams it. `base` is the path of its thread, empty for a stateless run. */
+async function startedStream(
+  c: C,
+  threadId: string,
+  request: RunRequest,
+  namespaces: string[] | undefined,
+  base: string,
+): Promise<Response> {
+  const cancelOnDisconnect = request.on_disconnect === "cancel";
+  const frames = await threadOf(c, threadId).startAndStream(request, { namespaces, cancelOnDisconnect });
+  const path = `${base}/runs/${request.run_id}`;
+  return sseBytes(frames, { "content-location": path, location: `${path}/stream` });
+}
+
+/** Streams a run that was started before: from after Last-Event-ID, or from its beginning (`-1`, or none). */
+async function joinedStream(
+  c: C,
+  threadId: string,
+  runId: string,
+  options: v.InferOutput<typeof schema.JoinQuery>,
+): Promise<Response> {
+  const frames = await threadOf(c, threadId).streamRun(runId, {
+    modes: options.stream_mode,
+    namespaces: options.namespace,
+    seen: Number(c.req.header("last-event-id") ?? -1) || 0,
+    // What the caller shows already. A real Last-Event-ID takes precedence.
+    checkpointId: options.checkpoint_id,
+    cancelOnDisconnect: options.cancel_on_disconnect,
+  });
+  return sseBytes(frames);
+}
+
+export const threadRuns = new Hono<App>()
+  .post("/:thread_id/runs", doc("Start a run in the background"), param(ThreadParam), runBody, async (c) => {
+    const { thread_id } = c.req.valid("param");
+    const request = await requestOf(c, thread_id, c.req.valid("json"));
+    const run = await threadOf(c, thread_id).startRun(request);
+    return created(c, run, `/threads/${thread_id}`);
+  })
+  .post(
+    "/:thread_id/runs/stream",
+    doc("Start a run and stream its events (SSE)"),
+    param(ThreadParam),
+    query(schema.StreamQuery),
+    runBody,
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const request = await requestOf(c, thread_id, c.req.valid("json"));
+      return startedStream(c, thread_id, request, c.req.valid("query").namespace, `/threads/${thread_id}`);
+    },
+  )
+  .post(
+    "/:thread_id/runs/wait",
+    doc("Start a run and wait for its final state"),
+    param(ThreadParam),
+    runBody,
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      const given = c.req.valid("json");
+      const { run_id } = await threadOf(c, thread_id).startRun(await requestOf(c, thread_id, given));
+      return resultOf(c, thread_id, run_id, given.on_disconnect === "cancel");
+    },
+  )
+  .get("/:thread_id/runs", doc("List runs, newest first"), param(ThreadParam), query(schema.RunsQuery), async (c) => {
+    const { limit, offset, status, select } = c.req.valid("query");
+    const rows = await threadOf(c, c.req.valid("param").thread_id).listRuns({ limit: limit + 1, offset, status });
+    const { items, headers } = page(rows, limit, offset);
+    return c.json(
+      items.map((run) => selected(run, select)),
+      200,
+      headers,
+    );
+  })
+  .get("/:thread_id/runs/:run_id", doc("Get a run"), param(schema.RunParam), async (c) => {
+    const { thread_id, run_id } = c.req.valid("param");
+    return c.json(found(await threadOf(c, thread_id).getRun(run_id), "Run"));
+  })
+  .delete("/:thread_id/runs/:run_id", doc("Delete a run"), param(schema.RunParam), async (c) => {
+    const { thread_id, run_id } = c.req.valid("param");
+    if (!(await threadOf(c, thread_id).deleteRun(run_id))) throw new Problem(404, "Run not found.");
+    return c.body(null, 204);
+  })
+  .get(
+    "/:thread_id/runs/:run_id/join",
+    doc("Wait for a run's final state"),
+    param(schema.RunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      return joinedResult(c, thread_id, run_id, c.req.valid("query").cancel_on_disconnect);
+    },
+  )
+  .get(
+    "/:thread_id/runs/:run_id/stream",
+    doc("Join a run's stream, from Last-Event-ID or its beginning (SSE)"),
+    param(schema.RunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      return joinedStream(c, thread_id, run_id, c.req.valid("query"));
+    },
+  )
+  .post(
+    "/:thread_id/runs/:run_id/cancel",
+    doc("Stop a run"),
+    param(schema.RunParam),
+    query(schema.CancelQuery),
+    async (c) => {
+      const { thread_id, run_id } = c.req.valid("param");
+      const { action, wait } = c.req.valid("query");
+      await threadOf(c, thread_id).cancel(run_id, action, wait);
+      return wait ? c.body(null, 204) : c.body(null, 202);
+    },
+  );
+
+export const statelessRuns = new Hono<App>()
+  .post("/", doc("Start a stateless run in the background"), runBody, async (c) => {
+    const request = await statelessRequest(c, c.req.valid("json"));
+    return created(c, await threadOf(c, request.run_id).startRun(request), "");
+  })
+  .post(
+    "/stream",
+    doc("Start a stateless run and stream its events (SSE)"),
+    query(schema.StreamQuery),
+    runBody,
+    async (c) => {
+      const request = await statelessRequest(c, c.req.valid("json"));
+      return startedStream(c, request.run_id, request, c.req.valid("query").namespace, "");
+    },
+  )
+  .post("/wait", doc("Start a stateless run and wait for its final state"), runBody, async (c) => {
+    const request = await statelessRequest(c, c.req.valid("json"));
+    const { run_id, on_disconnect } = request;
+    await threadOf(c, run_id).startRun(request);
+    return resultOf(c, run_id, run_id, on_disconnect === "cancel");
+  })
+  .post(
+    "/batch",
+    doc("Start several stateless runs in the background"),
+    body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
+    async (c) => {
+      const requests = await forEach(c.req.valid("json"), (one) => statelessRequest(c, one, uuidv7()));
+      return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
+    },
+  )
+  .post(
+    "/cancel",
+    doc("Stop many runs, by status or by their ids on one thread"),
+    query(schema.CancelQuery),
+    body(schema.BulkCancel),
+    async (c) => {
+      const { status, thread_id, run_ids } = c.req.valid("json");
+      const byIds = Boolean(thread_id && run_ids);
+      if (byIds === Boolean(status) || (!byIds && (thread_id || run_ids))) {
+        throw new Problem(422, "Give either status, or thread_id together with run_ids.");
+      }
+      const { action } = c.req.valid("query");
+      if (thread_id) await threadOf(c, thread_id).cancelMany({ runIds: run_ids }, action);
+      else await cancelEverywhere(c.env, c.get("principal").workspaceId, status, action);
+      return c.body(null, 204);
+    },
+  )
+  .get(
+    "/:run_id/stream",
+    doc("Join a stateless run's stream (SSE)"),
+    param(schema.StatelessRunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { run_id } = c.req.valid("param");
+      return joinedStream(c, run_id, run_id, c.req.valid("query"));
+    },
+  )
+  .get(
+    "/:run_id/join",
+    doc("Wait for a stateless run's final state"),
+    param(schema.StatelessRunParam),
+    query(schema.JoinQuery),
+    async (c) => {
+      const { run_id } = c.req.valid("param");
+      return joinedResult(c, run_id, run_id, c.req.valid("query").cancel_on_disconnect);
+    },
+  );

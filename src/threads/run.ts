@@ -1,0 +1,127 @@
+/** Runs as rows: their states, and how they read on the wire. */
+import { remoteProblem } from "../http/problem.ts";
+import type { Json } from "../json.ts";
+import type { RunRequest } from "./rpc.ts";
+import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
+import type { RunRow } from "./storage/tables.ts";
+import type { Refs } from "./log/values.ts";
+
+/** The allowed changes of a run's status. Any other change is a bug. */
+const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
+  pending: ["running", "interrupted"],
+  running: ["success", "error", "timeout", "interrupted"],
+  success: [],
+  error: [],
+  timeout: [],
+  interrupted: [],
+};
+
+export const isOpen = (status: RunStatus): boolean => TRANSITIONS[status].length > 0;
+
+/** The stored outcome of a run. */
+export interface Outcome {
+  updated: number;
+  /** How often it was started; more than once after a crash. */
+  attempt: number;
+  /**
+   * How often in a row the process stopped before this attempt with the same tasks finished, and the number of those
+   * tasks.
+   */
+  deaths?: number;
+  finished?: number;
+  /** When it was first started, and when its graph gave something first; milliseconds. */
+  began?: number;
+  first_event?: number;
+  first_seq?: number;
+  last_seq?: number;
+  values?: Refs;
+  interrupts?: Interrupts;
+  error?: RunError;
+  /** Why it was stopped, if it was. */
+  stopped?: StopReason;
+  /** It answered what does not wait, so it runs nothing. */
+  refusal?: Refusal;
+}
+
+/** Why a strict resume runs nothing, as clients read it in the run's end. */
+export interface Refusal {
+  reason: "unknown_interrupt";
+  /** What was answered and does not wait. */
+  interrupt_ids: string[];
+  /** What waits. */
+  pending_ids: string[];
+}
+
+export interface StoredRun {
+  id: string;
+  /** Characters of the request as JSON. */
+  size: number;
+  created: number;
+  /** Not before this moment (`after_seconds`), milliseconds. */
+  due: number;
+  status: RunStatus;
+  request: RunRequest;
+  outcome: Outcome;
+}
+
+/** The run that a row holds. */
+export function storedRun(row: RunRow): StoredRun {
+  const request = JSON.parse(row.request) as RunRequest;
+  const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as Outcome);
+  const due = row.created + (request.after_seconds ?? 0) * 1000;
+  const size = row.request.length;
+  return { id: row.run_id, size, created: row.created, due, status: row.status as RunStatus, request, outcome };
+}
+
+/** The run in its next status, as a copy; throws when the machine has no such step. */
+export function transitioned(run: StoredRun, to: RunStatus): StoredRun {
+  if (!TRANSITIONS[run.status].includes(to)) throw new Error(`A ${run.status} run cannot become ${to}.`);
+  return { ...run, status: to, outcome: { ...run.outcome, updated: Date.now() } };
+}
+
+/** The answer when `multitask_strategy` is "reject" and a run is open. */
+export function busy(): Error {
+  const detail =
+    "Thread is already running a task. Wait for it to finish or choose a different multitask strategy (enqueue, interrupt, rollback).";
+  return remoteProblem(409, detail);
+}
+
+/** What the run does when another is open. */
+export function strategyOf(request: RunRequest): MultitaskStrategy {
+  return request.multitask_strategy ?? "enqueue";
+}
+
+/** The run on the wire. */
+export function toWireRun(run: StoredRun, threadId: string): Run {
+  const { request } = run;
+  return {
+    run_id: run.id,
+    thread_id: threadId,
+    assistant_id: request.assistant_id,
+    // A run that waits counts as created when it becomes due, as on the official server.
+    created_at: new Date(run.due).toISOString(),
+    updated_at: new Date(run.outcome.updated).toISOString(),
+    status: run.status,
+    metadata: { ...request.assistant.metadata, ...request.metadata },
+    multitask_strategy: strategyOf(request),
+    kwargs: toWireKwargs(request),
+  };
+}
+
+function toWireKwargs(request: RunRequest): Json {
+  return {
+    input: request.input ?? null,
+    command: request.command ?? null,
+    config: request.config ?? {},
+    context: request.context ?? {},
+    stream_mode: request.stream_mode ?? ["values"],
+    interrupt_before: request.interrupt_before ?? null,
+    interrupt_after: request.interrupt_after ?? null,
+    webhook: request.webhook ?? null,
+    feedback_keys: request.feedback_keys ?? null,
+    temporary: request.temporary ?? false,
+    subgraphs: request.stream_subgraphs ?? false,
+    resumable: request.stream_resumable ?? false,
+    durability: request.durability ?? "async",
+  };
+}

@@ -1,0 +1,70 @@
+/** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
+import { remoteProblem } from "../../http/problem.ts";
+import type { ThreadContext } from "../context.ts";
+import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
+import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
+import type { RunRequest } from "../rpc.ts";
+import { isOpen, storedRun, type StoredRun } from "../run.ts";
+
+/**
+ * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
+ * text again.
+ */
+const REPEAT_MS = 10_000;
+
+/** The run that the same command has made: for a client that retries after a lost answer. */
+export function repeatedRun({ tables }: ThreadContext, { fingerprint }: RunRequest): StoredRun | undefined {
+  if (fingerprint === undefined) return undefined;
+  const since = Date.now() - REPEAT_MS;
+  for (const row of tables.runs(5, 0)) {
+    const run = storedRun(row);
+    if (run.request.fingerprint !== fingerprint) continue;
+    return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
+  }
+  return undefined;
+}
+
+/** An interrupt accepts one answer, the first. 409 for a request that answers another one. */
+export function checkAnswers(
+  record: ThreadRecord | undefined,
+  open: readonly StoredRun[],
+  { answers = [] }: RunRequest,
+): void {
+  const taken = open.flatMap((run) => run.request.answers ?? []);
+  const pending = pendingInterrupts(record).filter((id) => !taken.includes(id));
+  if (answers.every((id) => pending.includes(id))) return;
+  throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
+}
+
+/** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
+export function newRun(open: readonly StoredRun[], request: RunRequest, size: number): StoredRun {
+  if (open.length > 0 && open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
+    throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
+  const now = Date.now();
+  const last = open.at(-1);
+  return {
+    id: request.run_id,
+    size,
+    // The queue is ordered by creation time, and Date.now() does not advance within a request.
+    created: last && last.created >= now ? last.created + 1 : now,
+    due: now + (request.after_seconds ?? 0) * 1000,
+    status: "pending",
+    request,
+    outcome: { updated: now, attempt: 0 },
+  };
+}
+
+/** The record of the run's thread with the run's assistant. 404 when there is no thread and the request makes none. */
+export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
+  const record = context.record ?? newThread(context, request);
+  const { graph_id, assistant_id } = request;
+  const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
+  const metadata = known ? record.metadata : withinMetadata({ ...record.metadata, graph_id, assistant_id });
+  return { ...record, updated: Date.now(), metadata };
+}
+
+function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
+  if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
+  const record = newRecord(workspaceId, threadId, { ...request.metadata });
+  return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
+}

@@ -1,0 +1,105 @@
+/** The thread index of a workspace over all its shards. A workspace has one shard until that is full. */
+import { type IndexRow, indexShard, type RowVersion, type SortBy, type ThreadFilter, type ThreadPage } from "./rpc.ts";
+
+/** The shard for new threads of a workspace, as last read by this isolate. */
+const current = new Map<string, number>();
+
+export const currentShard = (workspaceId: string): number => current.get(workspaceId) ?? 0;
+
+/** Writes a thread's row in its shard, unless a newer one is there. */
+export async function putThread(env: Env, workspaceId: string, shard: number, row: IndexRow): Promise<void> {
+  const next = await indexShard(env, workspaceId, shard).put(row);
+  if (next > currentShard(workspaceId)) current.set(workspaceId, next);
+}
+
+/** Removes a thread's row. */
+export async function removeThread(env: Env, workspaceId: string, id: string): Promise<void> {
+  await overShards(env, workspaceId, async (shard) => shard.remove([{ id }]));
+}
+
+/** Removes rows that have not been written since they were read. */
+export async function removeRows(env: Env, workspaceId: string, rows: RowVersion[]): Promise<void> {
+  if (rows.length > 0) await overShards(env, workspaceId, async (shard) => shard.remove(rows));
+}
+
+/** The ids of threads by filter, in their order, from `offset` on; one more than `limit`, for paging. */
+export async function threadIds(
+  env: Env,
+  workspaceId: string,
+  { limit, offset, ...filter }: ThreadFilter & { limit: number; offset: number },
+): Promise<RowVersion[]> {
+  const found = await overShards(env, workspaceId, async (shard) => shard.ids(filter, offset + limit + 1, 0));
+  return found
+    .flat()
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(offset, offset + limit + 1);
+}
+
+/** Rows by filter; one more than `limit`, for paging. A filter on values finds no state that is too large for the index. */
+export async function searchThreads(
+  env: Env,
+  workspaceId: string,
+  { limit, offset, ...page }: ThreadPage,
+): Promise<IndexRow[]> {
+  const [only, ...others] = await overShards(env, workspaceId, async (shard, shards) =>
+    shards === 1
+      ? shard.search({ ...page, limit: limit + 1, offset })
+      : shard.search({ ...page, limit: offset + limit + 1, offset: 0 }),
+  );
+  if (others.length === 0) return only ?? [];
+  const before = ascending(page.sortBy);
+  const all = [only ?? [], ...others].flat().sort((a, b) => (page.sortOrder === "asc" ? before(a, b) : before(b, a)));
+  return all.slice(offset, offset + limit + 1);
+}
+
+/** How many rows a search would find. */
+export async function countThreads(env: Env, workspaceId: string, filter: ThreadFilter): Promise<number> {
+  const counts = await overShards(env, workspaceId, async (shard) => shard.count(filter));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** How many threads have each status. */
+export async function countByStatus(env: Env, workspaceId: string): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const counts of await overShards(env, workspaceId, async (shard) => shard.countByStatus())) {
+    for (const [status, count] of Object.entries(counts)) sums[status] = (sums[status] ?? 0) + count;
+  }
+  return sums;
+}
+
+/** How many shards the workspace's index has. */
+export const shardsOf = async (env: Env, workspaceId: string): Promise<number> =>
+  indexShard(env, workspaceId, 0).shards();
+
+/** What changed in one shard (see `ThreadIndexRpc.changes`). */
+export const changesOf = async (env: Env, workspaceId: string, shard: number, after: string | undefined) =>
+  indexShard(env, workspaceId, shard).changes(after);
+
+type Shard = ReturnType<typeof indexShard>;
+
+/**
+ * Calls every shard. Nearly every workspace has one shard, so its part and the number of shards are read in one call.
+ */
+async function overShards<T>(
+  env: Env,
+  workspaceId: string,
+  ask: (shard: Shard, shards: number) => Promise<T>,
+): Promise<T[]> {
+  const first = indexShard(env, workspaceId, 0);
+  const [shards, answer] = await Promise.all([first.shards(), ask(first, 1)]);
+  if (shards === 1) return [answer];
+  return Promise.all(Array.from({ length: shards }, async (_, n) => ask(indexShard(env, workspaceId, n), shards)));
+}
+
+const COLUMNS = {
+  thread_id: "id",
+  status: "status",
+  created_at: "createdAt",
+  updated_at: "updatedAt",
+  state_updated_at: "stateUpdatedAt",
+} as const satisfies Record<SortBy, keyof IndexRow>;
+
+function ascending(sortBy: SortBy): (a: IndexRow, b: IndexRow) => number {
+  const column = COLUMNS[sortBy];
+  return (a, b) => (a[column] === b[column] ? (a.id < b.id ? -1 : 1) : a[column] < b[column] ? -1 : 1);
+}

@@ -1,0 +1,65 @@
+/** The rows of a thread that a copy includes: read in pages, written one by one. */
+import type { Value } from "./long-text.ts";
+import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
+
+/** The primary key of each table: its rows are read in this order. */
+const KEYS: Record<CopiedTable, string[]> = {
+  packs: ["last_id", "n"],
+  heads: ["ns"],
+  writes: ["ns", "checkpoint_id", "n"],
+  blobs: ["hash", "part"],
+  segments: ["first_seq", "n"],
+};
+
+/** A place after a row; without `key`, before the first row of the table. */
+export interface CopyPlace {
+  table: CopiedTable;
+  key?: Value[];
+}
+
+export interface CopiedRow {
+  table: CopiedTable;
+  row: Row;
+}
+
+/**
+ * Characters after which a page is full. A page may exceed this by the rows of one statement, each of at most 2 MB. An RPC
+ * message takes up to two bytes a character, so the page stays below its limit of 32 MiB.
+ */
+const PAGE = 2_000_000;
+/** Rows that one statement reads. */
+const AT_ONCE = 4;
+
+/** The rows from a place on that make a page, and the next place; undefined at the end. */
+export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]; next?: CopyPlace } {
+  const rows: CopiedRow[] = [];
+  let size = 0;
+  for (let place: CopyPlace | undefined = from; place;) {
+    if (size >= PAGE) return { rows, next: place };
+    const { table }: CopyPlace = place;
+    const found = rowsAfter(tables, place);
+    for (const row of found) {
+      rows.push({ table, row });
+      size += Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
+    }
+    const last = found.at(-1);
+    if (last && found.length === AT_ONCE) place = { table, key: KEYS[table].map((column) => last[column] ?? null) };
+    else place = beginningOf(COPIED_TABLES[COPIED_TABLES.indexOf(table) + 1]);
+  }
+  return { rows };
+}
+
+/** Where a copy begins. */
+export const BEGINNING: CopyPlace = { table: COPIED_TABLES[0] };
+
+function beginningOf(table: CopiedTable | undefined): CopyPlace | undefined {
+  return table && { table };
+}
+
+/** Segments are read without their events: a copy starts its own log. */
+function rowsAfter(tables: Tables, { table, key = [] }: CopyPlace): Row[] {
+  const columns = table === "segments" ? "first_seq, n, last_seq, '[]' events, '[]' metas, chunks" : "*";
+  const order = KEYS[table].join(", ");
+  const after = key.length === 0 ? "" : `WHERE (${order}) > (${key.map(() => "?").join(", ")})`;
+  return tables.heldRows(`SELECT ${columns} FROM ${table} ${after} ORDER BY ${order} LIMIT ${AT_ONCE}`, ...key);
+}

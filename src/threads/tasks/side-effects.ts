@@ -1,0 +1,66 @@
+/** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
+import { logError } from "../../http/log.ts";
+import type { RunFacts, Tracer } from "../../runtime/tracer.ts";
+import { ownProject } from "../../traces/self.ts";
+import type { ThreadContext } from "../context.ts";
+import type { StoredRun } from "../run.ts";
+import { queueTaskEffects } from "./tasks.ts";
+
+/** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
+const TRACE_ROW = 400_000;
+/** Characters of a trace that the thread's own row holds at most: changes of the thread write that row again. */
+const TRACE_IN_THREAD = 100_000;
+
+/** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
+export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
+  const { webhook } = run.request;
+  if (tracer) queueTrace(context, run, tracer);
+  if (webhook)
+    context.tables.outbox.add(
+      "webhook",
+      JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }),
+    );
+  queueTaskEffects(context, run);
+}
+
+/** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
+function queueTrace(context: ThreadContext, run: StoredRun, tracer: Tracer): void {
+  const { langsmith_tracer: wanted } = run.request;
+  const project = ownProject(context.env, wanted?.project_name);
+  if (project === undefined) return;
+  try {
+    const texts = tracer.finish({
+      run: factsOf(run),
+      project,
+      error: run.outcome.error?.message,
+      referenceExampleId: wanted?.example_id,
+    });
+    let batch: string[] = [];
+    let size = 0;
+    const { outbox } = context.tables;
+    if (texts.length === 0) return;
+    if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
+      return outbox.keepTrace(`[${texts.join(",")}]`);
+    const queue = () => outbox.add("trace", `[${batch.join(",")}]`);
+    for (const text of texts) {
+      if (batch.length > 0 && size + text.length > TRACE_ROW) {
+        queue();
+        [batch, size] = [[], 0];
+      }
+      batch.push(text);
+      size += text.length;
+    }
+    if (batch.length > 0) queue();
+  } catch (error) {
+    logError(error, { thread: context.threadId, while: "writing its trace" });
+  }
+}
+
+function factsOf({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
+  return {
+    status,
+    queued_ms: began - due,
+    first_event_ms: first_event === undefined ? undefined : first_event - due,
+    took_ms: updated - began,
+  };
+}

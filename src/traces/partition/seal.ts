@@ -1,0 +1,54 @@
+/** Sealing a block: writing its grams, its bounds and its sums. */
+import { joinPayloads, payloadOf } from "../packs.ts";
+import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "./stats/rollups/groups.ts";
+import { writeSums } from "./stats/rollups/store.ts";
+import { runsOfBlocks } from "./blocks/blocks.ts";
+import { writeBounds } from "./blocks/bounds.ts";
+import { MARKED, marked, PAYLOAD_TEXTS, RUN_TEXTS } from "./blocks/document.ts";
+import { GramSet, SLICE_ROWS, SLICES } from "./blocks/grams.ts";
+
+/** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
+const MOST_TEXT = 16 * 1024 * 1024;
+
+const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadOf(column))];
+const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
+
+const grams = new GramSet();
+
+/** Seals a block. To be called inside a transaction. */
+export function sealBlock(sql: SqlStorage, block: number): void {
+  const groups: Groups = new Map();
+  let room = MOST_TEXT;
+  grams.clear();
+  const rows = sql.exec(`SELECT ${COLUMNS} FROM ${runsOfBlocks()} ${joinPayloads()}`, JSON.stringify([block]));
+  for (const row of rows.raw()) {
+    addRun(groups, row, (key) => JSON.stringify(key));
+    MARKED.forEach((column, i) => {
+      const value = row[GROUPED_COLUMNS.length + i] as string | null;
+      if (value !== null) grams.add(marked(column, value));
+    });
+    for (const text of row.slice(GROUPED_COLUMNS.length + MARKED.length) as (string | null)[]) {
+      room -= text?.length ?? 0;
+      if (text !== null && room > 0) grams.add(text);
+    }
+  }
+  const hasSums = writeSums(sql, block, groups);
+  if (room > 0) writeGrams(sql, block);
+  writeBounds(sql, block);
+  sql.exec(
+    "INSERT OR REPLACE INTO blocks (block, has_grams, has_sums) VALUES (?, ?, ?)",
+    block,
+    Number(room > 0),
+    Number(hasSums),
+  );
+}
+
+function writeGrams(sql: SqlStorage, block: number): void {
+  for (let slice = 0; slice < SLICES; slice++) {
+    sql.exec(
+      "INSERT OR REPLACE INTO grams (n, bits) VALUES (?, ?)",
+      slice * SLICE_ROWS + block,
+      grams.slice(slice).buffer,
+    );
+  }
+}

@@ -1,0 +1,96 @@
+/** Sums of selected runs: from the rollups of sealed blocks, and from the runs of the others. */
+import { type Filter, parseFilter } from "../../../filter/filter.ts";
+import type { RunSelection } from "../../../rpc.ts";
+import type { PartitionIdentity } from "../../../types.ts";
+import { dayBounds, HOUR_MICROS } from "../../../time.ts";
+import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
+import { selectionCondition } from "../../read.ts";
+import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums } from "./groups.ts";
+import { addStored } from "./store.ts";
+
+export type SumsColumn = "name" | "run_type" | "status" | "model";
+
+/** How sums are grouped: by the hour, by a column, by both, or not at all. */
+interface SumsBy {
+  hour?: boolean;
+  column?: SumsColumn;
+}
+
+/** The sums of one group. `hour` is its first microsecond. */
+type SumsOf = GroupSums & { hour: number | null; key: string | null };
+
+/** The most groups of an answer. */
+const MOST_GROUPS = 1_000;
+/** The columns by which sums are stored, and what is the same for the whole partition. */
+const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "trace_tier"]);
+
+/** Whether any block has sums. */
+export function hasSums(sql: SqlStorage): boolean {
+  return blocksWith(sql, "has_sums").sealed.length > 0;
+}
+
+/** Whether the sums answer the selection. Its window is no matter. */
+export function isSummed({ startTime: _start, endTime: _end, ...selection }: RunSelection): boolean {
+  const { filter, runType: _type, isRoot: _root, hasError: _error, ...others } = selection;
+  if (Object.values(others).some((value) => value !== undefined)) return false;
+  return !filter || isFilterSummed(parseFilter(filter));
+}
+
+function isFilterSummed(filter: Filter): boolean {
+  if (filter.op === "and" || filter.op === "or") return filter.args.every(isFilterSummed);
+  if (filter.op === "not") return isFilterSummed(filter.arg);
+  if (filter.op === "in") return SUMMED.has(filter.field);
+  return filter.op === "compare" && (SUMMED.has(filter.field) || (filter.field === "error" && filter.value === null));
+}
+
+/** The sums of the selected runs in groups, those of most runs first. */
+export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection, by: SumsBy): SumsOf[] {
+  const groups: Groups = new Map();
+  const keyOf = (key: GroupKey) => JSON.stringify([by.hour ? key.hour : null, by.column ? key[by.column] : null]);
+  const addRuns = (window: [number, number], source: string, opened: string[], more = "", rest: string[] = []) => {
+    if (window[0] >= window[1]) return;
+    const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
+    const values = [...opened, ...condition.values, ...rest];
+    const rows = sql.exec(`SELECT ${GROUPED} FROM ${source} WHERE ${condition.sql} ${more}`, ...values);
+    for (const row of rows.raw()) addRun(groups, row, keyOf);
+  };
+  const day = dayBounds(identity.day);
+  const window: [number, number] = [
+    Math.max(day.start, selection.startTime ?? day.start),
+    Math.min(day.end, selection.endTime ?? day.end),
+  ];
+  if (isSummed(selection)) {
+    const open = JSON.stringify(blocksWith(sql, "has_sums").open);
+    addRuns(window, runsOfBlocks(), [open]);
+    const hours = addHours(sql, identity, selection, window, groups, keyOf);
+    // Stored sums are of whole hours. What the window has of other hours is read.
+    for (const edge of hours ? [[window[0], hours[0]] as const, [hours[1], window[1]] as const] : [window])
+      addRuns([...edge], "runs r", [], `AND ${blockOf("r.n")} NOT IN (SELECT value FROM json_each(?))`, [open]);
+  } else addRuns(window, "runs r", []);
+  return [...groups.values()]
+    .map((group) => sumsOf(group, by))
+    .sort((a, b) => b.run_count - a.run_count)
+    .slice(0, MOST_GROUPS);
+}
+
+/** Adds the stored sums of the whole hours in the window, and gives these hours' bounds. */
+function addHours(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  { startTime: _start, endTime: _end, ...timeless }: RunSelection,
+  [from, to]: [number, number],
+  groups: Groups,
+  keyOf: (key: GroupKey) => string,
+): [number, number] | undefined {
+  const [first, last] = [Math.ceil(from / HOUR_MICROS) * HOUR_MICROS, Math.floor(to / HOUR_MICROS) * HOUR_MICROS];
+  if (first >= last) return undefined;
+  const condition = selectionCondition(sql, identity, timeless);
+  const hours = { sql: `r.hour >= ? AND r.hour < ? AND ${condition.sql}`, values: [first, last, ...condition.values] };
+  addStored(sql, groups, hours, keyOf);
+  return [first, last];
+}
+
+function sumsOf({ hour, name, run_type, status, is_root: _root, model, ...sums }: Group, by: SumsBy): SumsOf {
+  const keys = { name, run_type, status, model };
+  return { ...sums, hour: by.hour ? hour : null, key: by.column ? keys[by.column] : null };
+}

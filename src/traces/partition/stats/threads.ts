@@ -1,0 +1,67 @@
+/** The threads of a partition's runs. */
+import { joinPayloads, payloadOf } from "../../packs.ts";
+import { preview } from "../../preview.ts";
+import type { RunSelection } from "../../rpc.ts";
+import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
+import { selectionCondition } from "../read.ts";
+
+/** The most durations of one thread. */
+const THREAD_SAMPLE = 200;
+const ERROR_PREVIEW = 1_000;
+
+interface ThreadRow extends Record<string, SqlStorageValue> {
+  thread_id: string;
+  count: number;
+  min_start_time: number;
+  max_start_time: number;
+  total_tokens: number;
+  total_cost: number;
+}
+
+/** The threads that the selected root runs belong to, newest first. */
+export function listThreads(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadSummary[] {
+  const { sql: where, values } = selectionCondition(sql, identity, { ...selection, isRoot: true });
+  const rows = sql
+    .exec<ThreadRow>(
+      `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
+       sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
+       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT 1000`,
+      ...values,
+    )
+    .toArray();
+  const latenciesOf = (threadId: string) =>
+    sql
+      .exec<{ latency: number }>(
+        `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency FROM runs r
+         WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where} ORDER BY r.start_time DESC LIMIT ${THREAD_SAMPLE}`,
+        threadId,
+        ...values,
+      )
+      .toArray()
+      .map(({ latency }) => latency);
+  return rows.map(({ thread_id, ...sums }) => ({
+    thread_id,
+    ...sums,
+    latencies: latenciesOf(thread_id),
+    first_inputs: preview(turn(sql, thread_id, "asc")?.inputs ?? null),
+    last_outputs: preview(turn(sql, thread_id, "desc")?.outputs ?? null),
+    last_error: turn(sql, thread_id, "desc")?.error ?? null,
+  }));
+}
+
+interface Turn extends Record<string, SqlStorageValue> {
+  inputs: string | null;
+  outputs: string | null;
+  error: string | null;
+}
+
+function turn(sql: SqlStorage, threadId: string, order: "asc" | "desc"): Turn | undefined {
+  return sql
+    .exec<Turn>(
+      `SELECT ${payloadOf("inputs")} AS inputs, ${payloadOf("outputs")} AS outputs, substr(r.error, 1, ${ERROR_PREVIEW}) AS error
+       FROM runs r ${joinPayloads()}
+       WHERE r.thread_id = ? AND r.is_root = 1 ORDER BY r.start_time ${order} LIMIT 1`,
+      threadId,
+    )
+    .toArray()[0];
+}

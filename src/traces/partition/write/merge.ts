@@ -1,0 +1,259 @@
+/** Merging a write into a run, so that the order and the number of arrivals do not matter. */
+import { byteLength } from "../../../http/bytes.ts";
+import { isObject } from "../../../http/json.ts";
+import { parseDotted, segment } from "../../dotted.ts";
+import { metadataText } from "../../ingest/pairs.ts";
+import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
+import { addCost, type PriceTable } from "../../usage/prices.ts";
+import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
+import type { Usage } from "../../usage/usage.ts";
+import type { WholeRow } from "../tables.ts";
+
+/** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
+const FIELDS = [
+  "trace_id",
+  "parent_run_id",
+  "dotted_order",
+  "name",
+  "run_type",
+  "start_time",
+  "end_time",
+  "first_token_time",
+  "tags",
+  "reference_example_id",
+  "execution_order",
+  "inputs",
+  "outputs",
+  "error",
+  "extra",
+  "events",
+  "serialized",
+  "usage",
+] as const;
+
+type Field = (typeof FIELDS)[number];
+
+/** The day's bounds (microseconds), because a run's start_time must be within its partition's day. */
+export interface Day {
+  start: number;
+  end: number;
+}
+
+/** An empty run, to merge the first write into. */
+export function emptyRow(id: string, start: number): WholeRow {
+  return {
+    n: 0,
+    id,
+    trace_id: "",
+    parent_run_id: null,
+    parent_run_ids: "[]",
+    dotted_order: "",
+    placed: 0,
+    name: "Unnamed",
+    run_type: "chain",
+    start_time: start,
+    end_time: null,
+    first_token_time: null,
+    status: "pending",
+    is_root: 1,
+    error: null,
+    tags: "[]",
+    metadata: null,
+    thread_id: null,
+    reference_example_id: null,
+    execution_order: 1,
+    usage: null,
+    total_tokens: null,
+    prompt_tokens: null,
+    completion_tokens: null,
+    total_cost: null,
+    prompt_cost: null,
+    completion_cost: null,
+    usage_details: null,
+    feedback_stats: null,
+    patched: 0,
+    bytes: 0,
+    change: 0,
+    inputs: null,
+    outputs: null,
+    extra: null,
+    events: null,
+    serialized: null,
+    input_pairs: null,
+    output_pairs: null,
+    large: null,
+    attachments: null,
+  };
+}
+
+/** The run after a write. The row given is changed and returned. */
+export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: PriceTable): WholeRow {
+  const wins = (field: Field) => {
+    const bit = 1 << FIELDS.indexOf(field);
+    if (write.kind === "post") return (row.patched & bit) === 0;
+    row.patched |= bit;
+    return true;
+  };
+  const take = <T>(field: Field, value: T | undefined, set: (value: T) => void) => {
+    if (value !== undefined && wins(field)) set(value);
+  };
+  take("trace_id", write.trace_id, (value) => (row.trace_id = value));
+  take("parent_run_id", write.parent_run_id, (value) => (row.parent_run_id = value));
+  take("dotted_order", write.dotted_order, (value) => {
+    row.dotted_order = value;
+    row.placed = 1;
+  });
+  if (write.is_root === true && row.placed === 0) row.placed = 2;
+  take("name", write.name, (value) => (row.name = value));
+  take("run_type", write.run_type, (value) => (row.run_type = value));
+  if (write.start_time !== undefined && write.start_time >= day.start && write.start_time < day.end) {
+    take("start_time", write.start_time, (value) => (row.start_time = value));
+  }
+  take("end_time", write.end_time, (value) => (row.end_time = value));
+  take("first_token_time", write.first_token_time, (value) => (row.first_token_time = value));
+  take("tags", write.tags, (value) => (row.tags = JSON.stringify(value)));
+  take("reference_example_id", write.reference_example_id, (value) => (row.reference_example_id = value));
+  take("execution_order", write.execution_order, (value) => (row.execution_order = value));
+  take("usage", write.usage, (value) => (row.usage = JSON.stringify(value)));
+  mergePayloads(row, write, wins);
+  if (write.attachments) row.attachments = mergeAttachments(row.attachments, write.attachments);
+  derive(row, prices);
+  return row;
+}
+
+function mergePayloads(row: WholeRow, write: RunWrite, wins: (field: Field) => boolean): void {
+  if (write.inputs && !losesToFuller(row.inputs, write.inputs) && wins("inputs")) {
+    setPayload(row, "inputs", write.inputs);
+    row.input_pairs = write.input_pairs ?? null;
+  }
+  if (write.outputs && !losesToFuller(row.outputs, write.outputs) && wins("outputs")) {
+    setPayload(row, "outputs", write.outputs);
+    row.output_pairs = write.output_pairs ?? null;
+  }
+  if (write.error && wins("error")) setPayload(row, "error", write.error);
+  if (write.events && wins("events")) setPayload(row, "events", write.events);
+  if (write.serialized && wins("serialized")) setPayload(row, "serialized", write.serialized);
+  if (write.extra) mergeExtra(row, write, write.extra, wins("extra"));
+}
+
+/** `{}` means "nothing to say": SDKs send it where they leave a field out. */
+function losesToFuller(stored: string | null, { ...payload }: PayloadWrite): boolean {
+  return stored !== null && "text" in payload && payload.text === "{}";
+}
+
+function setPayload(row: WholeRow, field: LargeField, payload: PayloadWrite): void {
+  const large = row.large === null ? {} : (JSON.parse(row.large) as Record<string, LargePayload>);
+  if ("text" in payload) {
+    row[field] = payload.text;
+    delete large[field];
+  } else {
+    row[field] = payload.preview;
+    large[field] = { hash: payload.hash, bytes: payload.bytes };
+  }
+  row.large = Object.keys(large).length > 0 ? JSON.stringify(large) : null;
+}
+
+/**
+ * Merges `extra` two levels deep (extra.metadata.x). The patch wins. When one of them is in R2, or the joined text is too
+ * large, the patch's replaces the post's as a whole.
+ */
+function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: boolean): void {
+  const joined = joinedExtra(row, extra, wins);
+  if (joined === undefined) {
+    if (!wins && row.extra !== null) return;
+    setPayload(row, "extra", extra);
+    row.metadata = write.metadata ?? null;
+    return;
+  }
+  if (joined === row.extra) return;
+  setPayload(row, "extra", { text: joined });
+  if (write.metadata === undefined) return;
+  const mine = JSON.parse(row.metadata ?? "{}") as Record<string, unknown>;
+  const theirs = JSON.parse(write.metadata) as Record<string, unknown>;
+  row.metadata = metadataText(wins ? { ...mine, ...theirs } : { ...theirs, ...mine });
+}
+
+/** The stored and the given `extra` as one text. Undefined when they cannot be joined. */
+function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string | undefined {
+  const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
+  if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
+  if (extra.text === row.extra) return row.extra;
+  const stored = JSON.parse(row.extra) as Record<string, unknown>;
+  const given = JSON.parse(extra.text) as Record<string, unknown>;
+  const joined = JSON.stringify(wins ? mergeObjects(stored, given) : mergeObjects(given, stored));
+  return byteLength(joined) <= JOINED_EXTRA_BYTES ? joined : undefined;
+}
+
+function mergeObjects(under: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...under, ...over };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    if (isObject(value) && isObject(below)) merged[key] = { ...below, ...value };
+  }
+  return merged;
+}
+
+/** Merges attachments by name. Attachments that do not fit in the column are left out. */
+function mergeAttachments(stored: string | null, added: { name: string }[]): string {
+  const byName = new Map((JSON.parse(stored ?? "[]") as { name: string }[]).map((item) => [item.name, item]));
+  for (const item of added) byName.set(item.name, item);
+  const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  while (byteLength(all) > ATTACHMENTS_BYTES) all.pop();
+  return JSON.stringify(all);
+}
+
+/** What follows from the other fields: place, status, thread, own tokens and costs, size. */
+function derive(row: WholeRow, prices: PriceTable): void {
+  derivePlace(row);
+  row.status = row.error !== null ? "error" : row.end_time === null ? "pending" : "success";
+  const metadata = row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, unknown>);
+  row.thread_id = threadOf(metadata);
+  const usage = row.usage === null ? undefined : (JSON.parse(row.usage) as Usage);
+  setTotals(row, usage && addCost(usage, metadata, prices));
+  row.bytes = sizeOf(row);
+}
+
+/** Sets the run's totals to this usage: its own, or with its descendants (totals.ts). */
+export function setTotals(row: WholeRow, usage: Usage | undefined): void {
+  row.total_tokens = usage?.total_tokens ?? null;
+  row.prompt_tokens = usage?.prompt_tokens ?? null;
+  row.completion_tokens = usage?.completion_tokens ?? null;
+  row.total_cost = usage?.total_cost ?? null;
+  row.prompt_cost = usage?.prompt_cost ?? null;
+  row.completion_cost = usage?.completion_cost ?? null;
+  const details = { prompt: usage?.prompt_token_details, completion: usage?.completion_token_details };
+  row.usage_details = details.prompt || details.completion ? JSON.stringify(details) : null;
+}
+
+/**
+ * The ancestors, from the dotted_order that the sender gave. Without one, as much as is known: place.ts completes it
+ * when the parent is there.
+ */
+function derivePlace(row: WholeRow): void {
+  const segments = row.placed === 1 ? parseDotted(row.dotted_order) : undefined;
+  if (segments) {
+    row.trace_id = segments[0]?.id ?? row.id;
+    row.parent_run_id = segments.at(-2)?.id ?? null;
+    row.parent_run_ids = JSON.stringify(segments.slice(0, -1).map(({ id }) => id));
+    row.is_root = segments.length === 1 ? 1 : 0;
+    return;
+  }
+  if (row.trace_id === "") row.trace_id = row.parent_run_id ?? row.id;
+  row.is_root = row.parent_run_id === null && (row.placed === 2 || row.trace_id === row.id) ? 1 : 0;
+  const ancestors = row.is_root === 1 ? [] : [...new Set([row.trace_id, row.parent_run_id ?? row.trace_id])];
+  row.parent_run_ids = JSON.stringify(ancestors);
+  row.dotted_order = [...ancestors, row.id].map((id) => segment(row.start_time, id)).join(".");
+}
+
+function threadOf(metadata: Record<string, unknown>): string | null {
+  const id = metadata["session_id"] ?? metadata["conversation_id"] ?? metadata["thread_id"];
+  return typeof id === "string" || typeof id === "number" ? String(id).slice(0, 500) : null;
+}
+
+/** The approximate bytes of a run, including R2. */
+function sizeOf(row: WholeRow): number {
+  const large = row.large === null ? [] : Object.values(JSON.parse(row.large) as Record<string, LargePayload>);
+  const texts = [row.inputs, row.outputs, row.extra, row.events, row.error, row.metadata, row.serialized, row.tags];
+  const sizes = [...texts.map((text) => (text === null ? 0 : byteLength(text))), ...large.map(({ bytes }) => bytes)];
+  return 400 + row.dotted_order.length + sizes.reduce((a, b) => a + b, 0);
+}

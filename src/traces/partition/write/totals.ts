@@ -1,0 +1,107 @@
+/** Tokens and costs of runs with descendants: a run's totals include what happened below it. */
+import { addUsage, type Usage } from "../../usage/usage.ts";
+import { addCost, type PriceTable } from "../../usage/prices.ts";
+import { setTotals } from "./merge.ts";
+import type { RunRow } from "../tables.ts";
+
+interface Spender extends Record<string, SqlStorageValue> {
+  id: string;
+  parent_run_ids: string;
+  run_type: string;
+  usage: string;
+  metadata: string | null;
+}
+
+type Totals = Pick<
+  RunRow,
+  | "total_tokens"
+  | "prompt_tokens"
+  | "completion_tokens"
+  | "total_cost"
+  | "prompt_cost"
+  | "completion_cost"
+  | "usage_details"
+>;
+
+/**
+ * The most characters of a provider or model name. Only these are loaded: the metadata of a large trace does not fit in
+ * memory.
+ */
+const MODEL = 200;
+
+/** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
+const MODEL_RUNS = new Set(["llm", "embedding"]);
+
+/** Brings the totals of all ancestors in these traces up to date. Gives the runs that changed. */
+export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): string[] {
+  const spenders = sql
+    .exec<Spender>(
+      `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
+         'ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}), 'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})
+       ) END AS metadata FROM runs
+       WHERE usage IS NOT NULL AND trace_id IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(traces),
+    )
+    .toArray();
+  const sums = sumsOf(spenders, prices);
+  if (sums.size === 0) return [];
+  const stored = sql.exec<{
+    id: string;
+    total_tokens: number | null;
+    total_cost: number | null;
+    usage_details: string | null;
+  }>(
+    "SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify([...sums.keys()]),
+  );
+  const changed: string[] = [];
+  for (const { id, ...now } of stored.toArray()) {
+    const totals = totalsOf(sums.get(id));
+    if (
+      now.total_tokens === totals.total_tokens &&
+      now.total_cost === totals.total_cost &&
+      now.usage_details === totals.usage_details
+    )
+      continue;
+    changed.push(id);
+    sql.exec(
+      `UPDATE runs SET total_tokens = ?, prompt_tokens = ?, completion_tokens = ?, total_cost = ?, prompt_cost = ?,
+       completion_cost = ?, usage_details = ? WHERE id = ?`,
+      totals.total_tokens,
+      totals.prompt_tokens,
+      totals.completion_tokens,
+      totals.total_cost,
+      totals.prompt_cost,
+      totals.completion_cost,
+      totals.usage_details,
+      id,
+    );
+  }
+  return changed;
+}
+
+/** For every run above a spender, what was spent below it. */
+function sumsOf(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
+  const models = new Set(spenders.filter((run) => MODEL_RUNS.has(run.run_type)).map((run) => run.id));
+  const paths = new Map(spenders.map((run) => [run.id, JSON.parse(run.parent_run_ids) as string[]]));
+  const aboveSpenders = new Set([...paths.values()].flat());
+  const sums = new Map<string, Usage>();
+  for (const run of spenders) {
+    if (!models.has(run.id) && aboveSpenders.has(run.id)) continue;
+    const metadata = JSON.parse(run.metadata ?? "{}") as Record<string, unknown>;
+    const usage = addCost(JSON.parse(run.usage) as Usage, metadata, prices);
+    // Upwards, as far as the next model run: that one already reports the whole call.
+    for (const ancestor of (paths.get(run.id) ?? []).toReversed()) {
+      if (models.has(ancestor)) break;
+      const sum = sums.get(ancestor);
+      sums.set(ancestor, sum ? addUsage(sum, usage) : usage);
+    }
+  }
+  return sums;
+}
+
+function totalsOf(usage: Usage | undefined): Totals {
+  const totals = {} as Parameters<typeof setTotals>[0];
+  setTotals(totals, usage);
+  return totals;
+}

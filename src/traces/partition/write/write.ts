@@ -1,0 +1,113 @@
+/** Upserting a batch of writes in one transaction. */
+import { uuidTime } from "../../dotted.ts";
+import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../../packs.ts";
+import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
+import { openBlocks } from "../blocks/blocks.ts";
+import { nextChange, numberRuns } from "../changes.ts";
+import { refreshStats } from "../feedback.ts";
+import type { PriceTable } from "../../usage/prices.ts";
+import type { RunWrite } from "../../types.ts";
+import { type Day, emptyRow, mergeRun } from "./merge.ts";
+import { addToCounts, lastNumber, noteWritten } from "../meta.ts";
+import { writePayloads } from "../payloads.ts";
+import { placeDerived } from "./place.ts";
+import { RUN_COLUMNS, type WholeRow } from "../tables.ts";
+import { sumTotals } from "./totals.ts";
+
+const INSERT_RUN = `INSERT OR REPLACE INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
+
+/** The most bytes of the stored rows that one transaction loads. */
+const STORED_BYTES = 16 * 1024 * 1024;
+/** The most bytes of a run in two rows (limits.ts). `runs.bytes` also counts R2. */
+const MOST_OF_RUN = 4_000_000;
+
+/** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
+export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
+  const stored = sql.exec<{ id: string; bytes: number }>(
+    "SELECT id, bytes FROM runs WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(writes.map(({ id }) => id)),
+  );
+  const sizes = new Map(stored.toArray().map(({ id, bytes }) => [id, Math.min(bytes, MOST_OF_RUN)]));
+  let group: RunWrite[] = [];
+  let size = 0;
+  for (const write of writes) {
+    const own = sizes.get(write.id) ?? 0;
+    if (group.length > 0 && size + own > STORED_BYTES) {
+      yield group;
+      [group, size] = [[], 0];
+    }
+    group.push(write);
+    size += own;
+  }
+  if (group.length > 0) yield group;
+}
+
+/**
+ * Merges the writes into the runs that are there. Objects below `prefix` in R2 that no run has then are noted to be deleted. To be called
+ * inside a transaction.
+ */
+export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: RunWrite[], prices: PriceTable): void {
+  const ids = [...new Set(writes.map(({ id }) => id))];
+  const stored = loadRows(sql, ids);
+  const before = new Map([...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes }]));
+  const rows = new Map(stored);
+  const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
+  for (const write of writes) {
+    const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
+    rows.set(write.id, mergeRun(row, write, day, prices));
+  }
+  noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
+  const changed = [...rows.values()].filter((row) => {
+    const known = before.get(row.id);
+    return !known || known.text !== JSON.stringify(row);
+  });
+  if (changed.length === 0) return;
+  let next = lastNumber(sql) + 1;
+  const change = nextChange(sql);
+  for (const row of changed) {
+    row.change = change;
+    if (row.n === 0) row.n = next++;
+    sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
+  }
+  writePayloads(sql, changed, ({ id }) => before.has(id));
+  const changedIds = changed.map(({ id }) => id);
+  const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
+  const moved = placeDerived(sql, changedIds);
+  const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  numberRuns(sql, change, "trace_id", moved);
+  numberRuns(sql, change, "id", summed);
+  openBlocks(sql, [...changedIds, ...summed]);
+  const fresh = changed.filter(({ id }) => !before.has(id));
+  refreshStats(
+    sql,
+    fresh.map(({ id }) => id),
+  );
+  noteWritten(sql);
+  addToCounts(sql, {
+    rows: fresh.length,
+    bytes: changed.reduce((sum, row) => sum + row.bytes - (before.get(row.id)?.bytes ?? 0), 0),
+    lastStart: changed.reduce((last, row) => Math.max(last, row.start_time), 0),
+  });
+}
+
+/**
+ * The start time of a run that has none: the time in its id if that is within the day, else the beginning of the day.
+ */
+function startWithin(day: Day, id: string): number {
+  const time = uuidTime(id);
+  return time !== undefined && time >= day.start && time < day.end ? time : day.start;
+}
+
+function loadRows(sql: SqlStorage, ids: string[]): Map<string, WholeRow> {
+  const columns = [
+    ...RUN_COLUMNS.map((name) => `r.${name}`),
+    ...PACKED_COLUMNS.map((name) => `${payloadOf(name)} AS ${name}`),
+    "p.large",
+    "p.attachments",
+  ].join(", ");
+  const rows = sql.exec(
+    `SELECT ${columns} FROM runs r ${joinPayloads()} WHERE r.id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(ids),
+  );
+  return new Map(rows.toArray().map((row) => [row["id"] as string, row as unknown as WholeRow]));
+}

@@ -1,0 +1,21 @@
+/** Reads the tree of a trace over the partitions that can hold it. */
+import { database } from "../../db/client.ts";
+import { tracePartition } from "../stub.ts";
+import type { TreeRun } from "../types.ts";
+import { AT_ONCE } from "./find.ts";
+import { scopeOf } from "./scope.ts";
+
+/** At most this many runs. */
+const MOST = 25_000;
+
+/** The runs of a trace, each after its parent. Without a project, the trace is looked for in all of them. */
+export async function treeOf(env: Env, workspaceId: string, projectIds: string[], traceId: string): Promise<TreeRun[]> {
+  const scope = await scopeOf(env, database(env.DB), workspaceId, projectIds, { traceId }, "asc");
+  const runs: TreeRun[] = [];
+  for (let i = 0; i < scope.length && runs.length < MOST; i += AT_ONCE) {
+    const asked = scope.slice(i, i + AT_ONCE).map((place) => tracePartition(env, workspaceId, place).tree(traceId));
+    for (const found of await Promise.all(asked)) runs.push(...found);
+  }
+  runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : a.dotted_order > b.dotted_order ? 1 : 0));
+  return runs.slice(0, MOST);
+}

@@ -1,0 +1,169 @@
+/** Tracing projects: `/sessions`. */
+import { type Context, Hono } from "hono";
+import { database } from "../../db/client.ts";
+import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
+import { documented } from "../../http/documented.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body, param, query } from "../../http/validate.ts";
+import { sessionFeedbackStats } from "../feedback/project-stats.ts";
+import { projectStats } from "../query/stats.ts";
+import type { RunSelection } from "../rpc.ts";
+import { lastRunTime } from "../store/partition-store.ts";
+import {
+  findProject,
+  findProjectByName,
+  insertProject,
+  listProjects,
+  type ProjectRow,
+  updateProject,
+} from "../store/project-store.ts";
+import { destroyProjects } from "../projects/destroy.ts";
+import { checkExpiry, refuseHeld } from "../projects/retention.ts";
+import { forgetProjects, newProject } from "../projects/resolve.ts";
+import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
+
+const doc = documented("Projects");
+
+export const projects = new Hono<App>()
+  .post("/sessions", doc("Create a project"), body(CreateProject), async (c) => {
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const given = c.req.valid("json");
+    const { name, metadata, extra = {}, start_time, end_time } = given;
+    const row = newProject(workspaceId, name, {
+      ...(given.id === undefined ? {} : { id: given.id }),
+      ...(given.trace_tier === undefined ? {} : { traceTier: given.trace_tier }),
+      retentionDays: given.retention_days ?? null,
+      legalHold: given.legal_hold ?? false,
+      ...(start_time === undefined ? {} : { startTime: Math.floor(start_time / 1000) }),
+      description: given.description ?? null,
+      extra: extraOf(extra, metadata && { metadata }),
+      referenceDatasetId: given.reference_dataset_id ?? null,
+      defaultDatasetId: given.default_dataset_id ?? null,
+      endTime: end_time === undefined ? null : Math.floor(end_time / 1000),
+    });
+    const made = await insertProject(db, row);
+    if (made) return c.json(await toWire(c, made), 200);
+    const existing = await findProjectByName(db, workspaceId, name);
+    if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
+    const { description, extra: changed } = row;
+    const changes = {
+      description: description ?? existing.description,
+      extra: extraOf(existing.extra, changed),
+      retentionDays: given.retention_days,
+      legalHold: given.legal_hold,
+    };
+    return c.json(await toWire(c, await change(c, existing, changes)));
+  })
+  .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
+    const wanted = c.req.valid("query");
+    const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
+    const named = wanted.name !== undefined;
+    const items = await Promise.all(
+      rows.map((row) => (named ? toWireOne : toWire)(c, row, wanted.include_stats, wanted.stats_start_time)),
+    );
+    return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
+  })
+  .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
+    const { include_stats, stats_start_time } = c.req.valid("query");
+    return c.json(
+      await toWireOne(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
+    );
+  })
+  .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
+    const row = await existingProject(c, c.req.valid("param").session_id);
+    const db = database(c.env.DB);
+    const given = c.req.valid("json");
+    const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
+    const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
+    if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
+    const changed = await change(c, row, {
+      name,
+      description,
+      extra: extra && extraOf(row.extra, extra),
+      defaultDatasetId: default_dataset_id,
+      traceTier: trace_tier,
+      retentionDays: given.retention_days,
+      legalHold: given.legal_hold,
+      endTime: end_time === undefined ? undefined : Math.floor(end_time / 1000),
+    });
+    return c.json(await toWire(c, changed));
+  })
+  .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
+    const { workspaceId, id, legalHold } = await existingProject(c, c.req.valid("param").session_id);
+    refuseHeld(legalHold);
+    await destroyProjects(c.env, workspaceId, [id]);
+    return c.json({ message: "Project deleted" });
+  })
+  .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
+    const ids = c.req.valid("query").session_ids ?? [];
+    for (const id of ids) refuseHeld((await existingProject(c, id)).legalHold);
+    await destroyProjects(c.env, c.get("principal").workspaceId, ids);
+    return c.json({ message: "Projects deleted" });
+  });
+
+/** Merges changes into a project's `extra`. 422 when the result is too large. */
+function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {
+  return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
+}
+
+/** Changes a project, and has its partitions compare their age with a retention that can be shorter now. */
+async function change(c: Context<App>, row: ProjectRow, changes: Partial<ProjectRow>): Promise<ProjectRow> {
+  const changed = await updateProject(database(c.env.DB), row.workspaceId, row.id, changes);
+  forgetProjects();
+  if (changes.traceTier !== undefined || changes.retentionDays !== undefined || changes.legalHold === false)
+    await checkExpiry(c.env, row.workspaceId, row.id);
+  return changed ?? row;
+}
+
+async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {
+  const row = await findProject(database(c.env.DB), c.get("principal").workspaceId, id);
+  if (!row) throw new Problem(404, "Project not found.");
+  return row;
+}
+
+/** A project as the platform calls it: a tracer session. */
+async function toWire(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+  const last = await lastRunTime(database(c.env.DB), row.workspaceId, row.id);
+  const lastRun = last === null ? null : new Date(last).toISOString();
+  const session = {
+    id: row.id,
+    tenant_id: row.workspaceId,
+    name: row.name,
+    description: row.description,
+    start_time: new Date(row.startTime).toISOString(),
+    end_time: row.endTime === null ? null : new Date(row.endTime).toISOString(),
+    extra: row.extra,
+    default_dataset_id: row.defaultDatasetId,
+    reference_dataset_id: row.referenceDatasetId,
+    trace_tier: row.traceTier,
+    retention_days: row.retentionDays,
+    legal_hold: row.legalHold,
+    last_run_start_time: lastRun,
+    last_run_start_time_live: lastRun,
+    test_run_number: null,
+  };
+  if (!withStats) return session;
+  const [stats, session_feedback_stats] = await Promise.all([
+    projectStats(c.env, row.workspaceId, [row.id], { ...counted(row), startTime: statsFrom }),
+    sessionFeedbackStats(c.env, row.workspaceId, row.id),
+  ]);
+  return { ...session, ...stats, session_feedback_stats };
+}
+
+/**
+ * A project that is read by its id or name. An experiment has its `run_count` also without statistics, because
+ * `evaluateComparative` of the SDKs reads the project until it counts every run.
+ */
+async function toWireOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+  const session = await toWire(c, row, withStats, statsFrom);
+  if (withStats || row.referenceDatasetId === null) return session;
+  const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], counted(row));
+  return { ...session, run_count };
+}
+
+/** An experiment counts one run an example: the root of its trace. */
+function counted({ referenceDatasetId }: ProjectRow): RunSelection {
+  return referenceDatasetId === null ? {} : { isRoot: true };
+}

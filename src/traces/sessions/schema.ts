@@ -1,0 +1,57 @@
+import * as v from "valibot";
+import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
+import { Flag, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { JsonMembers, JsonObject } from "../../http/json.ts";
+import { Time } from "../time.ts";
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
+const extra = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));
+const tier = v.picklist(["longlived", "shortlived"]);
+
+/** Own fields: null for the days of the tier. A project on hold keeps everything. */
+const retention = {
+  retention_days: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(36_500)))),
+  legal_hold: optional(v.boolean()),
+};
+
+export const CreateProject = v.looseObject({
+  id: optional(Uuid),
+  name,
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
+  extra: optional(extra),
+  metadata: optional(extra),
+  reference_dataset_id: optional(Uuid),
+  default_dataset_id: optional(Uuid),
+  trace_tier: optional(tier),
+  ...retention,
+  start_time: optional(Time),
+  end_time: optional(Time),
+});
+
+export const UpdateProject = v.looseObject({
+  name: optional(name),
+  description: optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters"))),
+  extra: optional(extra),
+  default_dataset_id: optional(Uuid),
+  trace_tier: optional(tier),
+  ...retention,
+  end_time: optional(Time),
+});
+
+export const ListProjects = v.object({
+  id: many(Uuid),
+  name: v.optional(v.string()),
+  name_contains: v.optional(v.string()),
+  reference_dataset: many(Uuid),
+  reference_free: v.optional(Flag),
+  metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonObject)),
+  sort_by: v.optional(v.picklist(["name", "start_time", "last_run_start_time"]), "start_time"),
+  sort_by_desc: v.optional(Flag, "true"),
+  include_stats: v.optional(Flag, "false"),
+  stats_start_time: v.optional(Time),
+  ...pagingQuery(100),
+});
+
+export const ReadProject = v.object({ include_stats: v.optional(Flag, "false"), stats_start_time: v.optional(Time) });
+export const ProjectId = v.object({ session_id: Uuid });
+export const DeleteProjects = v.object({ session_ids: many(Uuid) });

@@ -1,0 +1,38 @@
+/** The requests of the first view of an address. They are sent ahead and by the queries, which must not differ. */
+import type { Request } from "./http.ts";
+
+export const assistantsRequest: Request = ["POST", "/assistants/search", { limit: 100 }];
+
+export const THREADS_PAGE = 50;
+
+/** One page of threads, newest first. `words`: only those with each of these words in the title or in a message. */
+export const threadsRequest = (words: string, offset: number): Request => [
+  "POST",
+  "/threads/search",
+  {
+    ...(words !== "" && { query: words }),
+    limit: THREADS_PAGE,
+    offset,
+    sort_by: "updated_at",
+    sort_order: "desc",
+    select: ["thread_id", "status", "created_at", "updated_at", "metadata", "interrupts"],
+    extract: { first: "values.messages[0].content" },
+  },
+];
+
+export const threadRequest = (threadId: string): Request => ["GET", `/threads/${threadId}`];
+
+export const newestRunsRequest = (threadId: string): Request => [
+  "GET",
+  `/threads/${threadId}/runs?limit=20&select=run_id,status,created_at`,
+];
+
+export const stateRequest = (threadId: string): Request => ["GET", `/threads/${threadId}/state`];
+
+const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids,project_id";
+
+/** The runs of a trace, each after its parent. Without a project, the server looks for the trace in all of them. */
+export function traceRequest(traceId: string, project: string | null): Request {
+  const query = new URLSearchParams({ selects: OF_TREE, ...(project === null ? {} : { project_id: project }) });
+  return ["GET", `/api/v2/traces/${traceId}/runs?${query}`];
+}

@@ -1,0 +1,64 @@
+/** The newest state of a thread: one request for the page and the stream's client, sent while their code loads. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { call, callFor, none } from "./http.ts";
+import { stateRequest } from "./requests.ts";
+import type { ThreadState } from "./types.ts";
+
+interface Reading {
+  answer: Promise<ThreadState | null>;
+  /** Undefined while it is not answered. */
+  state?: ThreadState | null;
+}
+
+const reading = new Map<string, Reading>();
+
+/** Milliseconds for which a state that was read is shared: until the view that is opening has it. */
+const SHARED_MS = 5_000;
+
+/**
+ * The thread's state, null where there is none. It is requested while the rest of the view loads, and the page and the
+ * stream's client share one request.
+ *
+ * @param anew the shared request does not count: it may be older than a change that is known
+ */
+export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
+  const shared = anew ? undefined : reading.get(threadId);
+  return shared ? shared.answer : share(threadId, call<ThreadState>(...stateRequest(threadId)));
+}
+
+/** Reads the state for a view that opens. The request may have been sent ahead. */
+export function openState(threadId: string): void {
+  void share(threadId, callFor<ThreadState>(stateRequest(threadId)));
+}
+
+function share(threadId: string, request: Promise<ThreadState>): Promise<ThreadState | null> {
+  const read: Reading = { answer: request.catch(none) };
+  reading.set(threadId, read);
+  const drop = () => reading.get(threadId) === read && reading.delete(threadId);
+  read.answer.then((state) => {
+    read.state = state;
+    setTimeout(drop, SHARED_MS);
+  }, drop);
+  return read.answer;
+}
+
+/** The state as it was just read; undefined while it is not known. */
+export const sharedState = (threadId: string): ThreadState | null | undefined => reading.get(threadId)?.state;
+
+/** The state has changed, or is about to: the next read is a new request. */
+export function forgetState(threadId: string): void {
+  reading.delete(threadId);
+}
+
+/** The thread's current state, read once per phase. Null when it has none. */
+export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
+  const [opened] = useState(phase);
+  return useQuery({
+    queryKey: ["state", threadId, phase],
+    enabled: enabled && threadId !== undefined,
+    queryFn: () => readState(threadId ?? "", phase !== opened),
+    staleTime: 0,
+    gcTime: 0,
+  });
+}

@@ -1,0 +1,67 @@
+/**
+ * Messages that were written during a run. They are sent one after the other when the thread is settled. This tab keeps
+ * them by thread, also while another view is open and over a reload.
+ */
+import { useCallback, useSyncExternalStore } from "react";
+import { keepInTab } from "../ui/storage.ts";
+import type { Media } from "./media.ts";
+
+export interface Queued {
+  id: string;
+  text: string;
+  media: Media[];
+  /** The context that was set when the message was written. */
+  context: Record<string, unknown>;
+}
+
+const NONE: Queued[] = [];
+const queues = new Map<string, Queued[]>();
+const listeners = new Set<() => void>();
+
+const keyOf = (threadId: string) => `weir.queue.${threadId}`;
+
+function queueOf(threadId: string | undefined): Queued[] {
+  if (threadId === undefined) return NONE;
+  let queue = queues.get(threadId);
+  if (!queue) {
+    const text = sessionStorage.getItem(keyOf(threadId));
+    queue = text === null ? NONE : (JSON.parse(text) as Queued[]);
+    queues.set(threadId, queue);
+  }
+  return queue;
+}
+
+function keep(threadId: string, queue: Queued[]): void {
+  queues.set(threadId, queue);
+  // A queue that the storage has no room for is not left there as it was before.
+  sessionStorage.removeItem(keyOf(threadId));
+  if (queue.length > 0) keepInTab(keyOf(threadId), JSON.stringify(queue));
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function enqueue(threadId: string, message: Omit<Queued, "id">): void {
+  keep(threadId, [...queueOf(threadId), { ...message, id: crypto.randomUUID() }]);
+}
+
+/** Removes a message. Undefined where it is not in the queue, such as when it was sent. */
+export function dequeue(threadId: string, id: string | undefined): Queued | undefined {
+  const found = queueOf(threadId).find((one) => one.id === id);
+  if (found)
+    keep(
+      threadId,
+      queueOf(threadId).filter((one) => one !== found),
+    );
+  return found;
+}
+
+export function useQueue(threadId: string | undefined): Queued[] {
+  return useSyncExternalStore(
+    subscribe,
+    useCallback(() => queueOf(threadId), [threadId]),
+  );
+}

@@ -1,0 +1,37 @@
+/** The code of each view, by the path of the view. Without React, so that it is requested before React is evaluated. */
+import type { ComponentType } from "react";
+import type { ViewProps } from "./frame.ts";
+
+type Load = () => Promise<{ default: ComponentType<ViewProps> }>;
+
+export const CODE = {
+  "/": () => import("../console/overview/Overview.tsx"),
+  "/chat": () => import("../chat/Chat.tsx"),
+  "/traces": () => import("../trace/Traces.tsx"),
+  "/console/threads": () => import("../console/threads/Threads.tsx"),
+  "/console/experiments": () => import("../console/experiments/Experiments.tsx"),
+  "/console/assistants": () => import("../console/assistants/Assistants.tsx"),
+  "/console/runs": () => import("../console/runs/Runs.tsx"),
+  "/console/crons": () => import("../console/crons/Crons.tsx"),
+  "/console/store": () => import("../console/store/Store.tsx"),
+  "/console/exports": () => import("../console/exports/Exports.tsx"),
+  "/console/keys": () => import("../console/keys/Keys.tsx"),
+  "/console/oauth": () => import("../console/oauth/OAuth.tsx"),
+  "/console/webhooks": () => import("../console/webhooks/Webhooks.tsx"),
+  "/console/audit": () => import("../console/audit/Audit.tsx"),
+  "/console/usage": () => import("../console/usage/Usage.tsx"),
+} satisfies Record<string, Load>;
+
+export type ViewPath = keyof typeof CODE;
+
+const PATHS = Object.keys(CODE) as ViewPath[];
+
+/** The view that an address belongs to: `<path>/<id>` is the view with one item open. */
+export const viewPathAt = (path: string): ViewPath | undefined =>
+  PATHS.find((one) => path === one || (one !== "/" && path.startsWith(`${one}/`)));
+
+/** Loads the code of the view at an address. Resolves also when it does not load: its route reports the failure. */
+export async function loadCodeAt(path: string): Promise<void> {
+  const view = viewPathAt(path);
+  if (view !== undefined) await CODE[view]().catch(() => undefined);
+}

@@ -1,0 +1,105 @@
+/**
+ * How long a view takes to appear. The clock is the page's own, from the click or from the begin of the navigation until the
+ * frame in which the content is drawn: to wait from outside costs time of the slowed processor.
+ */
+import type { Browser, Page } from "playwright-core";
+import type { Server } from "./fill.ts";
+
+const SLOWER = 4;
+export const SLOW_4G = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
+const TIMES = 5;
+/** Milliseconds on a page before the next one is opened. The page loads code ahead in the meantime. */
+const STAY = 5_000;
+const KEYS = 20;
+
+/** A new tab of a new user, with a slow processor and nothing in its cache. */
+async function tab(browser: Browser, { key }: Server, network?: typeof SLOW_4G): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
+  const session = JSON.stringify({ kind: "key", secret: key });
+  await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
+  const page = await context.newPage();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  if (network) {
+    await devtools.send("Network.enable");
+    await devtools.send("Network.emulateNetworkConditions", network);
+  }
+  return page;
+}
+
+/** The page's clock once `ready`, an expression, is true and the frame is drawn. */
+const drawn = (ready: string) => `new Promise((resolve) => {
+  const look = () => {
+    if (${ready}) requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
+
+async function times(
+  browser: Browser,
+  server: Server,
+  network: typeof SLOW_4G | undefined,
+  one: (page: Page) => Promise<number>,
+) {
+  const found: number[] = [];
+  for (let i = 0; i < TIMES; i += 1) {
+    const page = await tab(browser, server, network);
+    found.push(await one(page));
+    await page.context().close();
+  }
+  return found;
+}
+
+/** Milliseconds of each cold load of an address until `ready`. */
+export const loaded = (browser: Browser, server: Server, path: string, ready: string, network?: typeof SLOW_4G) =>
+  times(browser, server, network, async (page) => {
+    await page.goto(server.url + path, { waitUntil: "commit" });
+    return page.evaluate<number>(drawn(ready));
+  });
+
+/** Milliseconds from a click on a link in the page at `from` until `ready`. */
+export const clicked = (browser: Browser, server: Server, from: string, link: string, ready: string) =>
+  times(browser, server, undefined, async (page) => {
+    await page.goto(server.url + from);
+    await page.locator(link).first().waitFor();
+    await page.waitForTimeout(STAY);
+    return page.evaluate<number>(`(async () => {
+      const started = performance.now();
+      document.querySelector(${JSON.stringify(link)}).click();
+      return (await ${drawn(ready)}) - started;
+    })()`);
+  });
+
+/** Milliseconds from a change of the address in the page of keys until `ready`. */
+export const entered = (browser: Browser, server: Server, path: string, ready: string) =>
+  times(browser, server, undefined, async (page) => {
+    await page.goto(`${server.url}/console/keys`);
+    await page.waitForTimeout(STAY);
+    return page.evaluate<number>(`(async () => {
+      const started = performance.now();
+      history.pushState(null, "", ${JSON.stringify(path)});
+      return (await ${drawn(ready)}) - started;
+    })()`);
+  });
+
+/** Milliseconds from an arrow key until the next row of the trace has the focus. */
+export async function arrows(browser: Browser, server: Server, path: string): Promise<number[]> {
+  const page = await tab(browser, server);
+  await page.goto(server.url + path);
+  await page.getByRole("treeitem").nth(5).waitFor();
+  await page.getByRole("treeitem").first().click();
+  const found = await page.evaluate<number[]>(`(async () => {
+    const times = [];
+    for (let i = 0; i < ${KEYS}; i++) {
+      const started = performance.now();
+      const target = document.activeElement;
+      target.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", code: "ArrowDown", bubbles: true }));
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      times.push(performance.now() - started);
+    }
+    return times;
+  })()`);
+  await page.context().close();
+  return found;
+}

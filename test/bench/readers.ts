@@ -1,0 +1,123 @@
+/**
+ * READERS (1,000) connected readers, of which DROPS (200) lose their connection every second and come back after the last
+ * event they had, for MINUTES (10): what they miss, and what the server's memory does. Half of them have WebSockets. A
+ * credential has at most 256 open streams, so the threads belong to several workspaces.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { localConfig, newKey, quietPort } from "../../scripts/local-server.ts";
+import { compare, newThreadOf, Reader, run, settled, type ThreadOf } from "../support/readers.ts";
+import { SECRETS, startKillable } from "../support/server.ts";
+import { load, mb, table } from "./figures.ts";
+import { Isolate } from "./inspector.ts";
+import { processTree } from "./servers/processes.ts";
+import type { Bench } from "./target.ts";
+
+const READERS = Number(process.env.READERS ?? 1_000);
+const DROPS = Number(process.env.DROPS ?? 200);
+const MINUTES = Number(process.env.MINUTES ?? 10);
+const WORKSPACES = 5;
+const THREADS_EACH = 4;
+/** Each thread runs once in this time. */
+const RUN_EVERY_MS = 10_000;
+/** Minutes at which memory is measured. */
+const MEASURED = [1, 2, 5, 10, 20, 30].filter((minute) => minute <= MINUTES);
+/** Connections that open at the same time. */
+const AT_ONCE = 32;
+
+async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async () => {
+    for (let next = left.next(); !next.done; next = left.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function newThreads(url: string): Promise<ThreadOf[]> {
+  const threads: ThreadOf[] = [];
+  for (let n = 0; n < WORKSPACES; n += 1) {
+    const { key } = await newKey(url, SECRETS.WEIR_ADMIN_KEY);
+    for (let i = 0; i < THREADS_EACH; i += 1) threads.push(await newThreadOf(url, { "x-api-key": key }));
+  }
+  return threads;
+}
+
+/** Runs each thread again and again until `isOver`, the threads one after the other. Returns the number of runs. */
+async function keepRunning(threads: ThreadOf[], isOver: () => boolean): Promise<number> {
+  let runs = 0;
+  while (!isOver()) {
+    for (const thread of threads) {
+      if (isOver()) break;
+      const pause = sleep(RUN_EVERY_MS / threads.length);
+      await run(thread);
+      runs += 1;
+      await pause;
+    }
+  }
+  return runs;
+}
+
+/** Drops readers in turn, `DROPS` a second at most, until `isOver`. Returns how many were dropped. */
+async function keepDropping(readers: Reader[], isOver: () => boolean): Promise<number> {
+  let dropped = 0;
+  while (!isOver()) {
+    const second = sleep(1_000);
+    const some = Array.from({ length: DROPS }, () => readers[dropped++ % readers.length] as Reader);
+    await each(some, async (reader) => {
+      await reader.drop();
+      await reader.open();
+    });
+    await second;
+  }
+  return dropped;
+}
+
+export const bench: Bench = {
+  title: `${READERS} readers, ${DROPS} of which drop every second, for ${MINUTES} minutes`,
+  weirOnly: true,
+  byName: true,
+  async start() {
+    const inspectorPort = await quietPort();
+    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { inspectorPort, config: localConfig() });
+    const isolate = await Isolate.at(inspectorPort);
+    const resident = () =>
+      Math.max(...processTree(server.pid).map((one) => (one.command === "workerd" ? one.resident : 0)));
+    const stages: (string | number)[][] = [];
+    const note = async (stage: string) => {
+      const heap = await isolate.live(() => fetch(`${server.url}/ok`));
+      stages.push([stage, mb(heap), mb(resident()), load()]);
+      console.log(stages.at(-1)?.join(", "));
+    };
+    try {
+      const threads = await newThreads(server.url);
+      await each(threads, run);
+      await note("before the readers");
+      const readers = Array.from(
+        { length: READERS },
+        (_, n) => new Reader(threads[n % threads.length] as ThreadOf, n % 2 === 0 ? "sse" : "socket"),
+      );
+      await each(readers, (reader) => reader.open());
+      await note("all are connected");
+      const state = { over: false };
+      const runs = keepRunning(threads, () => state.over);
+      const drops = keepDropping(readers, () => state.over);
+      const work = Promise.all([runs, drops]).finally(() => (state.over = true));
+      for (const [i, minute] of MEASURED.entries()) {
+        await Promise.race([work, sleep((minute - (MEASURED[i - 1] ?? 0)) * 60_000)]);
+        await note(`minute ${minute}`);
+      }
+      state.over = true;
+      const [ran, dropped] = await work;
+      await settled(readers, 60_000);
+      const { missed, wrong, events } = await compare(readers);
+      await each(readers, (reader) => reader.drop());
+      await sleep(30_000);
+      await note("thirty seconds after they left");
+      console.log(`\n${ran} runs, ${events} events received, ${dropped} drops.`);
+      console.log(`Events missed: ${missed}. Twice or out of order: ${wrong}.\n`);
+    } finally {
+      isolate.close();
+      await server.stop();
+    }
+    table(["stage", "heap", "resident", "load"], stages);
+  },
+};

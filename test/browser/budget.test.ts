@@ -1,0 +1,196 @@
+/**
+ * What makes a view slow to open: requests that wait for others, code that is not needed yet, and elements that are not in
+ * view. The times themselves are measured by `npm run bench -- page`.
+ */
+import type { Page, Request } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { startServer } from "../support/server.ts";
+import { answers, browserHere, composer, eventually, log, onStage, visit } from "./page.ts";
+
+const TURNS = 70;
+const RUNS = 300;
+/** Bytes of script, not compressed, that run before the rows of a trace are there. */
+const TRACE_SCRIPT = 480_000;
+
+describe.runIf(browserHere)("what a view costs before it is shown", () => {
+  const stage = onStage(() => startServer());
+  let thread = "";
+  let trace = "";
+
+  beforeAll(async () => {
+    thread = await longThread();
+    trace = await longTrace();
+  }, 120_000);
+
+  it("requests a thread while the code of the chat loads, nothing twice, and draws the newest turns first", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const release = await hold(page, "**/assets/Chat-*.js");
+    const sent = requestsOf(page);
+    await page.addInitScript(countFirst("[data-turn]"));
+    await page.goto(`${stage.server.url}/chat/${thread}`);
+    const needed = [`GET /threads/${thread}`, `GET /threads/${thread}/runs`, `GET /threads/${thread}/state`];
+    await eventually(
+      async () => sent.map(nameOf),
+      (names) =>
+        expect(names).toEqual(expect.arrayContaining([...needed, "POST /assistants/search", "POST /threads/search"])),
+    );
+    release();
+    await answers(page)
+      .getByText(`turn ${TURNS - 1}`)
+      .waitFor();
+    expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(8);
+    const twice = [`GET /threads/${thread}`, `GET /threads/${thread}/state`, "POST /assistants/search"];
+    for (const name of twice) expect([name, sent.filter((one) => nameOf(one) === name).length]).toEqual([name, 1]);
+    // The others follow. Earlier turns are mounted when they are wanted.
+    await eventually(
+      () => log(page).getByRole("article").count(),
+      (count) => expect(count).toBe(60),
+    );
+    await close();
+  });
+
+  it("requests the state of a thread of the list beside its runs, not after them", async () => {
+    const { page, close } = await visit(stage, { path: "/chat" });
+    await composer(page).waitFor();
+    const link = page.locator(`a[href="/chat/${thread}"]`);
+    await link.waitFor();
+    const release = await hold(page, `**/threads/${thread}/**`);
+    const sent = requestsOf(page);
+    await link.click();
+    await eventually(
+      async () => sent.map(nameOf),
+      (names) =>
+        expect(names).toEqual(expect.arrayContaining([`GET /threads/${thread}/runs`, `GET /threads/${thread}/state`])),
+    );
+    release();
+    await answers(page)
+      .getByText(`turn ${TURNS - 1}`)
+      .waitFor();
+    expect(sent.filter((one) => nameOf(one) === `GET /threads/${thread}/state`)).toHaveLength(1);
+    await close();
+  });
+
+  it("requests a trace while the code of its view loads, loads no code of other views, and draws the rows in view", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const release = await hold(page, "**/assets/Traces-*.js");
+    const sent = requestsOf(page);
+    const scripts: Promise<[name: string, bytes: number]>[] = [];
+    page.on("response", (response) => {
+      const name = /\/assets\/(\w+)[^/]*\.js$/.exec(response.url())?.[1];
+      if (name !== undefined) scripts.push(response.body().then((body) => [name, body.length]));
+    });
+    await page.addInitScript(countFirst("[role=treeitem]"));
+    await page.addInitScript(noteText("No trace with this id"));
+    await page.goto(`${stage.server.url}/traces/${trace}`);
+    const name = `GET /api/v2/traces/${trace}/runs`;
+    await eventually(
+      async () => sent.map(nameOf),
+      (names) => expect(names).toContain(name),
+    );
+    release();
+    await page.getByRole("treeitem").nth(5).waitFor();
+    const loaded = await Promise.all(scripts);
+    expect(sent.filter((one) => nameOf(one) === name)).toHaveLength(1);
+    expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(60);
+    expect(await page.evaluate("window.noted ?? false")).toBe(false);
+    expect(loaded.map(([file]) => file)).not.toContain("Chat");
+    expect(loaded.map(([file]) => file)).not.toContain("Markdown");
+    expect(loaded.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThan(TRACE_SCRIPT);
+    await close();
+  });
+
+  it("has the code of the chat and of the traces before they are opened from another view", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const files = new Set<string>();
+    page.on("request", (request) => {
+      const name = /\/assets\/(\w+)[^/]*\.js$/.exec(request.url())?.[1];
+      if (name !== undefined) files.add(name);
+    });
+    await page.goto(`${stage.server.url}/console/keys`);
+    await eventually(
+      async () => [...files],
+      (names) => expect(names).toEqual(expect.arrayContaining(["Chat", "Markdown", "Sidebar", "Traces"])),
+    );
+    await page.waitForLoadState("networkidle");
+    const before = files.size;
+    await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
+    await answers(page)
+      .getByText(`turn ${TURNS - 1}`)
+      .waitFor();
+    await page.evaluate(`history.pushState(null, "", "/traces/${trace}")`);
+    await page.getByRole("treeitem").nth(5).waitFor();
+    expect(files.size).toBe(before);
+    await close();
+  });
+
+  async function post<T>(path: string, body: unknown): Promise<T> {
+    const headers = { ...stage.server.headers, "content-type": "application/json" };
+    const answer = await fetch(stage.server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBeLessThan(300);
+    return (await answer.json()) as T;
+  }
+
+  async function longThread(): Promise<string> {
+    const { thread_id } = await post<{ thread_id: string }>("/threads", { metadata: { title: "A long thread" } });
+    for (let i = 0; i < TURNS; i += 1) {
+      const input = { messages: [{ role: "user", content: `turn ${i}` }] };
+      await post(`/threads/${thread_id}/runs/wait`, { assistant_id: "echo", input });
+    }
+    return thread_id;
+  }
+
+  async function longTrace(): Promise<string> {
+    const root = crypto.randomUUID();
+    const began = Date.now() - 60_000;
+    const runs = Array.from({ length: RUNS }, (_, n) => ({
+      id: n === 0 ? root : crypto.randomUUID(),
+      trace_id: root,
+      ...(n > 0 && { parent_run_id: root }),
+      name: `step ${n}`,
+      run_type: "chain",
+      session_name: "long trace",
+      start_time: new Date(began + n).toISOString(),
+      end_time: new Date(began + n + 5).toISOString(),
+      inputs: { n },
+    }));
+    await post("/runs/batch", { post: runs, patch: [] });
+    return root;
+  }
+});
+
+/** Keeps requests of the page without an answer until the function that it returns is called. */
+async function hold(page: Page, pattern: string): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(pattern, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return () => release();
+}
+
+const nameOf = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;
+
+/** The requests that the page makes from now on. */
+function requestsOf(page: Page): Request[] {
+  const sent: Request[] = [];
+  page.on("request", (request) => sent.push(request));
+  return sent;
+}
+
+/** Counts, in `window.first`, the elements that are drawn when there is one for the first time. */
+const countFirst = (selector: string) => `
+  new MutationObserver((_, observer) => {
+    const { length } = document.querySelectorAll("${selector}");
+    if (length === 0) return;
+    window.first = length;
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true });
+`;
+
+/** Sets `window.noted` when the page has this text at any time. */
+const noteText = (text: string) => `
+  new MutationObserver(() => {
+    if (document.body?.textContent.includes("${text}")) window.noted = true;
+  }).observe(document, { childList: true, subtree: true });
+`;

@@ -1,0 +1,94 @@
+/** A request under an Idempotency-Key whose storage fails: the client repeats it, and its work is done once. */
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { message1, rpc } from "../a2a/rpc.ts";
+import { human } from "../streaming/client.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { type Failing, failStorage } from "../support/failing-storage.ts";
+import { get, say } from "../threads/client.ts";
+
+let caller: Caller;
+let restore = () => {};
+beforeEach(async () => {
+  caller = await newCaller();
+});
+afterEach(() => restore());
+
+async function fail(failing: Failing): Promise<void> {
+  restore = await runInDurableObject(env.THREAD.getByName("none:none"), (_, { storage }) =>
+    failStorage(storage.sql, failing),
+  );
+}
+
+const headers = { "idempotency-key": "k" };
+const create = () => caller.fetch("/assistants", { body: { graph_id: "echo", name: "made once" }, headers });
+const count = async () => (await caller.fetch("/assistants/count", { body: { name: "made once" } })).json();
+
+it("is answered when its answer cannot be kept", async () => {
+  await fail({ d1: (statements) => /^update "idempotency_keys"/i.test(statements) });
+  expect((await create()).status).toBe(200);
+  restore();
+  // Until it is known that the first request has ended, another one must not do its work again.
+  expect((await create()).status).toBe(409);
+  expect(await count()).toBe(1);
+});
+
+it("keeps its answer when the first try to keep it fails", async () => {
+  let left = 1;
+  await fail({ d1: (statements) => /^update "idempotency_keys"/i.test(statements) && left-- > 0 });
+  const first = await (await create()).json();
+  const again = await create();
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(await again.json()).toEqual(first);
+});
+
+it("holds its key when the answer to the claim is lost", async () => {
+  let left = 1;
+  await fail({ d1Answer: (statements) => /^insert into "idempotency_keys"/i.test(statements) && left-- > 0 });
+  expect((await create()).status).toBe(200);
+  expect(left).toBeLessThanOrEqual(0);
+  expect(await count()).toBe(1);
+});
+
+/** Writes of threads fail once. */
+async function failThreadOnce(): Promise<void> {
+  let left = 1;
+  await fail({ object: (statement) => /INTO (runs|thread) /.test(statement) && left-- > 0 });
+}
+
+it("may be repeated when an A2A answer says that the server failed", async () => {
+  const params = { message: message1("hello") };
+  await failThreadOnce();
+  expect((await rpc(caller, "SendMessage", params, { agent: "echo", headers })).error?.code).toBe(-32603);
+  const { result } = await rpc(caller, "SendMessage", params, { agent: "echo", headers });
+  expect(result.task.status.state).toBe("TASK_STATE_COMPLETED");
+});
+
+it("may be repeated when the answer to a command says that the server failed", async () => {
+  const thread = crypto.randomUUID();
+  const params = { assistant_id: "echo", input: human("hello") };
+  const send = async () => {
+    const answer = await caller.fetch(`/threads/${thread}/commands`, {
+      body: { id: 1, method: "run.start", params },
+      headers,
+    });
+    return answer.json<{ type: string; error?: string }>();
+  };
+  await failThreadOnce();
+  expect(await send()).toMatchObject({ type: "error", error: "unknown_error" });
+  expect(await send()).toMatchObject({ type: "success" });
+  expect(await get<unknown[]>(caller, `/threads/${thread}/runs`)).toHaveLength(1);
+});
+
+it("may be repeated when an MCP answer says that the server failed", async () => {
+  const call = async () => {
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: say("hello") } };
+    return (await caller.fetch("/mcp", { body, headers: { ...headers, accept: "application/json" } })).json<{
+      error?: { code: number };
+    }>();
+  };
+  await failThreadOnce();
+  expect((await call()).error?.code).toBe(-32603);
+  expect((await call()).error).toBeUndefined();
+});
