@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
 import { threadSaying } from "../support/workspace.ts";
 import {
   browserHere,
@@ -37,7 +38,7 @@ async function drawn(page: Page): Promise<string> {
 }
 
 describe.runIf(browserHere)("diagrams in messages", () => {
-  const stage = onStage(() => startServer({ AUTH: "keys" }));
+  const stage = onStage(() => sharedServer());
 
   it.each([
     ["light", "rgb(24, 34, 37)"],

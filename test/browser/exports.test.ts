@@ -99,6 +99,30 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await close();
   });
 
+  it("does not name a destination deleted while the destinations load", async () => {
+    const { destination, project } = await exported();
+    await callAs(stage.server, "POST", "/api/v1/bulk-exports", {
+      bulk_export_destination_id: destination,
+      session_id: project,
+      start_time: new Date(Date.now() + 86_400_000).toISOString(),
+      interval_hours: 24,
+    });
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    let load = () => {};
+    const loading = new Promise<void>((resolve) => (load = resolve));
+    await page.route(/bulk-exports\/destinations(\?|$)/, async (route) => {
+      await loading;
+      await route.continue();
+    });
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Exports" }).click();
+    const row = page.getByRole("table", { name: "Schedules" }).locator("tbody tr").first();
+    await row.getByText("shop").waitFor();
+    expect(await row.textContent()).not.toContain("deleted");
+    load();
+    await row.getByText("Own bucket").waitFor();
+    await close();
+  });
+
   it("creates an export and shows its days when it is done", async () => {
     await exported();
     const { page, troubles, close } = await visit(stage, { path: "/console/exports" });

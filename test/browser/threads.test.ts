@@ -44,7 +44,7 @@ describe.runIf(browserHere)("the threads of all users", () => {
   it("shows the state at a checkpoint and what it changed", async () => {
     const thread = await talk("grace@example.com", "What is 6 * 7?");
     const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}` });
-    const changes = page.getByRole("region", { name: "Changes to the checkpoint before" });
+    const changes = page.getByRole("region", { name: "Changes since the previous checkpoint" });
     await changes.getByText("added").first().waitFor();
     await page.getByRole("region", { name: "State", exact: true }).first().getByText("6 * 7 = 42.").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
@@ -71,7 +71,10 @@ describe.runIf(browserHere)("the threads of all users", () => {
     expect(await findings(page)).toEqual([]);
     await values.fill('{"messages": [{"role": "user", "content": "Written by hand"}]}');
     await page.getByRole("button", { name: "Write checkpoint" }).click();
-    await page.getByRole("region", { name: "Changes to the checkpoint before" }).getByText("Written by hand").waitFor();
+    await page
+      .getByRole("region", { name: "Changes since the previous checkpoint" })
+      .getByText("Written by hand")
+      .waitFor();
     const after = await call<Checkpoint[]>(`/threads/${thread}/history`, { limit: 100 });
     expect(after.length).toBe(before.length + 1);
     await page.getByRole("link", { name: "Fork in the chat" }).click();

@@ -42,6 +42,8 @@ export async function seed(server: TestServer): Promise<Shot[]> {
     await call("POST", `/threads/${thread_id}/runs/wait`, { assistant_id, input });
     return thread_id;
   };
+  // The newest project is the one that the traces show first.
+  await sendExperiments(server);
   const first = await talk("agent", "What is 17 * 24?", "ada@example.com");
   await talk("agent", "And what is the square root of 1369, to four places?", "grace@example.com");
   await talk("approval", "Write to ada@example.com that the build is green", "ada@example.com");
@@ -56,7 +58,6 @@ export async function seed(server: TestServer): Promise<Shot[]> {
   });
   const { assistant_id, cron_id, research } = await seedConsole(server, call);
   const run = await adminOf(server);
-  await sendExperiments(server);
   const written = await threadSaying(server, ANSWER);
   const { address } = await asksAt(server, "Field notes", "read write");
   const consent = address.pathname + address.search;
@@ -71,7 +72,11 @@ export async function seed(server: TestServer): Promise<Shot[]> {
     { name: "overview", path: "/" },
     { name: "chat-new", path: "/chat" },
     { name: "chat-thread", path: `/chat/${first}` },
-    { name: "chat-answer", path: `/chat/${written}` },
+    {
+      name: "chat-answer",
+      path: `/chat/${written}`,
+      before: (page) => page.getByRole("region", { name: "Diagram" }).waitFor(),
+    },
     { name: "chat-menu", path: `/chat/${first}`, before: menu },
     { name: "traces", path: "/traces" },
     { name: "traces-menu", path: "/traces", before: menu },

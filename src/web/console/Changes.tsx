@@ -9,7 +9,7 @@ const WORDS = { CREATE: "added", REMOVE: "removed", CHANGE: "changed" };
 
 /** What changed from one value to another: a checkpoint's state to the one before, or a version to another. */
 export function Changes({
-  title = "Changes to the checkpoint before",
+  title = "Changes since the previous checkpoint",
   same = "The state is the same.",
   before,
   now,

@@ -96,7 +96,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "schedule",
       name: "Schedule",
-      width: 128,
+      width: 160,
       kept: true,
       cell: ({ cron_id, schedule }) => (
         <Link href={`/console/crons/${cron_id}`} className={work.mono} title={schedule}>

@@ -104,7 +104,11 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
         <Facts
           facts={{
             Status: schedule && <State {...statusOf(job)} />,
-            Destination: destination ? `${destination.display_name}, ${placeOf(destination)}` : "deleted",
+            Destination: destination
+              ? `${destination.display_name}, ${placeOf(destination)}`
+              : destinations.data
+                ? "deleted"
+                : "",
             Filter: job.filter !== null && <code className={css.mono}>{job.filter}</code>,
             Columns: job.export_fields === null ? "all but feedbacks" : job.export_fields.join(", "),
             Compression: job.compression,

@@ -25,7 +25,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
   const projects = useProjects();
   const close = () => navigate(PATH);
   const nameOf = projectName(projects.data);
-  const placed = new Map(destinations.data?.map((one) => [one.id, one.display_name]));
+  const placed = destinations.data && new Map(destinations.data.map((one) => [one.id, one.display_name]));
   const wanted = params.get("destination");
   const open = destinations.data?.find(({ id }) => id === wanted);
   const none = destinations.data?.length === 0;

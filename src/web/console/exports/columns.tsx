@@ -15,13 +15,15 @@ const PATH = "/console/exports";
 
 type NameOf = (job: Pick<Job, "session_id">) => string;
 
-/** What a job exports: the name of its project, or its id where that is not among the latest. */
+/** What a job exports: the name of its project, or its id where that is not among the latest. While they load: no name. */
 export const projectName =
   (projects: Project[] | undefined): NameOf =>
   ({ session_id }) =>
     session_id === null
       ? "All experiments"
-      : (projects?.find(({ id }) => id === session_id)?.name ?? `Project ${session_id.slice(0, 8)}`);
+      : projects
+        ? (projects.find(({ id }) => id === session_id)?.name ?? `Project ${session_id.slice(0, 8)}`)
+        : "Project";
 
 export function Progress({ job: { progress, status } }: { job: Job }) {
   const { runs_total, runs_completed, fraction } = progress;
@@ -68,16 +70,16 @@ export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
   },
 ];
 
-export const scheduleColumns = (nameOf: NameOf, placed: Map<string, string>): Column<Job>[] => [
+export const scheduleColumns = (nameOf: NameOf, placed: Map<string, string> | undefined): Column<Job>[] => [
   status,
   what(nameOf),
   { id: "every", name: "Runs", width: 104, kept: true, cell: ({ interval_hours }) => everyText(interval_hours ?? 1) },
-  { id: "from", name: "From", width: 130, cell: windowText },
+  { id: "window", name: "Window", width: 130, cell: windowText },
   {
     id: "destination",
     name: "Destination",
     width: 140,
-    cell: ({ bulk_export_destination_id: id }) => placed.get(id) ?? "deleted",
+    cell: ({ bulk_export_destination_id: id }) => placed && (placed.get(id) ?? "deleted"),
   },
   { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];

@@ -116,7 +116,7 @@ function optionsOf(
         label: name,
         stroke: inkOf(token),
         width: columns ? 0 : 1.5,
-        points: { show: !columns, size: 3 },
+        points: { show: !columns, size: 6 },
         ...(columns ? { fill: inkOf(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
       })),
     ] as uPlot.Series[],
