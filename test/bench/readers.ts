@@ -1,5 +1,5 @@
 /**
- * READERS (1,000) connected readers, of which DROPS (200) lose their connection every second and come back after the last
+ * READERS (1,000) connected readers, of which DROPS (200) lose their connection every second and reconnect after the last
  * event they had, for MINUTES (10): what they miss, and what the server's memory does. Half of them have WebSockets. A
  * credential has at most 256 open streams, so the threads belong to several workspaces.
  */

@@ -1,6 +1,6 @@
 /**
  * The clock of this isolate, which a test moves: what the Worker and its objects read as the time. Alarms follow it: an
- * alarm for a moment in five seconds comes in five seconds, whatever the clock says. An alarm that was set before a jump is
+ * alarm for a moment in five seconds comes in five seconds, independently of the clock. An alarm that was set before a jump is
  * late or early, as on a machine whose clock was set.
  */
 const real = Date.now.bind(Date);
@@ -20,7 +20,7 @@ export function jump(ms: number): void {
 
 /**
  * Puts the clock in place, until the returned function is called. `storage` is that of any object. The code under test reads
- * the time with `Date.now()` wherever it compares times.
+ * the time with `Date.now()` where it compares times.
  */
 export function installClock(storage: DurableObjectStorage): () => void {
   const prototype = Object.getPrototypeOf(storage) as DurableObjectStorage;

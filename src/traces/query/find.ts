@@ -24,7 +24,7 @@ export interface Found {
   next: RunPosition | null;
 }
 
-/** Partitions that are asked at once. */
+/** Partitions that are called at once. */
 export const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
 const PAGE_BYTES = 12 * 1024 * 1024;
