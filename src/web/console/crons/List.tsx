@@ -96,7 +96,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "schedule",
       name: "Schedule",
-      width: 160,
+      width: 152,
       kept: true,
       cell: ({ cron_id, schedule }) => (
         <Link href={`/console/crons/${cron_id}`} className={work.mono} title={schedule}>
@@ -107,7 +107,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "assistant",
       name: "Assistant",
-      width: 104,
+      width: 88,
       kept: true,
       grows: true,
       cell: ({ assistant_id }) =>
