@@ -8,17 +8,27 @@ import { createRoot } from "react-dom/client";
 import { isKnown } from "./api/queries.ts";
 import { App } from "./frame/App.tsx";
 import { requestOnNavigation } from "./frame/first.ts";
-import { warmUp } from "./frame/warm.ts";
+import { isWarmingUp, warmUp } from "./frame/warm.ts";
 
 /** Milliseconds in which the page is loaded again once at most. */
 const RELOAD = 60_000;
 
+/** While the server does not answer, a page that is loaded again is lost. */
+const answers = () =>
+  fetch("/ok").then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
 // A deploy replaces the files that this tab may still load: reload the page.
 addEventListener("vite:preloadError", () => {
   const last = Number(sessionStorage.getItem("weir.reloaded"));
-  if (Date.now() - last < RELOAD) return;
-  sessionStorage.setItem("weir.reloaded", String(Date.now()));
-  location.reload();
+  if (isWarmingUp() || Date.now() - last < RELOAD) return;
+  void answers().then((isThere) => {
+    if (!isThere) return;
+    sessionStorage.setItem("weir.reloaded", String(Date.now()));
+    location.reload();
+  });
 });
 
 // Before React listens for them: it draws at once.

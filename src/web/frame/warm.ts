@@ -24,6 +24,11 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The assistants cannot be read before the sign-in. */
 const isQuiet = () => queryClient.getQueryData(["assistants"]) !== undefined && queryClient.isFetching() === 0;
 
+let warmingUp = false;
+
+/** Whether code is loading that no view waits for. When it does not load, the page has lost nothing. */
+export const isWarmingUp = () => warmingUp;
+
 /** Does nothing where the browser is to save data. Code that does not load is loaded when its view is opened. */
 export async function warmUp(): Promise<void> {
   const { connection } = navigator as { connection?: { saveData?: boolean } };
@@ -33,6 +38,7 @@ export async function warmUp(): Promise<void> {
     await loadCodeAt(location.pathname);
     await idle();
     while (!isQuiet()) await wait(AGAIN_MS);
-    await load();
+    warmingUp = true;
+    await load().finally(() => (warmingUp = false));
   }
 }
