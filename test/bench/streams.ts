@@ -19,7 +19,7 @@ const AT_ONCE = 16;
 /** The platform, and Miniflare, end an object that has been idle for ten seconds. */
 const IDLE_MS = 15_000;
 /** Until the server has seen that all connections are closed. The objects are still live then. */
-const CLOSE_MS = 3_000;
+const CLOSE_MS = 8_000;
 
 interface ThreadOf {
   path: string;
