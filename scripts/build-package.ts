@@ -19,7 +19,7 @@ const common: BuildOptions = {
   legalComments: "none",
 };
 
-/** Everything but the project's own LangChain is inside, so a project installs none of the server's dependencies. */
+/** All of the server is inside but the project's own LangChain, and WebAssembly, which is never in a JavaScript file. */
 export async function buildPackage(): Promise<void> {
   rmSync(join(DIST, "cli"), { recursive: true, force: true });
   await Promise.all([
@@ -32,7 +32,8 @@ export async function buildPackage(): Promise<void> {
       // As wrangler resolves them when it bundles this repository's Worker for the tests.
       mainFields: ["browser", "module", "main"],
       conditions: ["workerd", "worker", "browser"],
-      external: ["@langchain/*"],
+      // A project's bundler takes the WebAssembly of xxhash-wasm as a module of its own.
+      external: ["@langchain/*", "xxhash-wasm"],
       plugins: [platform()],
       keepNames: true,
     }),

@@ -26,7 +26,9 @@ export const COMPRESSORS: Record<Compression, (bytes: Uint8Array) => Uint8Array>
 
 /** Input this small never fails, however it compresses. */
 const SAFE_SLICE = 30_000;
-const FIRST_SLICE = 240_000;
+/** JSON that halves when compressed goes through at once: a slice that fails is compressed twice. */
+const FIRST_SLICE = 80_000;
+const MOST_SLICE = 240_000;
 
 /**
  * workerd's zstdCompressSync throws "Unexpected end of file" when the result passes about 40 KB. A page may hold several
@@ -63,5 +65,5 @@ function tryZstd(slice: Uint8Array): Uint8Array | undefined {
 
 /** As much as should compress to three quarters of the limit, if what follows is like what went before. */
 function nextSlice(input: number, output: number): number {
-  return Math.max(SAFE_SLICE, Math.min(FIRST_SLICE, Math.floor((input / output) * SAFE_SLICE)));
+  return Math.max(SAFE_SLICE, Math.min(MOST_SLICE, Math.floor((input / output) * SAFE_SLICE)));
 }

@@ -10,7 +10,7 @@ import { isConstant, isPayload, type LightField, type RunPage, type Texts } from
 import type { PayloadField } from "../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
 import { type ExportField, hasBloom, kindOf, leafOf, parquetSchema, sortingOf } from "./columns.ts";
-import { bloomOf } from "./encode/bloom.ts";
+import { bloomOf, loadHasher } from "./encode/bloom.ts";
 import { writeChunk } from "./encode/chunk.ts";
 import type { Encoded } from "./encode/encoded.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
@@ -49,6 +49,7 @@ export class RunFile {
   async add(page: RunPage, resolve = asGiven, pause = noPause): Promise<void> {
     if (page.rows === 0) return;
     const start = this.sink.offset;
+    const hasher = await loadHasher();
     const columns: ColumnChunk[] = [];
     const blooms: { chunk: ColumnChunk; filter: Uint32Array }[] = [];
     for (const field of this.fields) {
@@ -62,7 +63,7 @@ export class RunFile {
         const encoded = encode(page, field);
         const chunk = this.write(field, page.rows, encoded);
         columns.push(chunk);
-        const filter = hasBloom(field) ? bloomOf(encoded) : undefined;
+        const filter = hasBloom(field) ? bloomOf(encoded, hasher) : undefined;
         if (filter) blooms.push({ chunk, filter });
       }
       await this.sink.flush?.();

@@ -35,7 +35,7 @@ export async function bundled(dir: string, graphs: string): Promise<string> {
     platform: "browser",
     mainFields: ["module", "main"],
     conditions: ["workerd", "worker", "module", "import"],
-    external: ["cloudflare:*", "node:*", ...builtinModules],
+    external: ["cloudflare:*", "node:*", "xxhash-wasm", ...builtinModules],
     plugins: [langChainOf(dir)],
     keepNames: true,
     logLevel: "error",
