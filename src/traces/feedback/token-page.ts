@@ -33,7 +33,7 @@ export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
 function scores({ type, min, max, categories }: FeedbackConfig): Html {
   if (type === "categorical") {
     const answers = (categories ?? []).map(
-      ({ value, label }) => html`<button class="primary" name="score" value="${value}">${label ?? value}</button>`,
+      ({ value, label }) => html`<button name="score" value="${value}">${label ?? value}</button>`,
     );
     return html`<div class="actions">${answers}</div>`;
   }
