@@ -14,10 +14,12 @@ export function drawings(): Record<string, string> {
   const server = layered(importsOf(SRC, ["web", "cli"]));
   const threads = layered(importsOf(join(SRC, "threads")));
   const traces = layered(importsOf(join(SRC, "traces")));
+  const page = layered(importsOf(join(SRC, "web")));
   return {
     "server.svg": svg(server, "The folders of src and what they import"),
     "threads.svg": svg(threads, "The folders of src/threads and what they import"),
     "traces.svg": svg(traces, "The folders of src/traces and what they import"),
+    "page.svg": svg(page, "The folders of src/web and what they import"),
   };
 }
 
@@ -26,11 +28,9 @@ export function upward(src = SRC): string[] {
   const folders = readdirSync(src, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name));
-  return [src, ...folders.sort()]
-    .filter((folder) => relative(src, folder).split("/")[0] !== "web")
-    .flatMap((folder) =>
-      layered(importsOf(folder)).up.map(([from, to]) => `${join("src", relative(src, folder))}: ${from} -> ${to}`),
-    );
+  return [src, ...folders.sort()].flatMap((folder) =>
+    layered(importsOf(folder)).up.map(([from, to]) => `${join("src", relative(src, folder))}: ${from} -> ${to}`),
+  );
 }
 
 if (process.argv[1] === import.meta.filename) {

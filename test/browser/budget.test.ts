@@ -5,7 +5,7 @@
 import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sharedServer } from "../support/shared-server.ts";
-import { answers, browserHere, composer, eventually, log, onStage, visit } from "./page.ts";
+import { answers, browserHere, composer, eventually, hold, log, onStage, visit } from "./page.ts";
 
 const TURNS = 70;
 const RUNS = 300;
@@ -157,17 +157,6 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     return root;
   }
 });
-
-/** Keeps requests of the page without an answer until the function that it returns is called. */
-async function hold(page: Page, pattern: string): Promise<() => void> {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  await page.route(pattern, async (route) => {
-    await released;
-    await route.continue();
-  });
-  return () => release();
-}
 
 const nameOf = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;
 

@@ -9,6 +9,7 @@ import {
   expectNoSidewaysScroll,
   findings,
   findingsInBothThemes,
+  hold,
   onStage,
   PHONE,
   visit,
@@ -33,12 +34,18 @@ async function run({ url, headers }: Access, assistant_id: string, content: stri
 describe.runIf(browserHere)("the overview", () => {
   const stage = onStage(() => sharedServer("graphs"));
 
-  it("teaches where nothing has run yet", async () => {
-    const { page, close } = await visit(stage, { path: "/" });
+  it("teaches where nothing has run yet, and reads nothing twice when nothing has changed", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const followed = page.waitForResponse((answer) => answer.url().endsWith("/api/v1/activity/stream"));
+    let searches = 0;
+    page.on("request", (request) => (searches += request.url().endsWith("/threads/search") ? 1 : 0));
+    await page.goto(`${stage.server.url}/`);
+    await followed;
     await page.getByText("No run in this time range.").waitFor();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
     await section(page, "Waiting for a person").getByText("No thread waits for an answer.").waitFor();
     expect(await findings(page)).toEqual([]);
+    expect(searches).toBe(2);
     await close();
   });
 
@@ -54,6 +61,52 @@ describe.runIf(browserHere)("the overview", () => {
     await page.waitForURL(`**/chat/${thread}`);
     await page.getByRole("button", { name: "Approve send_email" }).waitFor();
     expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows what changed after the view was read and before the stream began", async () => {
+    const { page, troubles, close } = await visit(stage, { path: "/console/nothing" });
+    const release = await hold(page, "**/api/v1/activity/stream");
+    const waiting = section(page, "Waiting for a person");
+    await page.goto(`${stage.server.url}/`);
+    await waiting.getByRole("link", { name: /Write to ada/ }).waitFor();
+    await section(page, "Running now").getByText("No thread has a run under way.").waitFor();
+    await run(stage.server, "approval", "Write to bob@example.com in between");
+    release();
+    await waiting.getByRole("link", { name: /Write to bob/ }).waitFor();
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
+  it("shows a change that happened while the first answer was on its way", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const followed = page.waitForResponse((answer) => answer.url().endsWith("/api/v1/activity/stream"));
+    let read = 0;
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route(
+      "**/threads/search",
+      async (route) => {
+        const response = await route.fetch();
+        read += 1;
+        await released;
+        await route.fulfill({ response });
+      },
+      { times: 2 },
+    );
+    await page.goto(`${stage.server.url}/`);
+    await followed;
+    await eventually(
+      async () => read,
+      (count) => expect(count).toBe(2),
+    );
+    await run(stage.server, "approval", "Write to eve@example.com too");
+    // The page has the last event of the run when the older answers arrive.
+    await page.waitForTimeout(1_500);
+    release();
+    await section(page, "Waiting for a person")
+      .getByRole("link", { name: /Write to eve/ })
+      .waitFor();
     await close();
   });
 

@@ -93,6 +93,17 @@ export async function settled(page: Page): Promise<void> {
 /** Waits until the keyboard is there. */
 export const focused = (page: Page, what: Locator) => what.and(page.locator(":focus")).waitFor();
 
+/** Keeps requests of the page without an answer until the function that it returns is called. */
+export async function hold(page: Page, pattern: string): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(pattern, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return () => release();
+}
+
 /** Waits for something to become true of the page. */
 export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 30_000): Promise<void> =>
   vi.waitFor(async () => check(await look()), { timeout, interval: 50 });

@@ -41,6 +41,25 @@ describe.runIf(browserHere)("the threads of all users", () => {
     await close();
   });
 
+  it("calls a thread without a title the same everywhere, by no id", async () => {
+    const { thread_id } = await call<{ thread_id: string }>("/threads", {});
+    const { page, close } = await visit(stage, { path: "/console/threads" });
+    const link = page.locator(`a[href="/console/threads/${thread_id}"]`);
+    await link.and(page.getByTitle(thread_id)).waitFor();
+    expect(await link.textContent()).toBe("Untitled thread");
+    await link.click();
+    await page.getByRole("heading", { level: 1, name: "Untitled thread" }).waitFor();
+    expect(await page.title()).toBe("Untitled thread · Weir");
+    await page.goto(`${stage.server.url}/chat/${thread_id}`);
+    const heading = page.getByRole("heading", { level: 1, name: "Untitled thread" });
+    await heading.and(page.getByTitle(thread_id)).waitFor();
+    expect(await page.title()).toBe("Untitled thread · Weir");
+    const listed = page.locator(`a[href="/chat/${thread_id}"]`).getByTitle(thread_id);
+    await listed.waitFor();
+    expect(await listed.textContent()).toBe("Untitled thread");
+    await close();
+  });
+
   it("shows the state at a checkpoint and what it changed", async () => {
     const thread = await talk("grace@example.com", "What is 6 * 7?");
     const { page, troubles, close } = await visit(stage, { path: `/console/threads/${thread}` });

@@ -4,9 +4,10 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { buildPage } from "../../scripts/build-page.ts";
 import { startServer, withTestGraphs } from "../support/server.ts";
+import { pagesOf, type Shot } from "./pages.ts";
 import { seed } from "./seed.ts";
 
 const OUT = join(import.meta.dirname, "..", "..", ".wrangler", "shots");
@@ -14,7 +15,6 @@ const SCREENS = [
   { name: "wide", options: { viewport: { width: 1440, height: 900 } } },
   { name: "phone", options: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } },
 ];
-
 buildPage();
 mkdirSync(OUT, { recursive: true });
 const server = await startServer({ AUTH: "keys" }, withTestGraphs());
@@ -23,26 +23,65 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
 });
 const wanted = process.argv.slice(2);
-const pages = (await seed(server)).filter(
+const pages = pagesOf(await seed(server)).filter(
   ({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
 );
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const screen of SCREENS) {
-    for (const { name, path, before, key = server.key } of pages) {
-      const context = await browser.newContext({ ...screen.options, colorScheme, reducedMotion: "reduce" });
-      const session = JSON.stringify({ kind: "key", secret: key });
-      const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
-      if (key !== "") await context.addInitScript(signIn);
-      const page = await context.newPage();
-      page.on("pageerror", (error) => console.error(`${name}: ${error.message}`));
-      await page.goto(server.url + path);
-      await page.waitForTimeout(1_200);
-      await before?.(page);
-      await page.screenshot({ path: join(OUT, `${name}-${screen.name}-${colorScheme}.png`) });
-      await context.close();
-    }
-  }
-}
+const failed: string[] = [];
+let pictures = 0;
+await Promise.all(
+  (["light", "dark"] as const).flatMap((colorScheme) => SCREENS.map((screen) => takeAll(screen, colorScheme))),
+);
 await browser.close();
 await server.stop();
-console.log(`${pages.length * 4} pictures in ${OUT}`);
+console.log(`${pictures} pictures in ${OUT}`);
+if (failed.length > 0) {
+  console.error(`${failed.length} failed:\n${failed.join("\n")}`);
+  process.exitCode = 1;
+}
+
+/** All pages on one screen in one theme. A page that fails does not keep the others from theirs. */
+async function takeAll({ name, options }: (typeof SCREENS)[number], colorScheme: "light" | "dark"): Promise<void> {
+  const context = await browser.newContext({ ...options, colorScheme, reducedMotion: "reduce" });
+  for (const shot of pages) {
+    const file = `${shot.name}-${name}-${colorScheme}.png`;
+    const page = await context.newPage();
+    const troubles: string[] = [];
+    page.on("pageerror", (error) => troubles.push(error.message));
+    await take(page, shot, join(OUT, file)).catch((error: unknown) => troubles.push(String(error)));
+    if (troubles.length > 0) failed.push(`${file}: ${troubles.join("; ")}`);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.close();
+  }
+  await context.close();
+}
+
+async function take(page: Page, { path, key = server.key, before }: Shot, file: string): Promise<void> {
+  const session = JSON.stringify({ kind: "key", secret: key });
+  const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
+  if (key !== "") await page.addInitScript(signIn);
+  await page.goto(server.url + path);
+  await settled(page);
+  await before?.(page);
+  await settled(page);
+  await page.screenshot({ path: file });
+  pictures++;
+  const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+  if (wider > 0) throw new Error(`${wider} px wider than the screen`);
+}
+
+/** Until nothing loads and, for 400 ms, nothing changes; at most 10 s, since some pages show a clock. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((done) => {
+    const end = Date.now() + 10_000;
+    let changed = Date.now();
+    const changes = new MutationObserver(() => (changed = Date.now()));
+    changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    const timer = setInterval(() => {
+      const loads = document.querySelector('#root:empty, [aria-label^="Loading"]') !== null;
+      if ((loads || Date.now() - changed < 400) && Date.now() < end) return;
+      clearInterval(timer);
+      changes.disconnect();
+      done();
+    }, 50);
+  })`);
+}

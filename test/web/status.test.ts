@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { titleOf } from "../../src/web/chat/row.ts";
 import { type Facts, stripLine } from "../../src/web/chat/status.ts";
-import { groupsOf, titleOf } from "../../src/web/sidebar/groups.ts";
+import { groupsOf } from "../../src/web/sidebar/groups.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const QUIET: Facts = {
@@ -79,7 +80,12 @@ describe("the list of threads", () => {
 
   it("calls a thread by its title, else by its first words", () => {
     const row = thread("1", "idle", "2026-11-20T11:59:00Z");
-    expect(titleOf(row)).toBe("New conversation");
+    expect(titleOf(row)).toBe("Untitled thread");
+    expect(titleOf(undefined)).toBe("Thread");
+    expect(titleOf({ ...row, values: { messages: [{ content: "Read by itself" }] } })).toBe("Read by itself");
+    for (const messages of [undefined, [], [null], "text"]) {
+      expect(titleOf({ ...row, values: { messages } })).toBe("Untitled thread");
+    }
     expect(titleOf({ ...row, extracted: { first: " Refund\n order " } })).toBe("Refund order");
     expect(titleOf({ ...row, metadata: { title: "Mine" }, extracted: { first: "x" } })).toBe("Mine");
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { messagesIn } from "../../src/web/trace/messages.ts";
-import { fitting } from "../../src/web/console/fitting.ts";
-import { rangeOf } from "../../src/web/console/range.ts";
+import { fitting } from "../../src/web/page/fitting.ts";
+import { rangeOf } from "../../src/web/page/range.ts";
 import { courseOf } from "../../src/web/trace/graph.ts";
 import {
   barOf,

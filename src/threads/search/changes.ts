@@ -2,7 +2,7 @@
  * The latest changes of a shard's rows, for readers that follow them. Kept in memory: after a restart the list is
  * empty.
  */
-import type { ThreadChange } from "./rpc.ts";
+import type { ChangesAfter, ThreadChange } from "./rpc.ts";
 
 /** How many changes are kept. A follower that lags further behind misses the older ones. */
 const KEPT = 500;
@@ -13,22 +13,29 @@ export class Changes {
   /** Identifies this instance of the object. */
   readonly #life = crypto.randomUUID();
   #count = 0;
+  /** Milliseconds since the epoch. */
+  #changedAt: number | undefined;
   #latest: ThreadChange[] = [];
   #followers = new Set<() => void>();
 
   add(changes: ThreadChange[]): void {
     if (changes.length === 0) return;
     this.#count += changes.length;
+    this.#changedAt = Date.now();
     this.#latest = [...this.#latest, ...changes].slice(-KEPT);
     for (const notify of this.#followers) notify();
     this.#followers.clear();
   }
 
-  async after(position: string | undefined): Promise<{ position: string; changes: ThreadChange[] }> {
+  async after(position: string | undefined): Promise<ChangesAfter> {
     const seen = position === undefined ? this.#count : this.#seen(position);
     if (position !== undefined && seen === this.#count) await this.#next();
     const fresh = Math.min(this.#count - seen, this.#latest.length);
-    return { position: `${this.#life}:${this.#count}`, changes: fresh === 0 ? [] : this.#latest.slice(-fresh) };
+    return {
+      position: `${this.#life}:${this.#count}`,
+      changes: fresh === 0 ? [] : this.#latest.slice(-fresh),
+      unchangedMs: this.#changedAt === undefined ? null : Date.now() - this.#changedAt,
+    };
   }
 
   #seen(position: string): number {

@@ -5,10 +5,10 @@ import { ANSWER_LIMIT } from "../limits.ts";
 import { Changes } from "./changes.ts";
 import { importThreads } from "./import.ts";
 import {
+  type ChangesAfter,
   type IndexRow,
   indexShard,
   type RowVersion,
-  type ThreadChange,
   type ThreadFilter,
   type ThreadIndexRpc,
   type ThreadPage,
@@ -98,7 +98,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     return this.#tables.countByStatus();
   }
 
-  async changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }> {
+  async changes(after: string | undefined): Promise<ChangesAfter> {
     return this.#changes.after(after);
   }
 

@@ -55,6 +55,14 @@ export interface ThreadChange {
   at: number;
 }
 
+export interface ChangesAfter {
+  /** Where the next call continues. */
+  position: string;
+  changes: ThreadChange[];
+  /** Milliseconds since the last change. Null when there is none since this object started. */
+  unchangedMs: number | null;
+}
+
 /** One shard. Shard 0 knows how many there are. */
 export interface ThreadIndexRpc {
   /** Writes the row unless a newer one is there. Gives the shard that new threads go to from now on. */
@@ -71,7 +79,7 @@ export interface ThreadIndexRpc {
    * The changes after a position, as soon as there is one; none after 20 seconds. `after` undefined: the position of now. A
    * position that this object does not know, since it has restarted, gives the changes since its start.
    */
-  changes(after: string | undefined): Promise<{ position: string; changes: ThreadChange[] }>;
+  changes(after: string | undefined): Promise<ChangesAfter>;
   /** How many shards there are. */
   shards(): Promise<number>;
   /** Records that there are at least this many shards. */

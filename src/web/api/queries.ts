@@ -7,15 +7,18 @@ import {
   useQueries,
   useQuery,
 } from "@tanstack/react-query";
-import { joined, type Step } from "../chat/steps.ts";
+import { joined, type Step } from "./steps.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
 import { assistantsRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 
+/** Milliseconds for which a view that opens shows an answer without reading again. */
+export const FRESH_MS = 5_000;
+
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      staleTime: 5_000,
+      staleTime: FRESH_MS,
       // Retry only when there is no answer. A refusal does not change.
       retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
     },

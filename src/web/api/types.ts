@@ -21,6 +21,8 @@ export interface ThreadRow {
   /** By task. A stopped thread is "interrupted" too, with none. */
   interrupts?: Record<string, unknown[]> | null;
   extracted?: { first?: unknown } | null;
+  /** Of a thread that is read by itself. */
+  values?: { messages?: unknown } | null;
 }
 
 /** A message as JSON, or as the stream's class instance: both have these. */

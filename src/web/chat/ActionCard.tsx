@@ -5,7 +5,7 @@ import { Button } from "../ui/Button.tsx";
 import { FieldInput } from "../ui/FieldInput.tsx";
 import type { Action, Decision as Answer } from "./decisions.ts";
 import css from "./Decision.module.css";
-import { fieldOfValue, fromText, toText } from "./fields.ts";
+import { fieldOfValue, fromText, toText } from "../ui/fields.ts";
 import { said } from "./past.ts";
 
 type Mode = "choose" | "edit" | "reject" | "respond";

@@ -7,8 +7,7 @@ import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries
 import { threadRequest } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
-import type { ViewProps } from "../frame/frame.ts";
-import { titleOf } from "../sidebar/groups.ts";
+import type { ViewProps } from "../page/frame.ts";
 import { loadMarkdown } from "./Answer.tsx";
 import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
@@ -16,6 +15,7 @@ import { Conversation } from "./Conversation.tsx";
 import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
 import { Bare, Header } from "./Header.tsx";
 import { assistantForNew, ownOf } from "./pick.ts";
+import { titleOf } from "./row.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 

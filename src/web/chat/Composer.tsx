@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { type Accepts, readFiles } from "./attach.ts";
 import { Attachments } from "./Attachments.tsx";
 import css from "./Composer.module.css";
-import { coarse } from "../frame/device.ts";
+import { coarse } from "../ui/device.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import { keepInTab } from "../ui/storage.ts";

@@ -3,7 +3,7 @@ import { useSchemas } from "../api/queries.ts";
 import type { Assistant } from "../api/types.ts";
 import { Button } from "../ui/Button.tsx";
 import { FieldInput } from "../ui/FieldInput.tsx";
-import { type Field, fieldOfSchema, fromText, toText } from "./fields.ts";
+import { type Field, fieldOfSchema, fromText, toText } from "../ui/fields.ts";
 import css from "./Header.module.css";
 
 /** The context of the graph, in addition to the messages. An empty field keeps the assistant's value. */

@@ -2,8 +2,8 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Assistant } from "../api/types.ts";
 import { useTitle } from "../ui/title.ts";
-import { coarse } from "../frame/device.ts";
-import { useKeys } from "../frame/keys.ts";
+import { coarse } from "../ui/device.ts";
+import { useKeys } from "../ui/keys.ts";
 import { liveCallsOf, useAgent } from "./agent.ts";
 import { Announcer } from "./Announcer.tsx";
 import { acceptedBy } from "./attach.ts";

@@ -8,6 +8,9 @@ import { CodeBlock, Source } from "./Code.tsx";
 import css from "./Diagram.module.css";
 import { drawDiagram } from "./diagrams.ts";
 
+/** A diagram is shrunk to its frame down to this part of its size. A wider one scrolls. */
+const SMALLEST = 0.7;
+
 export default function Diagram({ text }: { text: string }) {
   const drawing = useDrawing(text);
   const [asSource, setAsSource] = useState(false);
@@ -41,6 +44,7 @@ function Picture({ svg, width, height, title }: Extract<Drawing, { svg: string }
         src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
         width={Math.ceil(width)}
         height={Math.ceil(height)}
+        style={{ minWidth: Math.ceil(width * SMALLEST) }}
         alt={title || "Diagram. “Show source” has its text."}
       />
     </div>

@@ -2,12 +2,13 @@ import { ChevronDown, PanelLeft, SlidersHorizontal } from "lucide-react";
 import { Popover } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import type { Assistant } from "../api/types.ts";
-import { useFrame } from "../frame/frame.ts";
+import { useFrame } from "../page/frame.ts";
 import controls from "../ui/controls.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
 import { AssistantList } from "./AssistantList.tsx";
 import { ContextForm } from "./ContextForm.tsx";
 import css from "./Header.module.css";
+import { tipOf } from "./row.ts";
 
 /** What the conversation is, who answers in it, and with what context. */
 export function Header({
@@ -33,7 +34,7 @@ export function Header({
   return (
     <header className={css.header}>
       <ThreadsButton />
-      <h1 className={css.title} title={title}>
+      <h1 className={css.title} title={threadId === undefined ? title : tipOf(title, threadId)}>
         {title}
       </h1>
       <Popover.Root open={choosing} onOpenChange={setChoosing}>

@@ -4,7 +4,7 @@ import { type ReactNode, startTransition, useEffect, useRef, useState } from "re
 import type { Stream } from "./agent.ts";
 import type { Follow } from "./follow.ts";
 import css from "./Log.module.css";
-import type { Checkpoint, Fork } from "./steps.ts";
+import type { Checkpoint, Fork } from "../api/steps.ts";
 import type { Subagent } from "./Subagents.tsx";
 import { Turn, type TurnActions } from "./Turn.tsx";
 import type { Turn as TurnShape } from "./turns.ts";

@@ -2,7 +2,7 @@
 import { DropdownMenu } from "radix-ui";
 import menu from "../ui/menu.module.css";
 import { exactTime } from "../ui/time.ts";
-import type { Checkpoint } from "./steps.ts";
+import type { Checkpoint } from "../api/steps.ts";
 import css from "./Log.module.css";
 
 export type TickKind = "step" | "asked" | "decision" | "failed" | "now";

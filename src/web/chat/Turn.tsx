@@ -15,7 +15,7 @@ import css from "./Log.module.css";
 import type { Decided } from "./past.ts";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
-import type { Checkpoint, Fork } from "./steps.ts";
+import type { Checkpoint, Fork } from "../api/steps.ts";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { Interrupt, RawMessage } from "../api/types.ts";
 import { textOf } from "./messages.ts";
-import type { Step } from "./steps.ts";
+import type { Step } from "../api/steps.ts";
 
 /** The thread's state as the server gave it. */
 export interface Read {

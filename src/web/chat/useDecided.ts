@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useRunDetails } from "../api/queries.ts";
 import type { RawMessage } from "../api/types.ts";
 import { type Decided, decidedBy } from "./past.ts";
-import { resumedRuns } from "./steps.ts";
+import { resumedRuns } from "../api/steps.ts";
 import type { Thread } from "./thread.ts";
 
 /** The number of runs whose answers are read. */

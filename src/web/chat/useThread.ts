@@ -7,7 +7,7 @@ import type { Interrupt, RawMessage, ThreadState } from "../api/types.ts";
 import { liveMessages, type Stream } from "./agent.ts";
 import { errorText } from "./errors.ts";
 import { keepPartials, keptPartials } from "./partials.ts";
-import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "./steps.ts";
+import { type Checkpoint, checkpointsOf, type Fork, forksOf, type Step } from "../api/steps.ts";
 import { useMissed } from "./missed.ts";
 import { begin, interruptsOf, isRunning, messagesOf, type News, type Read, reduce, type Thread } from "./thread.ts";
 

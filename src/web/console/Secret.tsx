@@ -2,7 +2,7 @@
 import { Button } from "../ui/Button.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import css from "./parts.module.css";
-import { Command } from "./states.tsx";
+import { Command } from "../page/states.tsx";
 
 export function Secret({
   title,

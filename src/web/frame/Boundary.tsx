@@ -1,7 +1,7 @@
 /** Keeps an error of one view from taking the page away: React removes everything up to the next boundary. */
 import { Component, type ReactNode } from "react";
-import { Page } from "../console/Page.tsx";
-import { Empty } from "../console/states.tsx";
+import { Page } from "../page/Page.tsx";
+import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
 
 interface Props {

@@ -1,17 +1,18 @@
 import { Dialog } from "radix-ui";
 import { X } from "lucide-react";
+import dialog from "../ui/dialog.module.css";
 import { IconButton } from "../ui/IconButton.tsx";
-import { KEY_LIST } from "./keys.ts";
+import { KEY_LIST } from "../ui/keys.ts";
 import css from "./Shell.module.css";
 
 export function KeySheet({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   return (
     <Dialog.Root open={open} onOpenChange={onOpen}>
       <Dialog.Portal>
-        <Dialog.Overlay className={css.overlay} />
-        <Dialog.Content className={css.dialog} aria-describedby={undefined}>
-          <div className={css.dialogHead}>
-            <Dialog.Title className={css.dialogTitle}>Keyboard shortcuts</Dialog.Title>
+        <Dialog.Overlay className={dialog.overlay} />
+        <Dialog.Content className={dialog.dialog} aria-describedby={undefined}>
+          <div className={dialog.dialogHead}>
+            <Dialog.Title className={dialog.dialogTitle}>Keyboard shortcuts</Dialog.Title>
             <Dialog.Close asChild>
               <IconButton label="Close">
                 <X size={16} aria-hidden />

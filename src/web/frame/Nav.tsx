@@ -4,7 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import { signOut } from "../api/oauth.ts";
 import { queryClient } from "../api/queries.ts";
 import { currentSession } from "../api/session.ts";
-import { keepRange } from "../console/range.ts";
+import { keepRange } from "../page/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { Mark } from "../ui/Mark.tsx";
 import { loadCodeAt } from "./code.ts";

@@ -1,6 +1,6 @@
 import { Link } from "wouter";
-import { Page } from "../console/Page.tsx";
-import { Empty } from "../console/states.tsx";
+import { Page } from "../page/Page.tsx";
+import { Empty } from "../page/states.tsx";
 
 export function NotFound() {
   return (

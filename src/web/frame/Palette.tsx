@@ -5,13 +5,13 @@ import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useAssistants, useThreads } from "../api/queries.ts";
 import { chooseAssistant } from "../chat/assistant.ts";
-import { keepRange } from "../console/range.ts";
-import { titleOf } from "../sidebar/groups.ts";
+import { titleOf } from "../chat/row.ts";
+import { keepRange } from "../page/range.ts";
 import { useProjects } from "../trace/queries.ts";
+import dialog from "../ui/dialog.module.css";
 import { exactTime } from "../ui/time.ts";
 import { useFound } from "./find.ts";
 import css from "./Palette.module.css";
-import frame from "./Shell.module.css";
 import { VIEWS } from "./views.tsx";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -34,13 +34,13 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className={frame.overlay} />
+        <Dialog.Overlay className={dialog.overlay} />
         <Dialog.Content className={css.box} aria-describedby={undefined}>
           <Dialog.Title className="visually-hidden">Go to</Dialog.Title>
           <Command label="Go to" loop>
             <Command.Input
               className={css.input}
-              placeholder="A page, a thread, an assistant, a project, or an id"
+              placeholder="Page, thread, assistant, project or id"
               value={text}
               onValueChange={setText}
             />

@@ -2,6 +2,7 @@
 import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/Button.tsx";
+import dialog from "../ui/dialog.module.css";
 import css from "./Shell.module.css";
 
 export function Sheet({
@@ -19,7 +20,7 @@ export function Sheet({
   return (
     <Dialog.Root open={open} onOpenChange={onOpen}>
       <Dialog.Portal>
-        <Dialog.Overlay className={css.overlay} />
+        <Dialog.Overlay className={dialog.overlay} />
         <Dialog.Content className={css.sheet} aria-describedby={undefined}>
           {threads ? <Both threads={threads} pages={pages} /> : <Pages>{pages}</Pages>}
         </Dialog.Content>

@@ -1,9 +1,9 @@
 /** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { FrameContext } from "./frame.ts";
+import { FrameContext } from "../page/frame.ts";
 import { KeySheet } from "./KeySheet.tsx";
-import { bindShortcuts } from "./keys.ts";
+import { bindShortcuts } from "../ui/keys.ts";
 import { Nav } from "./Nav.tsx";
 import { Sheet } from "./Sheet.tsx";
 import css from "./Shell.module.css";

@@ -1,6 +1,6 @@
 /** The code of each view, by the path of the view. Without React, so that it is requested before React is evaluated. */
 import type { ComponentType } from "react";
-import type { ViewProps } from "./frame.ts";
+import type { ViewProps } from "../page/frame.ts";
 
 type Load = () => Promise<{ default: ComponentType<ViewProps> }>;
 

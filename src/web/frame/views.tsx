@@ -19,7 +19,7 @@ import {
 } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { CODE, type ViewPath, viewPathAt } from "./code.ts";
-import type { ViewProps } from "./frame.ts";
+import type { ViewProps } from "../page/frame.ts";
 
 export interface View {
   /** In the navigation, the palette and the title of the tab. */

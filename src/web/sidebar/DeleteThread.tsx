@@ -1,8 +1,8 @@
 import { AlertDialog } from "radix-ui";
 import { useState } from "react";
-import css from "../frame/Shell.module.css";
 import { Button } from "../ui/Button.tsx";
-import own from "./Sidebar.module.css";
+import dialog from "../ui/dialog.module.css";
+import css from "./Sidebar.module.css";
 
 export function DeleteThread({
   open,
@@ -19,18 +19,18 @@ export function DeleteThread({
   return (
     <AlertDialog.Root open={open} onOpenChange={onOpen}>
       <AlertDialog.Portal>
-        <AlertDialog.Overlay className={css.overlay} />
-        <AlertDialog.Content className={css.dialog}>
-          <AlertDialog.Title className={css.dialogTitle}>Delete “{title}”?</AlertDialog.Title>
-          <AlertDialog.Description className={own.describe}>
+        <AlertDialog.Overlay className={dialog.overlay} />
+        <AlertDialog.Content className={dialog.dialog}>
+          <AlertDialog.Title className={dialog.dialogTitle}>Delete “{title}”?</AlertDialog.Title>
+          <AlertDialog.Description className={css.describe}>
             Its messages, runs and checkpoints go with it. This cannot be undone.
           </AlertDialog.Description>
           {trouble !== "" && (
-            <p className={own.trouble} role="alert">
+            <p className={css.trouble} role="alert">
               {trouble}
             </p>
           )}
-          <div className={own.choices}>
+          <div className={css.choices}>
             <AlertDialog.Cancel asChild>
               <Button>Cancel</Button>
             </AlertDialog.Cancel>

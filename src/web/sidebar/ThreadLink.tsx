@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { renameThread } from "../api/queries.ts";
 import type { ThreadRow } from "../api/types.ts";
+import { tipOf, titleOf, waits } from "../chat/row.ts";
 import controls from "../ui/controls.module.css";
 import { shortTime } from "../ui/time.ts";
-import { titleOf, waits } from "./groups.ts";
 import css from "./Sidebar.module.css";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
@@ -31,7 +31,7 @@ export function ThreadLink({ thread, current }: { thread: ThreadRow; current: bo
     <li className={css.item} data-current={current || undefined}>
       <Link href={`/chat/${thread.thread_id}`} className={css.link} aria-current={current ? "page" : undefined}>
         <span className={css.glyph} data-status={state} aria-hidden />
-        <span className={css.title} title={title}>
+        <span className={css.title} title={tipOf(title, thread.thread_id)}>
           {title}
         </span>
         {state !== "idle" && <span className="visually-hidden">, {WORDS[state]}</span>}

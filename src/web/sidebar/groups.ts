@@ -1,23 +1,7 @@
-/** The list of threads: titles and groups. */
+/** The groups of the list of threads. */
 import type { ThreadRow } from "../api/types.ts";
-import { textOf } from "../chat/messages.ts";
+import { waits } from "../chat/row.ts";
 import { dayGroup } from "../ui/time.ts";
-
-const LONGEST = 80;
-
-/** What the thread is called: its own title, else the first words said on it. */
-export function titleOf(thread: ThreadRow): string {
-  const title = thread.metadata?.title;
-  if (typeof title === "string" && title.trim() !== "") return title;
-  const first = textOf({ content: thread.extracted?.first }).trim();
-  return first === "" ? "New conversation" : first.replaceAll(/\s+/g, " ").slice(0, LONGEST);
-}
-
-/** Whether the thread waits for a person's answer. A stopped thread is also "interrupted", but waits for no answer. */
-export function waits(thread: ThreadRow): boolean {
-  const asked = Object.values(thread.interrupts ?? {});
-  return thread.status === "interrupted" && (!thread.interrupts || asked.some((one) => one.length > 0));
-}
 
 export interface Group {
   name: string;

@@ -1,7 +1,7 @@
 /** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import { Failed, Loading } from "../console/states.tsx";
+import { Failed, Loading } from "../page/states.tsx";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { exactTime } from "../ui/time.ts";

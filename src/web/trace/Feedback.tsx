@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import { SERVER } from "../api/server.ts";
-import { Command, Empty, Loaded } from "../console/states.tsx";
+import { Command, Empty, Loaded } from "../page/states.tsx";
 import { exactTime } from "../ui/time.ts";
 import css from "./details.module.css";
 import type { Span } from "./types.ts";
@@ -38,9 +38,11 @@ export function Feedback({ run }: { run: Span }) {
                 <div key={id}>
                   <dt>{key}</dt>
                   <dd>
-                    {score === null ? "" : String(score)}{" "}
+                    <strong>{score === null ? "" : String(score)}</strong>{" "}
                     {typeof value === "string" ? value : value ? JSON.stringify(value) : ""} {comment}{" "}
-                    <time dateTime={created_at}>{exactTime(created_at)}</time>
+                    <time className={css.when} dateTime={created_at}>
+                      {exactTime(created_at)}
+                    </time>
                   </dd>
                 </div>
               ))}

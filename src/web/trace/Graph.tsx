@@ -1,7 +1,7 @@
 /** The course of a run as a graph: a box for each step, in the order in which they came. */
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
-import { Empty } from "../console/states.tsx";
+import { Empty } from "../page/states.tsx";
 import { durationText } from "./format.ts";
 import { courseOf } from "./graph.ts";
 import css from "./graph.module.css";

@@ -1,7 +1,7 @@
 /** A list with nothing in it says what to do about it. */
 import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
-import { Empty } from "../console/states.tsx";
+import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
 import { Fault } from "./Search.tsx";
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import type { ThreadState } from "../api/types.ts";
-import { Empty, Loaded } from "../console/states.tsx";
+import { Empty, Loaded } from "../page/states.tsx";
 import { Payload } from "../ui/Payload.tsx";
 import { useThreadHere } from "./queries.ts";
 import type { RunDetails } from "./types.ts";

@@ -2,9 +2,9 @@
 import { RotateCw } from "lucide-react";
 import { useCallback } from "react";
 import { useSearchParams } from "wouter";
-import { Back } from "../console/Back.tsx";
-import { Page } from "../console/Page.tsx";
-import { keepRange } from "../console/range.ts";
+import { Back } from "../page/Back.tsx";
+import { Page } from "../page/Page.tsx";
+import { keepRange } from "../page/range.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { useTrace } from "./queries.ts";
 import { RunAgain } from "./RunAgain.tsx";

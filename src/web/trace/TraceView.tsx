@@ -1,6 +1,6 @@
 /** The runs of one trace and the details of the chosen one: beside the list as a peek, or as a page. */
 import { lazy, Suspense, useDeferredValue } from "react";
-import { Empty, Failed, Loading } from "../console/states.tsx";
+import { Empty, Failed, Loading } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
 import { Details } from "./Details.tsx";
 import { useTrace } from "./queries.ts";

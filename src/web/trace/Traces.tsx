@@ -1,5 +1,5 @@
 /** The trace routes, loaded when one of them is opened. */
-import type { ViewProps } from "../frame/frame.ts";
+import type { ViewProps } from "../page/frame.ts";
 import { List } from "./List.tsx";
 import { Trace } from "./Trace.tsx";
 

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
-import { coarse } from "../frame/device.ts";
+import { coarse } from "../ui/device.ts";
 import { Axis } from "./Axis.tsx";
 import { Toolbar } from "./Toolbar.tsx";
 import css from "./trace.module.css";

@@ -14,7 +14,7 @@ export function Value({ label, value }: { label: string; value: unknown }) {
   if (!said) return <Json label={label} value={value} />;
   return (
     <section aria-label={label}>
-      <h3>
+      <h3 className={css.label}>
         {label}
         <Button look="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
           JSON

@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, call, callFor } from "../api/http.ts";
 import { traceRequest } from "../api/requests.ts";
-import type { Range } from "../console/range.ts";
+import type { Range } from "../page/range.ts";
 import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 /** The workspace's projects, the one with the newest run first. */

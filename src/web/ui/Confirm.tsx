@@ -1,9 +1,9 @@
 /** Asks before something that cannot be undone. The button says what is done. */
 import { AlertDialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import shell from "../frame/Shell.module.css";
 import { useAction } from "./action.ts";
 import { Button } from "./Button.tsx";
+import dialog from "./dialog.module.css";
 import { opener } from "./Modal.tsx";
 import css from "./modal.module.css";
 
@@ -27,9 +27,9 @@ export function Confirm({
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
-        <AlertDialog.Overlay className={shell.overlay} />
-        <AlertDialog.Content className={shell.dialog} onCloseAutoFocus={back}>
-          <AlertDialog.Title className={shell.dialogTitle}>{title}</AlertDialog.Title>
+        <AlertDialog.Overlay className={dialog.overlay} />
+        <AlertDialog.Content className={dialog.dialog} onCloseAutoFocus={back}>
+          <AlertDialog.Title className={dialog.dialogTitle}>{title}</AlertDialog.Title>
           <AlertDialog.Description className={css.text}>{text}</AlertDialog.Description>
           {action.trouble !== "" && (
             <p className={css.trouble} role="alert">

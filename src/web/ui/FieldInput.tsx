@@ -1,4 +1,4 @@
-import { type Field, toText } from "../chat/fields.ts";
+import { type Field, toText } from "./fields.ts";
 import css from "./controls.module.css";
 
 /** One labelled input that keeps the type of its value. `text` is what is typed, `placeholder` what holds without it. */

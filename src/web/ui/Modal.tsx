@@ -2,8 +2,8 @@
 import { X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import { coarse } from "../frame/device.ts";
-import shell from "../frame/Shell.module.css";
+import { coarse } from "./device.ts";
+import dialog from "./dialog.module.css";
 import { IconButton } from "./IconButton.tsx";
 import css from "./modal.module.css";
 
@@ -26,17 +26,17 @@ export function Modal({
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className={shell.overlay} />
+        <Dialog.Overlay className={dialog.overlay} />
         <Dialog.Content
-          className={`${shell.dialog} ${css.modal}`}
+          className={`${dialog.dialog} ${css.modal}`}
           {...(text === undefined && { "aria-describedby": undefined })}
           onEscapeKeyDown={(event) => locked && event.preventDefault()}
           onInteractOutside={(event) => locked && event.preventDefault()}
           onOpenAutoFocus={toFirstField}
           onCloseAutoFocus={back}
         >
-          <div className={shell.dialogHead}>
-            <Dialog.Title className={shell.dialogTitle}>{title}</Dialog.Title>
+          <div className={dialog.dialogHead}>
+            <Dialog.Title className={dialog.dialogTitle}>{title}</Dialog.Title>
             {!locked && (
               <Dialog.Close asChild>
                 <IconButton label="Close">

@@ -37,9 +37,11 @@ async function* follow(env: Env, workspaceId: string, shard: number): AsyncGener
   let position: string | undefined;
   for (;;) {
     const next = await changesOf(env, workspaceId, shard, position);
-    // The first answer says where the shard is. The event informs the client that changes after its next read are
-    // followed.
-    if (position === undefined) yield sseFrame({ event: "open", data: "{}" });
+    // The first answer says where the shard is. A client whose last read began before the last change reads again. The
+    // event has a duration, not a time, because the clock of the client may differ.
+    if (position === undefined) {
+      yield sseFrame({ event: "open", data: JSON.stringify({ unchanged_ms: next.unchangedMs ?? null }) });
+    }
     position = next.position;
     if (next.changes.length === 0) continue;
     const threads = next.changes.map(({ id, status, at }) => ({

@@ -1,6 +1,6 @@
 /** The configuration of an assistant as a form. Saving makes a new version, which is the active one. */
 import { useState } from "react";
-import { Loaded } from "../states.tsx";
+import { Loaded } from "../../page/states.tsx";
 import { bodyOf, draftOf, fieldsOf } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { type AssistantRow, type Schemas, updateAssistant, useAllSchemas } from "./queries.ts";

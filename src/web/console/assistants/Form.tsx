@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import { type Field, fromText } from "../../chat/fields.ts";
+import { type Field, fromText } from "../../ui/fields.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import work from "../work.module.css";

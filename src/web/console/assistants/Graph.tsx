@@ -1,7 +1,7 @@
 /** The graph of an assistant, its subgraphs in frames. The nodes that a run is at are lit. */
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
-import { Empty, Failed, Loading } from "../states.tsx";
+import { Empty, Failed, Loading } from "../../page/states.tsx";
 import css from "./graph.module.css";
 import { type Drawn, drawnOf, type GraphJson, type Lights, sentencesOf } from "./graph.ts";
 import { type AssistantRow, useGraph } from "./queries.ts";

@@ -1,8 +1,8 @@
 import { useLocation, useSearchParams } from "wouter";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../Back.tsx";
-import { Page } from "../Page.tsx";
-import { Loaded } from "../states.tsx";
+import { Back } from "../../page/Back.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Loaded } from "../../page/states.tsx";
 import work from "../work.module.css";
 import { bodyOf, draftOf, fieldsOf } from "./draft.ts";
 import { Form } from "./Form.tsx";

@@ -8,7 +8,7 @@ import { durationText } from "../../trace/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { State } from "../State.tsx";
+import { State } from "../../page/State.tsx";
 import work from "../work.module.css";
 import css from "./assistants.module.css";
 import type { Course } from "./course.ts";

@@ -1,6 +1,6 @@
 /** The configuration of an assistant as the form holds it, and the body that the API takes. */
 import type { AssistantSchemas } from "../../api/types.ts";
-import { type Field, fieldOfSchema, fieldOfValue, fromText, toText } from "../../chat/fields.ts";
+import { type Field, fieldOfSchema, fieldOfValue, fromText, toText } from "../../ui/fields.ts";
 
 export interface Configured {
   name: string;

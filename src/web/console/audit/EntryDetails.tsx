@@ -2,7 +2,7 @@ import { Modal } from "../../ui/Modal.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { Facts } from "../Facts.tsx";
 import css from "../parts.module.css";
-import { Time } from "../Time.tsx";
+import { Time } from "../../page/Time.tsx";
 import { actionText, actorText, targetText } from "./actions.ts";
 import type { Entry } from "./queries.ts";
 

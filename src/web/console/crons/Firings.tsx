@@ -1,9 +1,9 @@
 /** The last due times of a cron, with the run of each. */
 import { Link } from "wouter";
-import { exactTime } from "../../ui/time.ts";
-import { State } from "../State.tsx";
-import { Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { exactTime, soonTime } from "../../ui/time.ts";
+import { State } from "../../page/State.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import work from "../work.module.css";
 import { useFirings } from "./queries.ts";
 import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
@@ -57,7 +57,11 @@ const COLUMNS: Column<Firing>[] = [
     width: 120,
     kept: true,
     grows: true,
-    cell: ({ due }) => <time dateTime={due}>{exactTime(due)}</time>,
+    cell: ({ due }) => (
+      <time dateTime={due} title={exactTime(due)}>
+        {soonTime(due)}
+      </time>
+    ),
   },
   {
     id: "trace",

@@ -1,8 +1,8 @@
 import { useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { Back } from "../Back.tsx";
-import { Page } from "../Page.tsx";
-import { Loaded } from "../states.tsx";
+import { Back } from "../../page/Back.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Loaded } from "../../page/states.tsx";
 import { bodyOf, newDraft } from "./draft.ts";
 import { Form } from "./Form.tsx";
 import { createCron } from "./queries.ts";

@@ -3,9 +3,9 @@ import { Link, useSearchParams } from "wouter";
 import { costText, durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../Back.tsx";
-import { Page } from "../Page.tsx";
-import { Empty, Loaded } from "../states.tsx";
+import { Back } from "../../page/Back.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
 import css from "./experiments.module.css";
 import { type ComparedRow, type Comparison, PAGE, type Result, useComparison } from "./queries.ts";
 

@@ -4,10 +4,10 @@ import { useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { durationText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Page } from "../Page.tsx";
-import { Empty, Loaded } from "../states.tsx";
-import { Time } from "../Time.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { Time } from "../../page/Time.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import css from "./experiments.module.css";
 import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
 

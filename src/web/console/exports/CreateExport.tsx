@@ -4,7 +4,7 @@ import { useAction } from "../../ui/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../Form.tsx";
 import css from "../parts.module.css";
-import { Loaded } from "../states.tsx";
+import { Loaded } from "../../page/states.tsx";
 import { everyText } from "./days.ts";
 import { createJob } from "./queries.ts";
 import type { Destination } from "./types.ts";

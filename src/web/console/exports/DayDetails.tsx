@@ -1,8 +1,8 @@
 import { Facts } from "../Facts.tsx";
 import css from "../parts.module.css";
-import { State } from "../State.tsx";
+import { State } from "../../page/State.tsx";
 import { bytesText } from "../usage/figures.ts";
-import { Time } from "../Time.tsx";
+import { Time } from "../../page/Time.tsx";
 import { dayText, runStatus } from "./days.ts";
 import own from "./exports.module.css";
 import type { Run } from "./types.ts";

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import css from "../parts.module.css";
-import { State } from "../State.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { State } from "../../page/State.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { bytesText } from "../usage/figures.ts";
 import { Cells, move } from "./Cells.tsx";
 import { DayDetails } from "./DayDetails.tsx";

@@ -1,7 +1,7 @@
 import { durationText } from "../../trace/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import css from "../parts.module.css";
-import { State } from "../State.tsx";
+import { State } from "../../page/State.tsx";
 import { bytesText } from "../usage/figures.ts";
 import { Progress } from "./columns.tsx";
 import { paceOf, statusOf } from "./days.ts";

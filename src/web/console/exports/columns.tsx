@@ -2,10 +2,10 @@
 import { Link } from "wouter";
 import type { Project } from "../../trace/types.ts";
 import css from "../parts.module.css";
-import { State } from "../State.tsx";
-import type { Column } from "../Table.tsx";
+import { State } from "../../page/State.tsx";
+import type { Column } from "../../page/Table.tsx";
 import { bytesText } from "../usage/figures.ts";
-import { Time } from "../Time.tsx";
+import { Time } from "../../page/Time.tsx";
 import { everyText, statusOf, windowText } from "./days.ts";
 import { placeOf } from "./duckdb.ts";
 import own from "./exports.module.css";

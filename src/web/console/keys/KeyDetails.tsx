@@ -9,7 +9,7 @@ import { exactTime } from "../../ui/time.ts";
 import { Facts } from "../Facts.tsx";
 import { Form, Select } from "../Form.tsx";
 import css from "../parts.module.css";
-import { Time } from "../Time.tsx";
+import { Time } from "../../page/Time.tsx";
 import { expiryText } from "./expiry.ts";
 import { deleteKey, type Key, type NewKey, rollKey } from "./queries.ts";
 

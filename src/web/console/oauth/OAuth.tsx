@@ -2,10 +2,10 @@
 import { Link, useLocation, useSearchParams } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { Missing } from "../Missing.tsx";
-import { Page } from "../Page.tsx";
-import { Command, Empty, Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
-import { Time } from "../Time.tsx";
+import { Page } from "../../page/Page.tsx";
+import { Command, Empty, Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
 import { type Client, useClients } from "./queries.ts";
 import { nameOf, returnsTo } from "./words.ts";

@@ -3,11 +3,11 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { titleOf } from "../../sidebar/groups.ts";
-import type { Range } from "../range.ts";
-import { State } from "../State.tsx";
-import { Loaded } from "../states.tsx";
-import { Time } from "../Time.tsx";
+import { tipOf, titleOf } from "../../chat/row.ts";
+import type { Range } from "../../page/range.ts";
+import { State } from "../../page/State.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { Time } from "../../page/Time.tsx";
 import css from "./overview.module.css";
 import { type Export, useExports, useFailed, useRunning, useWaiting } from "./queries.ts";
 
@@ -138,7 +138,7 @@ function Threads({ rows, none }: { rows: ThreadRow[]; none: string }) {
     <ul className={css.rows}>
       {rows.map((row) => (
         <li key={row.thread_id}>
-          <Link href={`/chat/${row.thread_id}`} className={css.row}>
+          <Link href={`/chat/${row.thread_id}`} className={css.row} title={tipOf(titleOf(row), row.thread_id)}>
             <State state={row.status} word={titleOf(row)} />
             <Time at={row.updated_at} />
           </Link>

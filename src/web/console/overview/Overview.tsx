@@ -4,11 +4,11 @@ import { Link } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
 import { costText, durationText } from "../../trace/format.ts";
-import { Page } from "../Page.tsx";
-import { type Range, useRange } from "../range.ts";
-import { RangePicker } from "../RangePicker.tsx";
-import { Empty, Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { Page } from "../../page/Page.tsx";
+import { type Range, useRange } from "../../page/range.ts";
+import { RangePicker } from "../../page/RangePicker.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import css from "./overview.module.css";
 import { Plot } from "./Plot.tsx";
@@ -118,7 +118,7 @@ function Course({
           />
         </div>
       )}
-      <div>
+      <div className={css.switch}>
         <Button look="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
           {table ? "Show plots" : "Show as table"}
         </Button>

@@ -2,13 +2,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
-import { useActivity } from "../../api/live.ts";
-import { queryClient } from "../../api/queries.ts";
+import { readAgain, useActivity } from "../../api/live.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { waits } from "../../sidebar/groups.ts";
+import { waits } from "../../chat/row.ts";
 import { useProjects } from "../../trace/queries.ts";
 import type { TraceRow } from "../../trace/types.ts";
-import type { Range } from "../range.ts";
+import type { Range } from "../../page/range.ts";
 
 export interface Figures {
   run_count: number;
@@ -155,13 +154,13 @@ export function useLive(): void {
   );
   useActivity(
     useCallback(() => {
-      void queryClient.invalidateQueries({ queryKey: ["overview", "threads"] });
+      void readAgain(["overview", "threads"]);
       timer.current ??= setTimeout(
         () => {
           timer.current = undefined;
           last.current = Date.now();
-          void queryClient.invalidateQueries({ queryKey: ["overview", "series"] });
-          void queryClient.invalidateQueries({ queryKey: ["overview", "failed"] });
+          void readAgain(["overview", "series"]);
+          void readAgain(["overview", "failed"]);
         },
         Math.max(0, last.current + FIGURES - Date.now()),
       );

@@ -3,11 +3,11 @@ import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { costText, durationText, firstLine } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
-import type { Range } from "../range.ts";
-import { State } from "../State.tsx";
-import { Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
-import { Time } from "../Time.tsx";
+import type { Range } from "../../page/range.ts";
+import { State } from "../../page/State.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
 import { type EndedRun, statusOf, useEndedRuns } from "./queries.ts";
 

@@ -4,17 +4,17 @@ import { Link, useSearchParams } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
 import { SERVER } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
-import { titleOf } from "../../sidebar/groups.ts";
+import { tipOf, titleOf } from "../../chat/row.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Confirm } from "../../ui/Confirm.tsx";
-import { Page } from "../Page.tsx";
-import { useRange } from "../range.ts";
-import { RangePicker } from "../RangePicker.tsx";
-import { State } from "../State.tsx";
-import { Empty, Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
-import { Time } from "../Time.tsx";
+import { Page } from "../../page/Page.tsx";
+import { useRange } from "../../page/range.ts";
+import { RangePicker } from "../../page/RangePicker.tsx";
+import { State } from "../../page/State.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
 import { untilText } from "../when.ts";
 import work from "../work.module.css";
 import { Ended } from "./Ended.tsx";
@@ -178,10 +178,7 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
 const keyOf = (run: OpenRun) => run.run_id;
 
 function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[]): Shared {
-  const nameOf = (run: OpenRun) => {
-    const thread = threads.get(run.thread_id);
-    return thread ? titleOf(thread) : `Thread ${run.thread_id.slice(0, 8)}`;
-  };
+  const nameOf = (run: OpenRun) => titleOf(threads.get(run.thread_id));
   return [
     {
       id: "thread",
@@ -190,7 +187,7 @@ function sharedColumns(threads: Map<string, ThreadRow>, assistants: Assistant[])
       kept: true,
       grows: true,
       cell: (run) => (
-        <Link href={`/chat/${run.thread_id}`} title={nameOf(run)}>
+        <Link href={`/chat/${run.thread_id}`} title={tipOf(nameOf(run), run.thread_id)}>
           {nameOf(run)}
         </Link>
       ),

@@ -2,12 +2,12 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { call } from "../../api/http.ts";
-import { useActivity } from "../../api/live.ts";
+import { readAgain, useActivity } from "../../api/live.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { useProjects } from "../../trace/queries.ts";
 import type { TraceRow } from "../../trace/types.ts";
-import type { Range } from "../range.ts";
+import type { Range } from "../../page/range.ts";
 import type { OpenRun } from "./open.ts";
 
 const OPEN = ["open-runs"];
@@ -127,8 +127,8 @@ export async function cancelPending(): Promise<void> {
 export function useLiveRuns(): void {
   useActivity(
     useCallback(() => {
-      void queryClient.invalidateQueries({ queryKey: OPEN });
-      setTimeout(() => void queryClient.invalidateQueries({ queryKey: ["ended-runs"] }), 1_500);
+      void readAgain(OPEN);
+      setTimeout(() => void readAgain(["ended-runs"]), 1_500);
     }, []),
   );
 }

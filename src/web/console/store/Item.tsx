@@ -6,7 +6,7 @@ import { IconButton } from "../../ui/IconButton.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
 import { Confirm } from "../../ui/Confirm.tsx";
-import { Empty, Loaded } from "../states.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
 import work from "../work.module.css";
 import { EditItem } from "./EditItem.tsx";
 import { deleteItem, useItem } from "./queries.ts";

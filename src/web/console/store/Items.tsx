@@ -1,11 +1,11 @@
 /** The items at and below a namespace. On a narrow screen the namespaces below come first. */
 import { Link } from "wouter";
-import { useFrame } from "../../frame/frame.ts";
+import { useFrame } from "../../page/frame.ts";
 import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Empty, Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
-import { Time } from "../Time.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
+import { Time } from "../../page/Time.tsx";
 import work from "../work.module.css";
 import { addressOf, childrenOf, type Place, previewOf, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";

@@ -2,10 +2,10 @@
 import { ChevronRight, Search } from "lucide-react";
 import { Fragment, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { useFrame } from "../../frame/frame.ts";
+import { useFrame } from "../../page/frame.ts";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
-import { Page } from "../Page.tsx";
+import { Page } from "../../page/Page.tsx";
 import work from "../work.module.css";
 import { EditItem } from "./EditItem.tsx";
 import { Item } from "./Item.tsx";

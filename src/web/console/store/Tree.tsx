@@ -2,7 +2,7 @@
 import { ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Link } from "wouter";
-import { Failed, Loading } from "../states.tsx";
+import { Failed, Loading } from "../../page/states.tsx";
 import work from "../work.module.css";
 import { addressOf, childrenOf, isBelow, same } from "./path.ts";
 import { MOST_CHILDREN, useLevel } from "./queries.ts";

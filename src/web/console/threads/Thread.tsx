@@ -4,20 +4,21 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { ThreadState } from "../../api/types.ts";
+import { titleOf } from "../../chat/row.ts";
 import { costText } from "../../trace/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
-import { Back } from "../Back.tsx";
+import { Back } from "../../page/Back.tsx";
 import { Changes } from "../Changes.tsx";
-import { Page } from "../Page.tsx";
-import { keepRange } from "../range.ts";
+import { Page } from "../../page/Page.tsx";
+import { keepRange } from "../../page/range.ts";
 import { useReadOn } from "../readOn.ts";
-import { State } from "../State.tsx";
-import { Empty, Loaded } from "../states.tsx";
-import { Time } from "../Time.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { State } from "../../page/State.tsx";
+import { Empty, Loaded } from "../../page/states.tsx";
+import { Time } from "../../page/Time.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { EditState } from "./EditState.tsx";
 import { ownerOf } from "./owner.ts";
 import { useCheckpoints, useSpent, useStateAt, useThreadRow } from "./queries.ts";
@@ -36,11 +37,11 @@ export function Thread({ id }: { id: string }) {
   // A checkpoint that the address names may be on a later page.
   const sought = wanted !== null && !chosen;
   useReadOn(checkpoints, sought);
-  const title = thread.data?.metadata?.title;
   return (
     <Page
       whole
-      title={typeof title === "string" && title !== "" ? title : `Thread ${id.slice(0, 8)}`}
+      title={titleOf(thread.data)}
+      purpose={id}
       back={<Back href={`/console/threads${keepRange(params.toString())}`} name="Threads" />}
       actions={
         <Link href={`/chat/${id}`} className={`${controls.button} ${controls.plain} ${css.open}`}>

@@ -3,18 +3,18 @@ import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
 import { SERVER } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
-import type { ViewProps } from "../../frame/frame.ts";
-import { titleOf, waits } from "../../sidebar/groups.ts";
+import type { ViewProps } from "../../page/frame.ts";
+import { tipOf, titleOf, waits } from "../../chat/row.ts";
 import { costText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Page } from "../Page.tsx";
-import { keepRange, useRange } from "../range.ts";
-import { RangePicker } from "../RangePicker.tsx";
+import { Page } from "../../page/Page.tsx";
+import { keepRange, useRange } from "../../page/range.ts";
+import { RangePicker } from "../../page/RangePicker.tsx";
 import { useReadOn } from "../readOn.ts";
-import { State } from "../State.tsx";
-import { Command, Empty, Loaded, Loading } from "../states.tsx";
-import { Time } from "../Time.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { State } from "../../page/State.tsx";
+import { Command, Empty, Loaded, Loading } from "../../page/states.tsx";
+import { Time } from "../../page/Time.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
@@ -112,7 +112,7 @@ function columnsOf(
       kept: true,
       grows: true,
       cell: (row) => (
-        <Link href={`/console/threads/${row.thread_id}${search}`} title={titleOf(row)}>
+        <Link href={`/console/threads/${row.thread_id}${search}`} title={tipOf(titleOf(row), row.thread_id)}>
           {titleOf(row)}
         </Link>
       ),

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { call } from "../../api/http.ts";
 import type { ThreadRow, ThreadState } from "../../api/types.ts";
 import { useProjects } from "../../trace/queries.ts";
-import type { Range } from "../range.ts";
+import type { Range } from "../../page/range.ts";
 
 const PAGE = 100;
 

@@ -4,7 +4,7 @@ import { costText } from "../../trace/format.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { count, dayText } from "./figures.ts";
 
 const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });

@@ -4,8 +4,8 @@ import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
-import { Empty } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { Empty } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { byDay, bytesText, count, dayText } from "./figures.ts";
 import type { Usage as Held } from "./queries.ts";
 

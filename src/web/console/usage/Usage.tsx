@@ -2,12 +2,12 @@
 import { Link, useSearchParams } from "wouter";
 import { costText } from "../../trace/format.ts";
 import controls from "../../ui/controls.module.css";
-import { Page } from "../Page.tsx";
-import pageCss from "../page.module.css";
+import { Page } from "../../page/Page.tsx";
+import pageCss from "../../page/page.module.css";
 import css from "../parts.module.css";
 import { Section } from "../Section.tsx";
-import { Loaded } from "../states.tsx";
-import { type Column, Table } from "../Table.tsx";
+import { Loaded } from "../../page/states.tsx";
+import { type Column, Table } from "../../page/Table.tsx";
 import { byProject, bytesText, count, type ProjectSum } from "./figures.ts";
 import { type Group, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";

@@ -2,9 +2,9 @@
 import { Trash2 } from "lucide-react";
 import { IconButton } from "../../ui/IconButton.tsx";
 import css from "../parts.module.css";
-import { State } from "../State.tsx";
-import type { Column } from "../Table.tsx";
-import { Ahead, Time } from "../Time.tsx";
+import { State } from "../../page/State.tsx";
+import type { Column } from "../../page/Table.tsx";
+import { Ahead, Time } from "../../page/Time.tsx";
 import type { HookedCron, WebhookSecret } from "./queries.ts";
 
 export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [

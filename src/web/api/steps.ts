@@ -1,5 +1,5 @@
 /** The checkpoints of a thread without their values: where its paths part, and which messages each of them has. */
-import type { RawMessage } from "../api/types.ts";
+import type { RawMessage } from "./types.ts";
 
 export interface Step {
   id: string;

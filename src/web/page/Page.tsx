@@ -1,7 +1,7 @@
 /** The shape that all pages of the console share: title, purpose, actions, tools, the list, and an aside. */
 import { Menu } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
-import { useFrame } from "../frame/frame.ts";
+import { useFrame } from "./frame.ts";
 import { IconButton } from "../ui/IconButton.tsx";
 import { useTitle } from "../ui/title.ts";
 import css from "./page.module.css";

@@ -1,0 +1,171 @@
+/** The pages of the pictures, by name. */
+import type { Page } from "playwright-core";
+import { underWay } from "./admin.ts";
+import type { Seeded } from "./seed.ts";
+
+export interface Shot {
+  name: string;
+  path: string;
+  /** The API key of the tab; that of the seeded workspace if left out. An empty one: signed out. */
+  key?: string;
+  /** Done before the picture is taken. */
+  before?: (page: Page) => Promise<void>;
+}
+
+/** Pages of a workspace in which nothing has happened yet. */
+const EMPTY = [
+  ["overview", "/"],
+  ["traces", "/traces"],
+  ["threads", "/console/threads"],
+  ["experiments", "/console/experiments"],
+  ["runs", "/console/runs"],
+  ["crons", "/console/crons"],
+  ["store", "/console/store"],
+  ["exports", "/console/exports"],
+  ["oauth", "/console/oauth"],
+  ["webhooks", "/console/webhooks"],
+  ["audit", "/console/audit"],
+  ["usage", "/console/usage"],
+] as const;
+
+export function pagesOf(made: Seeded): Shot[] {
+  const { threads, traces } = made;
+  const menu = async (page: Page) => {
+    const button = page.getByRole("button", { name: /Open the menu|Show the threads/ });
+    if ((await button.count()) > 0) await button.first().click();
+    await page.waitForTimeout(300);
+  };
+  return [
+    { name: "overview", path: "/" },
+    { name: "chat-new", path: "/chat" },
+    { name: "chat-thread", path: `/chat/${threads.first}` },
+    {
+      name: "chat-answer",
+      path: `/chat/${threads.written}`,
+      before: (page) => page.getByRole("region", { name: "Diagram" }).waitFor(),
+    },
+    { name: "chat-menu", path: `/chat/${threads.first}`, before: menu },
+    { name: "chat-waiting", path: `/chat/${threads.waiting}` },
+    { name: "chat-edit", path: `/chat/${threads.waiting}`, before: (page) => named(page, "Edit") },
+    { name: "chat-subagents", path: `/chat/${threads.compared}` },
+    { name: "chat-failed", path: `/chat/${threads.broken}` },
+    { name: "chat-not-found", path: `/chat/${crypto.randomUUID()}` },
+    { name: "shortcuts", path: `/chat/${threads.first}`, before: (page) => page.keyboard.press("Shift+?") },
+    { name: "traces", path: "/traces" },
+    { name: "traces-menu", path: "/traces", before: menu },
+    { name: "traces-no-match", path: "/traces?q=unicorn" },
+    {
+      name: "traces-fault",
+      path: "/traces",
+      before: async (page) => {
+        await page.getByLabel("Words or a filter").fill('gt(latency "5s")');
+        await named(page, "Search");
+      },
+    },
+    { name: "trace", path: `/traces/${traces.trace}` },
+    { name: "traces-peek", path: "/traces", before: (page) => page.keyboard.press("j") },
+    { name: "trace-timeline", path: `/traces/${traces.trace}?view=timeline` },
+    { name: "trace-graph", path: `/traces/${traces.trace}?view=graph` },
+    { name: "trace-feedback", path: `/traces/${traces.trace}`, before: (page) => named(page, "Feedback") },
+    { name: "trace-raw", path: `/traces/${traces.trace}`, before: (page) => named(page, "Raw") },
+    { name: "trace-failed", path: `/traces/${traces.failed}` },
+    { name: "trace-not-found", path: `/traces/${crypto.randomUUID()}` },
+    { name: "threads", path: "/console/threads" },
+    { name: "thread", path: `/console/threads/${threads.first}` },
+    {
+      name: "thread-edit",
+      path: `/console/threads/${threads.first}`,
+      before: (page) => named(page, "Edit state"),
+    },
+    { name: "experiments", path: "/console/experiments" },
+    {
+      name: "experiments-compare",
+      path: "/console/experiments",
+      before: async (page) => {
+        for (const box of await page.getByRole("checkbox", { name: /^Compare/ }).all()) await box.check();
+        await page.getByRole("button", { name: "Compare 2" }).click();
+        await page.getByRole("table", { name: "Comparison" }).waitFor();
+      },
+    },
+    { name: "assistants", path: "/console/assistants" },
+    { name: "assistant", path: `/console/assistants/${made.assistant_id}` },
+    { name: "assistant-versions", path: `/console/assistants/${made.assistant_id}?tab=versions` },
+    {
+      name: "assistant-try",
+      path: `/console/assistants/${made.research}?tab=try`,
+      before: async (page) => {
+        await page.getByLabel("Message").fill("Compare the two proposals for the new bridge over the river");
+        await page.getByRole("button", { name: "Run", exact: true }).click();
+        await page.getByText("The run ended.").waitFor({ timeout: 20_000 });
+        await page.waitForTimeout(500);
+      },
+    },
+    { name: "assistant-new", path: "/console/assistants/new" },
+    { name: "runs", path: "/console/runs" },
+    { name: "crons", path: "/console/crons" },
+    { name: "cron", path: `/console/crons/${made.cron_id}` },
+    { name: "cron-new", path: "/console/crons/new" },
+    { name: "store", path: "/console/store" },
+    { name: "store-item", path: "/console/store?in=users&in=ada&key=profile" },
+    { name: "store-new", path: "/console/store?in=users&new=1" },
+    {
+      name: "palette",
+      path: "/console/threads",
+      before: async (page) => {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("dialog").waitFor();
+        await page.waitForTimeout(500);
+      },
+    },
+    { name: "not-found", path: "/console/nothing" },
+    { name: "exports", path: "/console/exports" },
+    { name: "exports-new", path: "/console/exports/new" },
+    { name: "exports-new-destination", path: "/console/exports/new-destination" },
+    { name: "exports-destination", path: `/console/exports?destination=${made.destination}` },
+    { name: "export", path: `/console/exports/${made.exported}`, before: (page) => press(page, "[data-cell]") },
+    { name: "export-running", path: `/console/exports/${made.exported}`, before: underWay },
+    { name: "export-schedule", path: `/console/exports/${made.schedule}` },
+    { name: "keys", path: "/console/keys" },
+    { name: "keys-new", path: "/console/keys/new" },
+    { name: "keys-key", path: "/console/keys", before: (page) => press(page, "tbody a") },
+    { name: "oauth", path: "/console/oauth" },
+    { name: "oauth-client", path: "/console/oauth", before: (page) => press(page, "tbody a") },
+    { name: "webhooks", path: "/console/webhooks" },
+    { name: "webhooks-secret", path: "/console/webhooks/new", before: (page) => press(page, "form [type=submit]") },
+    { name: "audit", path: "/console/audit" },
+    { name: "audit-entry", path: "/console/audit", before: (page) => press(page, "tbody a") },
+    { name: "usage", path: "/console/usage" },
+    { name: "sign-in", path: "/", key: "" },
+    { name: "sign-in-refused", path: "/", key: "wrong" },
+    { name: "feedback", path: made.feedback, key: "" },
+    { name: "feedback-expired", path: made.feedback.replace(/[^/]+$/, crypto.randomUUID()), key: "" },
+    { name: "feedback-thanks", path: `${made.feedback}?score=1`, key: "" },
+    { name: "consent-sign-in", path: made.consent, key: "" },
+    {
+      name: "consent",
+      path: made.consent,
+      key: "",
+      before: async (page) => {
+        await page.getByLabel("API key of the workspace").fill(made.key);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("button", { name: "Allow" }).waitFor();
+      },
+    },
+    {
+      name: "consent-refused",
+      path: made.consent.replace(/redirect_uri=[^&]+/, "redirect_uri=https://other.example/"),
+      key: "",
+    },
+    ...EMPTY.map(([name, path]) => ({ name: `empty-${name}`, path, key: made.empty })),
+  ];
+}
+
+async function press(page: Page, selector: string): Promise<void> {
+  await page.locator(selector).first().click();
+  await page.waitForTimeout(400);
+}
+
+async function named(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name, exact: true }).first().click();
+  await page.waitForTimeout(400);
+}
