@@ -24,6 +24,8 @@ export default defineConfig({
   rewrites: { [HOME]: "index.md" },
   cleanUrls: true,
   metaChunk: true,
+  // Each picture is a file, so the site loads from its own paths only.
+  vite: { build: { assetsInlineLimit: 0 } },
   // Without transitions being disabled for the switch, which is done with an inline style.
   appearance: { disableTransition: false },
   head: [["link", { rel: "icon", href: "/favicon.svg", type: "image/svg+xml" }]],

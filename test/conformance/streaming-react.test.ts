@@ -117,8 +117,10 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     await tab.until((stream) => stream.messages.at(-1)?.type === "ai");
     await tab.stream.stop();
     await tab.until((stream) => !stream.isLoading);
-    const [run] = await get<{ status: string }[]>(`/threads/${thread}/runs`);
-    expect(run?.status).toBe("interrupted");
+    // The stream may end before the run does.
+    await expect
+      .poll(async () => (await get<{ status: string }[]>(`/threads/${thread}/runs`))[0]?.status, { timeout: 10_000 })
+      .toBe("interrupted");
     tab.close();
   });
 

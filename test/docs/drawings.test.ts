@@ -11,7 +11,7 @@ it("the drawings in docs/drawings are those of the code (npm run drawings)", () 
   }
 });
 
-it("no part of a folder imports one above it, in any folder of the server and of the CLI", () => {
+it("no part of a folder imports one above it, in any folder of the server, the CLI and the page", () => {
   expect(upward()).toEqual([]);
 });
 

@@ -4,7 +4,6 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createTestHarness } from "wrangler";
 import {
   type LocalServer,
   localConfig,
@@ -58,6 +57,8 @@ export async function startServer(
 ): Promise<CountingServer> {
   const secrets = { ...SECRETS, OFFLINE_MODEL_DELAY_MS: "0", ...vars };
   Object.assign(process.env, QUIET);
+  // Wrangler takes a second of processor time to load. Most files use a server of another process.
+  const { createTestHarness } = await import("wrangler");
   const harness = createTestHarness({
     root: join(import.meta.dirname, "..", ".."),
     workers: [{ configPath, secrets }],

@@ -39,6 +39,23 @@ it("names each thread that is made, changed and deleted, and none of another wor
   await reader.cancel();
 });
 
+it("says first when the last change was, if there was one", async () => {
+  const caller = await newCaller();
+  const opened = async () => {
+    const reader = ((await caller.fetch(PATH)).body as ReadableStream<Uint8Array>).getReader();
+    const [, data = ""] = /^data: (.*)$/m.exec(await until(reader, "\n\n")) ?? [];
+    await reader.cancel();
+    return JSON.parse(data) as unknown;
+  };
+  expect(await opened()).toEqual({ unchanged_ms: null });
+  const before = Date.now();
+  await newThread(caller);
+  await vi.waitFor(async () => expect(await opened()).toEqual({ unchanged_ms: expect.any(Number) }));
+  const { unchanged_ms } = (await opened()) as { unchanged_ms: number };
+  expect(unchanged_ms).toBeGreaterThanOrEqual(0);
+  expect(unchanged_ms).toBeLessThanOrEqual(Date.now() - before);
+});
+
 it("names no thread as deleted that has changed since its deletion was requested", async () => {
   const caller = await newCaller();
   const reader = await follow(caller);

@@ -98,13 +98,21 @@ it("says so to each caller when a write that several share fails", async () => {
   const { workspaceId } = await newCaller();
   const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
   await stub.put(row(0));
-  const isPut = (statement: string) => statement.startsWith("INSERT INTO threads");
-  const restore = await runInDurableObject(stub, (_, { storage }) => failStorage(storage.sql, { object: isPut }));
-  const puts = await Promise.allSettled([1, 2, 3, 4].map(async (n) => stub.put(row(n))));
-  restore();
-  expect(puts.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected", "rejected"]);
-  await stub.put(row(5));
-  expect(await stub.count({})).toBe(2);
+  const statuses = await runInDurableObject(stub, async (index, { storage }) => {
+    const writes = { count: 0 };
+    const isLater = (statement: string) => statement.startsWith("INSERT INTO threads") && (writes.count += 1) > 1;
+    const restore = failStorage(storage.sql, { object: isLater });
+    const first = index.put(row(1));
+    // While the first write is synchronised, the others come, and share the next transaction.
+    while (writes.count === 0) await Promise.resolve();
+    const others = await Promise.allSettled([2, 3, 4, 5].map(async (n) => index.put(row(n))));
+    await first;
+    restore();
+    return others.map(({ status }) => status);
+  });
+  expect(statuses).toEqual(["rejected", "rejected", "rejected", "rejected"]);
+  await stub.put(row(6));
+  expect(await stub.count({})).toBe(3);
 });
 
 it("writes two rows for a change: the thread's, and that of the index of the times of change", async () => {
