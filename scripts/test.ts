@@ -5,20 +5,19 @@
  * bare machine has carries the Python SDKs, so they are not mandatory.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { CHROMIUM, CHROMIUM_NEEDED } from "../test/support/chromium.ts";
 import { buildPage } from "./build-page.ts";
 import type { Report } from "./tests/reporter.ts";
 import { runSuite, runWorkersOnce } from "./tests/suite.ts";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const strict = process.env.CI === "true";
 
 /** What some tests need that a machine may not have. */
 const PARTS = [
   {
     tests: "test/browser/**",
-    needs: `${CHROMIUM} (apt-get install chromium)`,
-    isThere: () => existsSync(CHROMIUM),
+    needs: CHROMIUM_NEEDED,
+    isThere: () => CHROMIUM !== undefined,
     mandatory: true,
   },
   {

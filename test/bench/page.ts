@@ -3,14 +3,13 @@
  * click beside it, from another view, and cold, by its address in a new tab. The first view is also opened over a network
  * like slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms), the others over the local one.
  */
-import { chromium } from "playwright-core";
+import { launch } from "../support/chromium.ts";
 import { startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
 import { longThread, longTrace, manyTraces } from "./page/fill.ts";
 import { arrows, clicked, entered, loaded, SLOW_4G } from "./page/measure.ts";
 import type { Bench } from "./target.ts";
 
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const THREAD_RUNS = 100;
 const TRACE_RUNS = 2_000;
 const OVERVIEW_RUNS = 100_000;
@@ -26,7 +25,7 @@ export const bench: Bench = {
   weirOnly: true,
   async start() {
     const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { config: withBenchRoutes() });
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+    const browser = await launch();
     const rows: string[][] = [];
     const row = async (view: string, aim: string, times: Promise<number[]>) => {
       const found = await times;

@@ -10,7 +10,8 @@ import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
-import { browserHere, launch } from "./page.ts";
+import { launch } from "../support/chromium.ts";
+import { browserHere } from "./page.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 

@@ -2,8 +2,9 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { launch } from "../support/chromium.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 
@@ -17,7 +18,7 @@ const arrivals: URL[] = [];
 
 beforeAll(async () => {
   server = await sharedServer();
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await launch();
   application = createServer((request, response) => {
     if (request.url?.startsWith("/cb")) arrivals.push(new URL(request.url, "http://127.0.0.1"));
     response.end("back");

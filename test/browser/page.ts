@@ -1,19 +1,13 @@
 /** A real Chromium on a real Weir, and the few gestures that the tests share. */
-import { existsSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, vi } from "vitest";
+import { CHROMIUM, CHROMIUM_NEEDED, launch } from "../support/chromium.ts";
 import type { Access, TestServer } from "../support/server.ts";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-
 /** With CI=true a missing Chromium is a failure; elsewhere the tests are passed over. */
-export const browserHere = process.env.CI === "true" || existsSync(CHROMIUM);
-if (!browserHere) console.warn(`Not run: test/browser, because there is no ${CHROMIUM} (apt-get install chromium).`);
-
-const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
-
-export const launch = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+export const browserHere = process.env.CI === "true" || CHROMIUM !== undefined;
+if (!browserHere) console.warn(`Not run: test/browser, because they need ${CHROMIUM_NEEDED}.`);
 
 /** A browser, and the server that it visits. */
 export interface Stage<S extends Access = TestServer> {

@@ -1,6 +1,7 @@
 /** The page signs in and out as a public client of its own server, in a real Chromium. */
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { launch } from "../support/chromium.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 
@@ -8,7 +9,7 @@ let server: TestServer;
 let browser: Browser;
 beforeAll(async () => {
   server = await sharedServer();
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await launch();
 });
 afterAll(async () => {
   await browser?.close();

@@ -4,8 +4,9 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { buildPage } from "../../scripts/build-page.ts";
+import { launch } from "../support/chromium.ts";
 import { startServer, withTestGraphs } from "../support/server.ts";
 import { pagesOf, type Shot } from "./pages.ts";
 import { seed } from "./seed.ts";
@@ -18,10 +19,7 @@ const SCREENS = [
 buildPage();
 mkdirSync(OUT, { recursive: true });
 const server = await startServer({ AUTH: "keys" }, withTestGraphs());
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-});
+const browser = await launch();
 const wanted = process.argv.slice(2);
 const pages = pagesOf(await seed(server)).filter(
   ({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),

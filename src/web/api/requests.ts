@@ -29,10 +29,13 @@ export const newestRunsRequest = (threadId: string): Request => [
 
 export const stateRequest = (threadId: string): Request => ["GET", `/threads/${threadId}/state`];
 
-const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids,project_id";
+const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids";
 
-/** The runs of a trace, each after its parent. Without a project, the server looks for the trace in all of them. */
+/**
+ * The runs of a trace, each after its parent. Without a project, the server looks for the trace in all of them, and each
+ * run has the project's id: in a trace of 2,000 runs, a sixth of the answer.
+ */
 export function traceRequest(traceId: string, project: string | null): Request {
-  const query = new URLSearchParams({ selects: OF_TREE, ...(project === null ? {} : { project_id: project }) });
-  return ["GET", `/api/v2/traces/${traceId}/runs?${query}`];
+  const which = project === null ? { selects: `${OF_TREE},project_id` } : { selects: OF_TREE, project_id: project };
+  return ["GET", `/api/v2/traces/${traceId}/runs?${new URLSearchParams(which)}`];
 }

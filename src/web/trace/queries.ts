@@ -67,7 +67,10 @@ const AGAIN = 2_000;
 export function useTrace(traceId: string, project: string | null) {
   return useQuery({
     queryKey: ["trace", traceId, project],
-    queryFn: async ({ signal }) => (await callFor<{ items: Span[] }>(traceRequest(traceId, project), signal)).items,
+    queryFn: async ({ signal }) => {
+      const { items } = await callFor<{ items: Span[] }>(traceRequest(traceId, project), signal);
+      return project === null ? items : items.map((run) => ({ ...run, project_id: project }));
+    },
     refetchInterval: ({ state: { data, dataUpdateCount } }) =>
       data && dataUpdateCount < LOOKS && (data.length === 0 || data.some(({ status }) => status === "PENDING"))
         ? AGAIN
