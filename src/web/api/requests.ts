@@ -36,6 +36,7 @@ const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids"
  * run has the project's id: in a trace of 2,000 runs, a sixth of the answer.
  */
 export function traceRequest(traceId: string, project: string | null): Request {
-  const which = project === null ? { selects: `${OF_TREE},project_id` } : { selects: OF_TREE, project_id: project };
+  const which: Record<string, string> =
+    project === null ? { selects: `${OF_TREE},project_id` } : { selects: OF_TREE, project_id: project };
   return ["GET", `/api/v2/traces/${traceId}/runs?${new URLSearchParams(which)}`];
 }
