@@ -31,11 +31,15 @@ async function begun(assistant_id: string, content: string): Promise<string> {
   return thread;
 }
 
-function open(kind: Kind, threadId: string, assistantId = "agent"): Tab {
-  if (kind === "built-in") return new Tab({ assistantId, apiUrl: server.url, threadId });
+function open(kind: Kind, threadId: string, assistantId = "agent", onCreated?: () => void): Tab {
+  if (kind === "built-in") return new Tab({ assistantId, apiUrl: server.url, threadId, onCreated });
   const base = `/api/threads/${threadId}`;
   const paths = { commands: `${base}/commands`, stream: `${base}/stream`, state: `${base}/state` };
-  return new Tab({ transport: new HttpAgentServerAdapter({ apiUrl: server.url, threadId, paths }), threadId });
+  return new Tab({
+    transport: new HttpAgentServerAdapter({ apiUrl: server.url, threadId, paths }),
+    threadId,
+    onCreated,
+  });
 }
 
 /** What the thread's state says was said. */
@@ -111,9 +115,12 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
 
   it("stops a run", async () => {
     const thread = crypto.randomUUID();
-    const tab = open(kind, thread);
+    // The SDK cancels no run before it has the id, and the first message may come before that.
+    let created = false;
+    const tab = open(kind, thread, "agent", () => (created = true));
     await tab.until((stream) => !stream.isThreadLoading);
     void tab.stream.submit(human("What can you do, in many words?"));
+    await tab.until(() => created);
     await tab.until((stream) => stream.messages.at(-1)?.type === "ai");
     await tab.stream.stop();
     await tab.until((stream) => !stream.isLoading);
