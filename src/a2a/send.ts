@@ -77,6 +77,9 @@ async function* results(
       if (first.value.kind !== "status" || first.value.status.state !== "working") break;
     }
     yield wrappedTask(task, generation);
+    // The task of a repeated request. 0.3 callers stop at an event with `final: true`.
+    if (isSettled(task.status.state) && generation === "0.3")
+      yield toWireUpdate({ kind: "status", status: task.status }, reducer, ids, generation);
     for (const one of early) yield toWireUpdate(one, reducer, ids, generation);
     // A message that comes after the task is the message of its last status.
     for (let one = await next; !one.done; one = await updates.next()) {

@@ -1,7 +1,7 @@
 /** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
 import { toProblem } from "../http/problem.ts";
-import { uuidv7 } from "../http/uuid.ts";
+import { idempotentId } from "../idempotency/middleware.ts";
 import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
 import type { Json } from "../json.ts";
 import type { RunRequest } from "../threads/rpc.ts";
@@ -25,19 +25,19 @@ import { isTerminal, type PushConfig, type Update } from "./types.ts";
 /** The target of a message: an existing task, or a new one. */
 interface Target {
   ref: TaskRef;
-  /** Undefined for a new task. */
+  /** Undefined for a new task. It has the message's run when the client repeats a request under its Idempotency-Key. */
   known?: { view: TaskView; reducer: TaskReducer; ended: number };
 }
 
 async function targetOf(call: Call, { message }: Send, runId: string): Promise<Target> {
   const { taskId, contextId } = message;
-  if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call)), runId);
+  if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call, runId)), runId);
   const { ref, view } = await taskOf(call, taskId);
   if (contextId !== undefined && contextId !== ref.ids.contextId) {
     throw invalidParams("message.contextId is not the context of message.taskId.");
   }
   const { reducer, ended } = await readTask(ref, view);
-  if (!isTerminal(reducer.state)) return { ref, known: { view, reducer, ended } };
+  if (!isTerminal(reducer.state) || hasRun(view, runId)) return { ref, known: { view, reducer, ended } };
   // Callers by the specification (section 4.4, rule 1) send the last task's id with every turn; only 1.0 forbids it.
   if (call.generation === "0.3") return newTask(call, ref.ids.contextId, runId);
   throw unsupported(
@@ -49,19 +49,25 @@ async function targetOf(call: Call, { message }: Send, runId: string): Promise<T
  * A context for a conversation that begins. The caller's `thread_id`, under which it groups the traces of several agents,
  * becomes the context while it is free: so the `contextId` that it sends on groups the same turns.
  */
-async function newContext(call: Call): Promise<string> {
-  const { c, workspaceId, envelope } = call;
-  const wanted = envelope.metadata?.thread_id;
-  const taken = wanted ? await threadStub(c.env, workspaceId, threadIdOf(wanted, userOf(call))).get() : undefined;
-  return wanted && !taken ? wanted : uuidv7();
+async function newContext(call: Call, runId: string): Promise<string> {
+  const wanted = call.envelope.metadata?.thread_id;
+  if (!wanted) return runId;
+  const thread = threadStub(call.c.env, call.workspaceId, threadIdOf(wanted, userOf(call)));
+  const free = !(await thread.get()) || (await thread.task(runId)) !== undefined;
+  return free ? wanted : runId;
 }
 
-function newTask(call: Call, contextId: string, runId: string): Target {
+async function newTask(call: Call, contextId: string, runId: string): Promise<Target> {
   const { c, workspaceId } = call;
   const threadId = threadIdOf(contextId, userOf(call));
   const thread = threadStub(c.env, workspaceId, threadId);
-  return { ref: { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } } };
+  const ref = { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } };
+  // Only a request under an Idempotency-Key has the id of an existing run.
+  const view = c.req.header("idempotency-key") === undefined ? undefined : await thread.task(runId);
+  return view ? { ref, known: { view, ...(await readTask(ref, view)) } } : { ref };
 }
+
+const hasRun = ({ runs }: TaskView, runId: string): boolean => runs.some(({ run_id }) => run_id === runId);
 
 /** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
 async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
@@ -126,12 +132,19 @@ interface Started {
   updates: AsyncGenerator<Update, void, void>;
 }
 
-/** Starts the message's run. `updates` are the task's later updates. */
+/**
+ * Starts the message's run. `updates` are the task's later updates. A request that is repeated under its Idempotency-Key
+ * starts none: it gets the task's current state, and the later updates.
+ */
 export async function start(call: Call, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
-  const runId = uuidv7();
+  const runId = idempotentId(call.c);
   const target = await targetOf(call, sent, runId);
   const { ref, known } = target;
+  if (known && hasRun(known.view, runId)) {
+    await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, known.reducer.task());
+    return { ref, reducer: known.reducer, updates: follow(ref, known.reducer, known.ended) };
+  }
   const request = await requestOf(call, sent, target, runId);
   const created_at = new Date().toISOString();
   const events = await ref.thread.startAndFollow(request, { methods: METHODS });
