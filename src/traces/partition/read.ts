@@ -4,9 +4,8 @@ import { parseFilter } from "../filter/filter.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
-import { type Source, sourceOf } from "./blocks/candidates.ts";
+import { sourceOf } from "./blocks/candidates.ts";
 import { wantedBy, wantedOf } from "./blocks/wanted.ts";
-import { firstSpan, type Window } from "./span.ts";
 import type { PayloadRow, RunRow } from "./tables.ts";
 
 type Row = RunRow & Partial<PayloadRow>;
@@ -80,36 +79,14 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   return { sql: tests.length === 0 ? "1" : tests.join(" AND "), values };
 }
 
-interface Found {
-  rows: Row[];
-  done: boolean;
-}
-
-/** The rows of one answer. */
-function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): Found {
-  const window = windowBehind(request);
-  const source = sourceOf(sql, wantedOf(request));
-  const first = source.isSmall ? undefined : firstSpan(sql, request, window);
-  if (!first) return readRows(sql, identity, request, source, { window });
-  const found = readRows(sql, identity, request, source, { window: first });
-  return found.done ? readRows(sql, identity, request, source, { window, asStored: true }) : found;
-}
-
 /**
- * The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily.
- * `asStored`: the runs are read in the order of the table and then sorted.
+ * The rows of one answer. The keys come first and the join follows their order, so that a filter or a sort touches no
+ * payloads. Rows are read lazily.
  */
-function readRows(
-  sql: SqlStorage,
-  identity: PartitionIdentity,
-  request: QueryRequest,
-  source: Source,
-  { window, asStored }: { window: Window; asStored?: boolean },
-): Found {
+function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): { rows: Row[]; done: boolean } {
   const { order, after, limit, maxBytes } = request;
-  const condition = selectionCondition(sql, identity, { ...request, startTime: undefined, endTime: undefined });
-  // The operator keeps SQLite from the index of start times.
-  const start = asStored ? "+r.start_time" : "r.start_time";
+  const condition = selectionCondition(sql, identity, { ...request, ...windowBehind(request) });
+  const source = sourceOf(sql, wantedOf(request));
   const heavy = request.payloads.filter((field) => field !== "error");
   const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `${payloadOf(field)} AS ${field}`)].join(
     ", ",
@@ -117,14 +94,11 @@ function readRows(
   const found = sql.exec(
     `SELECT ${columns} FROM (
        SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql}
-         ${window.startTime === undefined ? "" : `AND ${start} >= ?`}
-         ${window.endTime === undefined ? "" : `AND ${start} < ?`}
-         ${after ? `AND (${start}, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
-       ORDER BY ${start} ${order}, r.id ${order} LIMIT ?
+         ${after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
+       ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?
      ) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
     ...source.values,
     ...condition.values,
-    ...[window.startTime, window.endTime].filter((time) => time !== undefined),
     ...(after ? [after.start_time, after.id] : []),
     limit + 1,
   ) as unknown as Iterable<Row>;
@@ -139,7 +113,7 @@ function readRows(
 }
 
 /** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */
-function windowBehind({ order, after, startTime, endTime }: QueryRequest): Window {
+function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<RunSelection, "startTime" | "endTime"> {
   if (!after) return { startTime, endTime };
   return order === "asc"
     ? { startTime: Math.max(startTime ?? after.start_time, after.start_time), endTime }
