@@ -9,12 +9,9 @@ const resolve = {
   },
 };
 
-/** Tests that kill servers at chosen moments, measure memory, find processes, or write what others read in `dist`. */
+/** What writes to `dist`, which the servers of other tests read. */
 const ALONE = [
-  "test/crash/**/*.test.ts",
-  "test/browser/crash.test.ts",
-  "test/cli/{killed,package}.test.ts",
-  "test/fuzz/**/*.test.ts",
+  "test/cli/package.test.ts",
   // Long ones, which `npm run test:soak` runs.
   ...(process.env.SOAK ? ["test/soak/**/*.test.ts"] : []),
 ];
