@@ -6,6 +6,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { newOrEarlier } from "../idempotency/middleware.ts";
 import type { Principal } from "../principal.ts";
 import { assistantIdOf, graphIds } from "./defaults.ts";
 import { assistantGraphs } from "./describe.ts";
@@ -43,10 +44,16 @@ type DeleteThreads = (env: Env, principal: Principal, assistantId: string) => Pr
 export const assistants = (deleteThreads: DeleteThreads) =>
   new Hono<App>()
     .post("/", doc("Create an assistant"), body(CreateAssistant), async (c) => {
-      const { graph_id, assistant_id = crypto.randomUUID(), if_exists, ...input } = c.req.valid("json");
+      const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
       const db = database(c.env.DB);
       const { workspaceId } = c.get("principal");
+      const { id, earlier } = await newOrEarlier(c, async (one) => {
+        const found = await resolveAssistant(db, workspaceId, one);
+        return found && { found, createdAt: Date.parse(found.created_at) };
+      });
+      if (earlier) return c.json(earlier.found);
+      const assistant_id = given ?? id;
       const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
       if (made) return c.json(made);
       const existing = if_exists === "do_nothing" && (await resolveAssistant(db, workspaceId, assistant_id));

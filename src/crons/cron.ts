@@ -14,12 +14,16 @@ type Change = v.InferOutput<typeof UpdateCron>;
  * A new cron; `threadId` null: each firing gets a thread of its own, which is deleted afterwards unless the cron keeps
  * it.
  */
-export function made(workspaceId: string, input: Creation, threadId: string | null): CronRow {
+export function made(
+  { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
+  input: Creation,
+  threadId: string | null,
+): CronRow {
   const { assistant_id, schedule, timezone = null, end_time = null, enabled = true, metadata = {}, ...rest } = input;
   const { on_run_completed = "delete", ...run } = rest;
   const now = Date.now();
   const row = {
-    id: crypto.randomUUID(),
+    id,
     workspaceId,
     assistantId: assistant_id,
     threadId,

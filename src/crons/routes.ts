@@ -10,6 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { webhookOf } from "../http/webhook.ts";
+import { newOrEarlier } from "../idempotency/middleware.ts";
 import { threadStub } from "../threads/stub.ts";
 import { changed, made, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
@@ -32,7 +33,9 @@ async function create(
     throw new Problem(404, "Thread not found.");
   }
   const webhook = webhookOf(c, input.webhook);
-  const cron = made(workspaceId, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
+  const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
+  if (earlier) return c.json(toWire(earlier));
+  const cron = made({ id, workspaceId }, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
   const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
   await insertCron(db, row);
   return c.json(toWire(row));

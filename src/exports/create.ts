@@ -14,7 +14,12 @@ const HOUR = 3_600_000;
  * Creates an export (or a schedule) and starts it when the workspace has room.
  * @throws Problem 404 for a destination or project that is not the workspace's, 400 for a filter, 429 for a quota.
  */
-export async function createExport(deps: Deps, workspaceId: string, input: CreateExportInput): Promise<ExportRow> {
+export async function createExport(
+  deps: Deps,
+  workspaceId: string,
+  input: CreateExportInput,
+  id: string = deps.newId(),
+): Promise<ExportRow> {
   checkFilters([input.filter]);
   const missing = new Problem(404, "Destination not found.");
   if (!(await findDestination(deps.db, workspaceId, input.bulk_export_destination_id))) throw missing;
@@ -22,7 +27,7 @@ export async function createExport(deps: Deps, workspaceId: string, input: Creat
     throw new Problem(404, "Project not found: no project has this session_id.");
   }
   await checkQuota(deps, workspaceId, input.interval_hours !== undefined);
-  const row = rowOf(deps, workspaceId, input);
+  const row = { ...rowOf(deps, workspaceId, input), id };
   if (!(await insertExport(deps.db, row))) throw missing;
   if (row.intervalHours === null) await startNext(deps, workspaceId);
   return (await findExport(deps.db, workspaceId, row.id)) ?? row;
@@ -40,10 +45,9 @@ async function checkQuota({ db, limits, now }: Deps, workspaceId: string, schedu
   }
 }
 
-function rowOf({ newId, now }: Deps, workspaceId: string, input: CreateExportInput): ExportRow {
+function rowOf({ now }: Deps, workspaceId: string, input: CreateExportInput): Omit<ExportRow, "id"> {
   const at = now();
   return {
-    id: newId(),
     workspaceId,
     destinationId: input.bulk_export_destination_id,
     sessionId: input.session_id ?? null,

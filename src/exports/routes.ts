@@ -7,6 +7,7 @@ import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { newOrEarlier } from "../idempotency/middleware.ts";
 import { createExport } from "./create.ts";
 import { depsOf } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
@@ -50,7 +51,10 @@ export const bulkExports = new Hono<App>()
     requirePlan,
     body(CreateExport),
     async (c) => {
-      const row = await createExport(depsOf(c.env), c.get("principal").workspaceId, c.req.valid("json"));
+      const { workspaceId } = c.get("principal");
+      const deps = depsOf(c.env);
+      const { id, earlier } = await newOrEarlier(c, (one) => findExport(deps.db, workspaceId, one));
+      const row = earlier ?? (await createExport(deps, workspaceId, c.req.valid("json"), id));
       const detail = { destination_id: row.destinationId };
       await audit(c, { action: "export.created", targetId: row.id, detail });
       return c.json(await toWireWithProgress(c.env, row));

@@ -13,7 +13,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidOf, uuidv7 } from "../http/uuid.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { claimKey, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
+import { claimKey, KEPT_MS, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
 /**
@@ -68,6 +68,20 @@ export function idempotentId(c: Context<App>): string {
   if (given === undefined) return uuidv7();
   const principal = c.get("principal");
   return uuidOf(`idempotency\n${principal.workspaceId}\n${keyOf(principal, given)}`);
+}
+
+/**
+ * The id for a row that this request inserts, or the row that an earlier try of the request inserted: the database may
+ * carry out a write and lose its answer. After 24 hours the key makes a new row.
+ */
+export async function newOrEarlier<T extends { createdAt: number }>(
+  c: Context<App>,
+  find: (id: string) => Promise<T | undefined>,
+): Promise<{ id: string; earlier?: T }> {
+  const id = idempotentId(c);
+  const found = c.req.header("idempotency-key") === undefined ? undefined : await find(id);
+  if (!found) return { id };
+  return Date.now() - found.createdAt < KEPT_MS ? { id, earlier: found } : { id: uuidv7() };
 }
 
 /** Each credential has keys of its own: another one of the workspace may have other scopes. */

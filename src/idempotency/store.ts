@@ -6,7 +6,7 @@ import { idempotencyKeys } from "../db/schema.ts";
 export type KeyRow = typeof idempotencyKeys.$inferSelect;
 
 /** How long a key's answer is kept, milliseconds. */
-const KEPT_MS = 24 * 3_600_000;
+export const KEPT_MS = 24 * 3_600_000;
 /** A request without an answer after this time counts as failed. Another request may then use its key. */
 const ABANDONED_MS = 120_000;
 

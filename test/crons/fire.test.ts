@@ -48,7 +48,11 @@ function world() {
 }
 
 async function newCron(now: number, more: Partial<CronRow> = {}, schedule = "* * * * *"): Promise<CronRow> {
-  const row = { ...made("w", { assistant_id: "a", schedule }, "t"), nextRunDate: now, ...more };
+  const row = {
+    ...made({ id: crypto.randomUUID(), workspaceId: "w" }, { assistant_id: "a", schedule }, "t"),
+    nextRunDate: now,
+    ...more,
+  };
   await insertCron(db, row);
   return row;
 }

@@ -51,6 +51,43 @@ it("holds its key when the answer to the claim is lost", async () => {
   expect(await count()).toBe(1);
 });
 
+const dataset = { name: "made once" };
+const destination = { destination_type: "r2", display_name: "made once", config: {} };
+it.each<[table: string, path: string, body: object, list: (all: Caller) => Promise<unknown[]>]>([
+  [
+    "crons",
+    "/runs/crons",
+    { assistant_id: "echo", schedule: "0 12 29 2 *", input: {} },
+    (from) => search(from, "/runs/crons/search"),
+  ],
+  [
+    "assistants",
+    "/assistants",
+    { graph_id: "echo", name: "made once" },
+    (from) => search(from, "/assistants/search", { name: "made once" }),
+  ],
+  ["datasets", "/api/v1/datasets", dataset, (from) => get(from, "/api/v1/datasets")],
+  [
+    "export_destinations",
+    "/api/v1/bulk-exports/destinations",
+    destination,
+    (from) => get(from, "/api/v1/bulk-exports/destinations"),
+  ],
+])("makes one row of %s when the answer of the database is lost", async (table, path, body, list) => {
+  let left = 1;
+  await fail({ d1Answer: (statements) => new RegExp(`insert into "${table}"`, "i").test(statements) && left-- > 0 });
+  expect((await caller.fetch(path, { body, headers })).status).toBeGreaterThanOrEqual(500);
+  const made = await caller.fetch(path, { body, headers });
+  expect(made.status).toBe(200);
+  expect(left).toBeLessThanOrEqual(0);
+  const { id, cron_id, assistant_id } = await made.json<Record<string, string>>();
+  expect(await list(caller)).toMatchObject([
+    { ...(id && { id }), ...(cron_id && { cron_id }), ...(assistant_id && { assistant_id }) },
+  ]);
+});
+
+const search = async (from: Caller, path: string, body = {}) => (await from.fetch(path, { body })).json<unknown[]>();
+
 /** Writes of threads fail once. */
 async function failThreadOnce(): Promise<void> {
   let left = 1;

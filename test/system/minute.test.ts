@@ -49,7 +49,7 @@ describe("every minute", () => {
     const { workspaceId } = caller;
     const key = crypto.randomUUID();
     const cron = {
-      ...made(workspaceId, { assistant_id: "a", schedule: "* * * * *" }, "t"),
+      ...made({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "* * * * *" }, "t"),
       nextRunDate: Date.now() - 1_000,
     };
     await insertCron(db, cron);

@@ -8,6 +8,7 @@ import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
+import { newOrEarlier } from "../../idempotency/middleware.ts";
 import { StoreError } from "../../s3/errors.ts";
 import { requirePlan } from "../plan-gate.ts";
 import { lock, unlock } from "./credentials.ts";
@@ -55,7 +56,9 @@ export const destinations = new Hono<App>()
         config_kwargs_s3: given.config_kwargs_s3 ?? null,
         s3_additional_kwargs: given.s3_additional_kwargs ?? null,
       };
-      const id = crypto.randomUUID();
+      const db = database(c.env.DB);
+      const { id, earlier } = await newOrEarlier(c, (one) => findDestination(db, principal.workspaceId, one));
+      if (earlier) return c.json(toWire(earlier));
       refuseEndpoint(config, c.env);
       await check(id, { type, config, credentials: credentials ?? null }, c.env);
       const now = Date.now();
@@ -70,7 +73,6 @@ export const destinations = new Hono<App>()
         createdAt: now,
         updatedAt: now,
       };
-      const db = database(c.env.DB);
       await insertDestination(db, row);
       await audit(c, {
         action: "destination.created",

@@ -7,11 +7,12 @@ import { Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
+import { newOrEarlier } from "../../idempotency/middleware.ts";
 import { destroyDataset } from "./destroy.ts";
 import { existingDataset } from "./existing.ts";
 import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
 import { toWireDatasets } from "./shape.ts";
-import { type DatasetRow, insertDataset, listDatasets, updateDataset } from "./store.ts";
+import { type DatasetRow, findDataset, insertDataset, listDatasets, updateDataset } from "./store.ts";
 
 const doc = documented("Datasets");
 
@@ -22,9 +23,13 @@ export const datasets = new Hono<App>()
   .post("/datasets", doc("Create a dataset"), body(CreateDataset), async (c) => {
     const given = c.req.valid("json");
     const now = Date.now();
-    const made = await insertDataset(database(c.env.DB), {
-      id: given.id ?? crypto.randomUUID(),
-      workspaceId: c.get("principal").workspaceId,
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    const { id, earlier } = await newOrEarlier(c, (one) => findDataset(db, workspaceId, one));
+    if (earlier) return c.json(await toWire(c, earlier));
+    const made = await insertDataset(db, {
+      id: given.id ?? id,
+      workspaceId,
       name: given.name,
       description: given.description ?? null,
       dataType: given.data_type ?? "kv",
