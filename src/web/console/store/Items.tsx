@@ -53,7 +53,7 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query, rows)}
+                columns={columnsOf(namespace, query, rows, frame.narrow)}
                 rows={rows}
                 rowKey={idOf}
                 onOpen={onOpen}
@@ -92,11 +92,11 @@ function Below({ namespace }: { namespace: string[] }) {
   );
 }
 
-function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
+function columnsOf(namespace: string[], query: string, rows: Item[], narrow: boolean): Column<Item>[] {
   const below: Column<Item> = {
     id: "namespace",
     name: "Namespace",
-    width: 120,
+    width: narrow ? 120 : 168,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;

@@ -39,7 +39,14 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
 ];
 
 export const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] => [
-  { id: "state", name: "State", width: 88, cell: ({ enabled }) => <State state={enabled ? "enabled" : "paused"} /> },
+  {
+    id: "state",
+    name: "State",
+    width: 88,
+    cell: ({ enabled }) => (
+      <State {...(enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
+    ),
+  },
   {
     id: "webhook",
     name: "Address",
