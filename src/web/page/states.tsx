@@ -42,8 +42,8 @@ export function Empty({
   );
 }
 
-/** Where an address may go on in the next line. */
-const AFTER_SLASH = /(?<=[^/]\/)(?=[^/])/;
+/** Where an address may go on in the next line: after a slash of its path. */
+const AFTER_SLASH = /(?<=https?:\/\/\S*[^/]\/)(?=[^/\s])/;
 
 /** Text to copy into a shell, an editor or a query. */
 export function Command({

@@ -47,8 +47,10 @@ export function Feedback({ run }: { run: Span }) {
                 </div>
               ))}
             </dl>
-            <h3>Send feedback with the API</h3>
-            <Command wrap text={command} label="Copy the request" />
+            <section>
+              <h3>Send feedback with the API</h3>
+              <Command wrap text={command} label="Copy the request" />
+            </section>
           </>
         )
       }

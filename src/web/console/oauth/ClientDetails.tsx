@@ -43,7 +43,7 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
               ))}
             </ul>
           ),
-          Registered: <Time at={client.created_at} exact />,
+          "Registered on": <Time at={client.created_at} exact />,
         }}
       />
       <h3 className={own.grants}>Grants</h3>

@@ -18,7 +18,7 @@ const WRITE = `curl ${SERVER}/store/items -X PUT \\
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
-  place: { namespace, key, of, query },
+  place: { namespace, key, of, query, isNew },
   onOpen,
 }: {
   place: Place;
@@ -53,7 +53,7 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query, rows, frame.narrow)}
+                columns={columnsOf(namespace, query, rows, frame.narrow || key !== undefined || isNew)}
                 rows={rows}
                 rowKey={idOf}
                 onOpen={onOpen}

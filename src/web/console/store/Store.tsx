@@ -31,7 +31,7 @@ export default function Store() {
       actions={
         <Link
           href={addressOf({ namespace, isNew: true })}
-          className={`${controls.button} ${isNew ? controls.plain : controls.filled} ${css.new}`}
+          className={`${controls.button} ${isNew ? `${controls.plain} ${css.second}` : controls.filled} ${css.new}`}
         >
           New item
         </Link>

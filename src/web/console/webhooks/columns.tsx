@@ -19,7 +19,7 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
   {
     id: "expires",
     name: "Signs until",
-    width: 120,
+    width: 132,
     kept: true,
     cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
   },
