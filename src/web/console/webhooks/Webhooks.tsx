@@ -23,9 +23,7 @@ const RUN = `curl ${SERVER}/runs -X POST \\
   -H 'content-type: application/json' \\
   -d '{
     "assistant_id": "agent",
-    "input": {"messages": [
-      {"role": "user", "content": "Hello"}
-    ]},
+    "input": {"messages": [{"role": "user", "content": "Hello"}]},
     "webhook": "https://example.com/hook"
   }'`;
 
