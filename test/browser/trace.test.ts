@@ -101,10 +101,10 @@ describe.runIf(browserHere)("a trace in the browser", () => {
     await focused(page, row(page, /^tool_30_48/));
 
     await page.getByRole("button", { name: "Timeline" }).click();
-    await page.getByText("20.0 s").waitFor();
+    await page.getByText("20 s", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Zoom in" }).click();
-    await page.getByText("20.0 s").waitFor();
-    await page.getByText("40.0 s", { exact: true }).waitFor({ state: "detached" });
+    await page.getByText("20 s", { exact: true }).waitFor();
+    await page.getByText("40 s", { exact: true }).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Graph" }).click();
     await page.getByRole("button", { name: /^step_39/ }).click();
     await heading(page, "step_39").waitFor();

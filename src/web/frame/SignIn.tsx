@@ -40,9 +40,13 @@ export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => voi
           onChange={(event) => setKey(event.target.value)}
         />
         <p id={`${id}-note`} className={tried ? css.refused : css.note} role={tried ? "alert" : undefined}>
-          {tried
-            ? refusal
-            : "A key of this workspace. weir dev prints one when it starts. It is kept in this tab only."}
+          {tried ? (
+            refusal
+          ) : (
+            <>
+              A key of this workspace, kept in this tab only. On your machine, <code>weir dev</code> prints one.
+            </>
+          )}
         </p>
         <Button look="filled" type="submit" disabled={key.trim() === ""}>
           Use this key

@@ -1,6 +1,6 @@
 /** What a list shows when it is not there: still loading, empty, or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { ApiError } from "../api/http.ts";
 import { Button } from "../ui/Button.tsx";
 import { CopyButton } from "../ui/CopyButton.tsx";
@@ -42,6 +42,9 @@ export function Empty({
   );
 }
 
+/** Where an address may go on in the next line: after a slash of its path. */
+const AFTER_SLASH = /(?<=https?:\/\/\S*[^/]\/)(?=[^/\s])/;
+
 /** Text to copy into a shell, an editor or a query. */
 export function Command({
   text,
@@ -58,7 +61,12 @@ export function Command({
       {/* What scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre tabIndex={0} data-wrap={wrap || undefined}>
-        {text}
+        {text.split(AFTER_SLASH).map((part, i) => (
+          <Fragment key={i}>
+            {i > 0 && <wbr />}
+            {part}
+          </Fragment>
+        ))}
       </pre>
       <CopyButton text={text} label={label} />
     </div>

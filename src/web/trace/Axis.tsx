@@ -1,4 +1,4 @@
-import { durationText } from "./format.ts";
+import { axisText } from "./format.ts";
 import css from "./trace.module.css";
 import { ticksOf, type Time } from "./tree.ts";
 
@@ -12,7 +12,7 @@ export function Axis({ time, from }: { time: Time; from: number }) {
           const left = ((tick + from - time.from) / width) * 100;
           return (
             <span key={tick} style={{ left: `${left}%` }} data-last={left > 85 || undefined}>
-              {durationText(tick / 1000)}
+              {axisText(tick / 1000)}
             </span>
           );
         })}

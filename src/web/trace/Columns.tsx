@@ -122,7 +122,7 @@ export function Columns({
 }) {
   return (
     <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger className={`${controls.button} ${controls.plain}`}>
+      <DropdownMenu.Trigger className={`${controls.button} ${controls.plain} ${css.columns}`}>
         <Columns3 size={14} aria-hidden /> Columns
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>

@@ -47,7 +47,10 @@ export function Feedback({ run }: { run: Span }) {
                 </div>
               ))}
             </dl>
-            <Command text={command} label="Copy the request" />
+            <section>
+              <h3>Send feedback with the API</h3>
+              <Command wrap text={command} label="Copy the request" />
+            </section>
           </>
         )
       }

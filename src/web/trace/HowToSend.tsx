@@ -3,6 +3,7 @@ import { SERVER } from "../api/server.ts";
 import { Link } from "wouter";
 import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
+import css from "./list.module.css";
 import { Fault } from "./Search.tsx";
 
 export function HowToSend() {
@@ -42,10 +43,10 @@ export function NoMatch({
   return (
     <Empty
       title={kind === "none" ? "No traces in this time range." : "No traces match this filter."}
-      text={`${range}. The project may have traces before.`}
+      text={`${range}. The project may have older traces.`}
     >
-      <div>
-        {kind === "no match" && <Button onClick={onClear}>Clear filters</Button>}{" "}
+      <div className={css.acts}>
+        {kind === "no match" && <Button onClick={onClear}>Clear filters</Button>}
         {onLonger && <Button onClick={onLonger}>Show the last 30 days</Button>}
       </div>
     </Empty>

@@ -73,7 +73,7 @@ export function List() {
     <Page
       whole
       title="Traces"
-      purpose="Every step of a run: what went in, what came out, and how long it took."
+      purpose="Every step of a run: its input, output and duration."
       actions={
         <>
           <RangePicker />

@@ -51,7 +51,7 @@ export function TraceView({
       <div className={css.state}>
         <Empty
           title="No trace with this id in this workspace."
-          text="The trace of a run is written after the run’s end, so it may be on its way. A server with an empty TRACE_PROJECT writes none of its own runs."
+          text="The trace of a run is written after the run’s end, so it may be on its way. A server with an empty TRACE_PROJECT does not trace its own runs."
         >
           <Button disabled={trace.isFetching} onClick={() => void trace.refetch()}>
             Look again

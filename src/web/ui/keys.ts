@@ -11,18 +11,18 @@ export interface Keys {
 }
 
 export const KEY_LIST: [keys: string, what: string][] = [
-  ["Ctrl K", "Go to a page, a thread, an assistant or an id"],
+  ["Ctrl K", "Go to a page, thread or id"],
   ["Ctrl Shift O", "New thread"],
-  ["Ctrl B", "Show or hide the threads or the navigation"],
-  ["Shift Esc", "To the composer"],
+  ["Ctrl B", "Show or hide threads or navigation"],
+  ["Shift Esc", "Go to the message box"],
   ["Ctrl .", "Stop the run"],
-  ["Ctrl Shift U", "To the next decision"],
-  ["Alt ↑, Alt ↓", "Previous or next turn"],
+  ["Ctrl Shift U", "Go to the next decision"],
+  ["Alt ↑, Alt ↓", "Go to the previous or next turn"],
   ["[ and ]", "On a turn: previous or next branch"],
   ["e, c, r", "On a turn: edit, copy, regenerate"],
-  ["Ctrl Enter", "In a decision or an edit: send it"],
-  ["↑, ↓, ←, →", "In a trace: to another run, open or close it"],
-  ["?", "This list"],
+  ["Ctrl Enter", "Send a decision or an edit"],
+  ["↑, ↓, ←, →", "In a trace: move, open, close"],
+  ["?", "Show this list"],
 ];
 
 /**

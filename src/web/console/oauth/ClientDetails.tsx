@@ -33,8 +33,7 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
         facts={{
           "Client id": <span className={css.mono}>{client.client_id}</span>,
           Website: client.client_uri,
-          "Described by":
-            client.registered_by === "document" ? "the document at its client id" : "its own registration",
+          "Registered by": client.registered_by === "document" ? "the document at its client id" : "itself",
           "Returns to": (
             <ul>
               {client.redirect_uris.map((uri) => (
@@ -44,7 +43,7 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
               ))}
             </ul>
           ),
-          "Known since": <Time at={client.created_at} exact />,
+          "Registered on": <Time at={client.created_at} exact />,
         }}
       />
       <h3 className={own.grants}>Grants</h3>
@@ -79,7 +78,7 @@ function GrantRow({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }) {
           {grant.scopes.join(", ")} {grant.resource !== null && <>below {grant.resource}</>}
         </p>
         <p className={css.aside}>
-          allowed with {key ? `the key “${key.name}”` : granted_by}, <Time at={grant.created_at} exact />
+          Allowed with {key ? `the key “${key.name}”` : granted_by}, <Time at={grant.created_at} exact />
         </p>
       </div>
       <Button look="quiet" onClick={onRevoke}>

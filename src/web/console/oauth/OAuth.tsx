@@ -29,10 +29,11 @@ export default function OAuth() {
       aside={
         <>
           <h2>Connect an application</h2>
-          <p>An MCP client requests access itself. Give it this address:</p>
+          <p>Give an MCP client this address:</p>
           <Command label="Copy the address" text={`${SERVER}/mcp`} />
           <p>
-            The client registers itself, and you allow it on a page of this server. See <a href="/docs/oauth">OAuth</a>
+            The client registers itself and asks for access, which you allow on a page of this server. See{" "}
+            <a href="/docs/oauth">the OAuth documentation</a>.
           </p>
         </>
       }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
-import { costText, durationText } from "../../trace/format.ts";
+import { axisText, costText, durationText } from "../../trace/format.ts";
 import { Page } from "../../page/Page.tsx";
 import { type Range, useRange } from "../../page/range.ts";
 import { RangePicker } from "../../page/RangePicker.tsx";
@@ -98,7 +98,7 @@ function Course({
           <Plot
             {...shared}
             title="Latency"
-            format={durationText}
+            format={axisText}
             lines={[
               { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
               { name: "p99", ink: "--text-2", values: of(({ latency_p99 }) => latency_p99) },

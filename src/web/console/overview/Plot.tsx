@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import { inkOf, useScheme } from "../../ui/scheme.ts";
+import { timeLabels } from "./axis.ts";
 import css from "./plot.module.css";
 
 export interface Line {
@@ -88,6 +89,7 @@ function optionsOf(
 ): uPlot.Options {
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis = { stroke: inkOf("--text-3"), font, ticks: { show: false }, grid: { stroke: inkOf("--line"), width: 1 } };
+  const labels = timeLabels(utc);
   /** Seconds. */
   const half = interval > 0 ? interval / 2_000 : 1_800;
   return {
@@ -107,7 +109,13 @@ function optionsOf(
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 24, space: 64 },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 24,
+        space: 64,
+        values: (_plot, splits, _axis, _space, step) => labels(splits, step),
+      },
       { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
     ],
     series: [

@@ -45,7 +45,7 @@ export default function Runs() {
   return (
     <Page
       title="Runs"
-      purpose="What runs and waits now, on the threads of all users, and what has ended."
+      purpose="Runs of all users: running, queued and finished."
       actions={<RangePicker />}
       tools={
         <select
@@ -151,7 +151,7 @@ function Lists({
 type Shared = Column<OpenRun>[];
 
 const runningColumns = (shared: Shared): Column<OpenRun>[] => [
-  { id: "state", name: "Status", width: 88, cell: () => <State state="running" /> },
+  { id: "state", name: "Status", width: 96, cell: () => <State state="running" /> },
   ...shared,
   { id: "since", name: "Started", width: 72, end: true, cell: (run) => <Time at={run.updated_at} /> },
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
@@ -161,7 +161,7 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
   {
     id: "place",
     name: "Place",
-    width: 88,
+    width: 96,
     cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
   },
   ...shared,

@@ -68,7 +68,7 @@ export function EditItem({
                 onChange={(event) => setWhere(event.target.value)}
               />
               <p id={`${id}-in-note`} className={controls.help}>
-                Labels separated by /, from general to specific. A new namespace is created.
+                Labels separated by /, from general to specific. A namespace that does not exist is created.
               </p>
             </div>
             <div className={controls.row}>
@@ -109,7 +109,7 @@ export function EditItem({
         </div>
         <div className={controls.row}>
           <label htmlFor={`${id}-ttl`} className={controls.label}>
-            Time to live, minutes
+            Time to live (minutes)
           </label>
           <input
             id={`${id}-ttl`}
@@ -122,7 +122,7 @@ export function EditItem({
             onChange={(event) => setTtl(event.target.value)}
           />
           <p id={`${id}-ttl-note`} className={controls.help}>
-            Counts from this write. If empty, the default of the deployment applies: no expiry, unless it sets one.
+            Counted from this write. Empty: the default of the deployment, or no expiry.
           </p>
         </div>
         {trouble !== "" && (

@@ -18,7 +18,7 @@ const WRITE = `curl ${SERVER}/store/items -X PUT \\
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
 export function Items({
-  place: { namespace, key, of, query },
+  place: { namespace, key, of, query, isNew },
   onOpen,
 }: {
   place: Place;
@@ -53,7 +53,7 @@ export function Items({
             <>
               <Table
                 label="Items"
-                columns={columnsOf(namespace, query, rows)}
+                columns={columnsOf(namespace, query, rows, frame.narrow || key !== undefined || isNew)}
                 rows={rows}
                 rowKey={idOf}
                 onOpen={onOpen}
@@ -92,11 +92,11 @@ function Below({ namespace }: { namespace: string[] }) {
   );
 }
 
-function columnsOf(namespace: string[], query: string, rows: Item[]): Column<Item>[] {
+function columnsOf(namespace: string[], query: string, rows: Item[], narrow: boolean): Column<Item>[] {
   const below: Column<Item> = {
     id: "namespace",
     name: "Namespace",
-    width: 120,
+    width: narrow ? 120 : 168,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;

@@ -31,7 +31,7 @@ export default function Store() {
       actions={
         <Link
           href={addressOf({ namespace, isNew: true })}
-          className={`${controls.button} ${controls.filled} ${css.new}`}
+          className={`${controls.button} ${isNew ? `${controls.plain} ${css.second}` : controls.filled} ${css.new}`}
         >
           New item
         </Link>
@@ -39,7 +39,7 @@ export default function Store() {
       tools={
         <>
           <Path namespace={namespace} />
-          <Find query={place.query} onQuery={(query) => go({ query }, true)} />
+          <Find whole={namespace.length === 0} query={place.query} onQuery={(query) => go({ query }, true)} />
         </>
       }
     >
@@ -90,7 +90,16 @@ function Path({ namespace }: { namespace: string[] }) {
 /** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
 
-function Find({ query, onQuery }: { query: string; onQuery: (query: string) => void }) {
+function Find({
+  whole,
+  query,
+  onQuery,
+}: {
+  /** In every namespace. */
+  whole: boolean;
+  query: string;
+  onQuery: (query: string) => void;
+}) {
   const [text, setText] = useState(query);
   const settled = useLater(text, STILL);
   useEffect(() => {
@@ -105,7 +114,7 @@ function Find({ query, onQuery }: { query: string; onQuery: (query: string) => v
       <input
         type="search"
         className={controls.field}
-        placeholder="Search the items of this namespace"
+        placeholder={whole ? "Search all items" : "Search this namespace"}
         aria-label="Search items"
         value={text}
         onChange={(event) => setText(event.target.value)}

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { ThreadState } from "../../api/types.ts";
 import { titleOf } from "../../chat/row.ts";
-import { costText } from "../../trace/format.ts";
+import { costText, tokensText } from "../../trace/format.ts";
 import { Value } from "../../trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -53,11 +53,11 @@ export function Thread({ id }: { id: string }) {
           <p className={css.facts}>
             <State state={thread.data.status} />
             {ownerOf(thread.data) !== "" && <span>{ownerOf(thread.data)}</span>}
-            <span>since {exactTime(thread.data.created_at)}</span>
+            <span>created {exactTime(thread.data.created_at)}</span>
             {spent.data && (
               <span>
                 {spent.data.run_count === 1 ? "1 run" : `${spent.data.run_count} runs`} ·{" "}
-                {spent.data.total_tokens.toLocaleString()} tokens · {costText(String(spent.data.total_cost))}
+                {tokensText(spent.data.total_tokens)} · {costText(String(spent.data.total_cost))}
               </span>
             )}
           </p>
@@ -120,6 +120,10 @@ export function Thread({ id }: { id: string }) {
   }
 }
 
+/** The nodes that come next. The marks of the begin and the end are words here. */
+const nextOf = ({ next }: ThreadState) =>
+  next.map((node) => (node === "__start__" ? "start" : node)).join(", ") || "end";
+
 function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[] {
   return [
     {
@@ -133,7 +137,7 @@ function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[
         </button>
       ),
     },
-    { id: "next", name: "Next", width: 120, kept: true, grows: true, cell: (one) => one.next.join(", ") || "end" },
+    { id: "next", name: "Next", width: 120, kept: true, grows: true, cell: (one) => nextOf(one) },
     { id: "source", name: "Source", width: 88, cell: (one) => one.metadata?.source ?? "" },
     {
       id: "time",

@@ -46,7 +46,7 @@ export function Spent({ buckets }: { buckets: Bucket[] }) {
           />
         </div>
       )}
-      <div>
+      <div className={overview.switch}>
         <Button look="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
           {table ? "Show plots of cost" : "Show cost as table"}
         </Button>

@@ -61,7 +61,7 @@ export function Stored({ held }: { held: Held }) {
               />
             </div>
           )}
-          <div>
+          <div className={overview.switch}>
             <Button look="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
               {table ? "Show plots" : "Show as table"}
             </Button>

@@ -19,7 +19,9 @@ import { Rotate } from "./Rotate.tsx";
 const PATH = "/console/webhooks";
 
 const RUN = `curl ${SERVER}/runs -X POST \\
-  -H "X-API-Key: $WEIR_API_KEY" -H 'content-type: application/json' -d '{
+  -H "X-API-Key: $WEIR_API_KEY" \\
+  -H 'content-type: application/json' \\
+  -d '{
     "assistant_id": "agent",
     "input": {"messages": [{"role": "user", "content": "Hello"}]},
     "webhook": "https://example.com/hook"
@@ -46,12 +48,12 @@ export default function Webhooks({ id }: ViewProps) {
           <Command label="Copy the request" text={RUN} />
           <h2>Delivery</h2>
           <p>
-            An address that does not answer 2xx within 20 seconds is called again after 1 s, 5 s, 30 s, 2 min, 10 min,
-            and three times an hour apart. Then the delivery is given up, and the log of the server says so.
+            An address that does not answer 2xx within 20 seconds is called again after 1&nbsp;s, 5&nbsp;s, 30&nbsp;s,
+            2&nbsp;min and 10&nbsp;min, then three times an hour apart. After that the server gives up and logs it.
           </p>
           <p>
             The server keeps no history of deliveries. Each has a <code>Weir-Delivery</code> id, which is the same at
-            every attempt. How to check a signature: <a href="/docs/webhooks#verify-a-delivery">Verify a delivery</a>
+            every attempt. To check a signature, see <a href="/docs/webhooks#verify-a-delivery">Verify a delivery</a>.
           </p>
         </>
       }
@@ -113,7 +115,7 @@ export default function Webhooks({ id }: ViewProps) {
       {made !== undefined && (
         <Secret
           title="Signing secret"
-          text="Copy it to the receiver now: it is not shown again. The whole text is the key of the HMAC, with its prefix."
+          text="Copy it to the receiver now: it is not shown again. The HMAC key is the whole text, with its prefix."
           secret={made}
           onDone={() => setMade(undefined)}
         />

@@ -19,7 +19,7 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
   {
     id: "expires",
     name: "Signs until",
-    width: 120,
+    width: 132,
     kept: true,
     cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
   },
@@ -39,7 +39,14 @@ export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<We
 ];
 
 export const cronColumns = (nameOf: (row: HookedCron) => string): Column<HookedCron>[] => [
-  { id: "state", name: "State", width: 88, cell: ({ enabled }) => <State state={enabled ? "enabled" : "paused"} /> },
+  {
+    id: "state",
+    name: "State",
+    width: 88,
+    cell: ({ enabled }) => (
+      <State {...(enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
+    ),
+  },
   {
     id: "webhook",
     name: "Address",

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { timeLabels } from "../../src/web/console/overview/axis.ts";
+import { axisText, durationText } from "../../src/web/trace/format.ts";
+
+describe("a duration in words", () => {
+  it("has two units only where the smaller one is not zero", () => {
+    expect([0.012, 1.236, 12.34, 60, 125, 3_600, 5_400].map(durationText)).toEqual([
+      "12 ms",
+      "1.24 s",
+      "12.3 s",
+      "1 min",
+      "2 min 5 s",
+      "1 h",
+      "1 h 30 min",
+    ]);
+  });
+
+  it("has no zeros after the point beside an axis", () => {
+    expect([0, 0.5, 2, 2.5, 20, 60].map(axisText)).toEqual(["0", "500 ms", "2 s", "2.50 s", "20 s", "1 min"]);
+  });
+});
+
+describe("the times below a plot", () => {
+  const at = (iso: string) => Date.parse(iso) / 1000;
+  const labels = timeLabels(true);
+
+  it("name the day where one begins, and the hour elsewhere", () => {
+    const [night, noon] = labels([at("2026-11-23T00:00Z"), at("2026-11-23T12:00Z")], 3 * 3600);
+    expect(night).toContain("23");
+    expect(noon).toContain("12");
+    expect(noon).not.toContain("23");
+  });
+
+  it("are days where a step is a day or longer", () => {
+    const [day] = labels([at("2026-11-23T12:00Z")], 86_400);
+    expect(day).toContain("23");
+  });
+});
