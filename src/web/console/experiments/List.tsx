@@ -15,8 +15,7 @@ const MOST = 5;
 
 const EVALUATE = `import { evaluate } from "langsmith/evaluation";
 
-// Set LANGSMITH_ENDPOINT to
-// ${SERVER}
+// LANGSMITH_ENDPOINT=${SERVER}
 await evaluate(target, {
   data: "questions",
   evaluators: [correct],
