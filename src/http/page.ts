@@ -14,13 +14,13 @@ header { display: flex; align-items: center; gap: 8px; width: 100%; max-width: 4
 header svg { fill: none; stroke: currentColor; stroke-width: 2 } header .water { stroke: var(--water) }
 main { width: 100%; max-width: 440px; padding: 24px; background: var(--surface); border: 1px solid var(--line); border-radius: 6px }
 h1 { margin: 0 0 8px; font-size: 18px; font-weight: 650; line-height: 24px; overflow-wrap: anywhere }
-p { margin: 8px 0 } p, dd { overflow-wrap: anywhere }
+p { margin: 8px 0 } main > :last-child { margin-bottom: 0 } p, dd { overflow-wrap: anywhere }
 .soft { color: var(--text-2); font-size: 13px } .bad { color: var(--red) }
 dl { margin: 16px 0; display: grid; gap: 8px } dt { color: var(--text-3); font-size: 12px; line-height: 16px } dd { margin: 0; font-weight: 600 }
 fieldset { margin: 16px 0; padding: 4px 12px 8px; border: 1px solid var(--line); border-radius: 4px } legend { padding: 0 4px; font-size: 12px; color: var(--text-3) }
 label { display: flex; gap: 8px; align-items: baseline; margin: 6px 0 } label.field { display: block; margin-top: 16px; font-weight: 600 }
 input[type=checkbox], input[type=radio] { accent-color: var(--water) }
-input[type=password], input[type=number], textarea { display: block; width: 100%; min-height: 32px; margin-top: 4px; padding: 5px 10px; font: inherit; font-weight: 400; color: inherit; background: var(--surface); border: 1px solid var(--control); border-radius: 4px }
+input[type=password], input[type=number], textarea { display: block; width: 100%; min-height: 32px; margin-top: 8px; padding: 5px 10px; font: inherit; font-weight: 400; color: inherit; background: var(--surface); border: 1px solid var(--control); border-radius: 4px }
 .actions { display: flex; gap: 8px; margin-top: 16px; flex-wrap: wrap }
 button, .button { flex: 1 1 128px; min-height: 32px; padding: 5px 16px; text-align: center; text-decoration: none; font: inherit; font-weight: 600; color: var(--text); background: var(--surface); border: 1px solid var(--control); border-radius: 4px; cursor: pointer }
 button:hover, .button:hover { background: var(--hover) }

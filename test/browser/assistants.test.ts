@@ -91,14 +91,14 @@ describe.runIf(browserHere)("assistants in the browser", () => {
     const { page, troubles, close } = await visit(stage, {
       path: `/console/assistants/${id}?tab=versions`,
     });
-    const changes = page.getByRole("region", { name: "Changes to version 1" });
+    const changes = page.getByRole("region", { name: "Changes from version 1" });
     await changes.getByText("context.system_prompt").waitFor();
     await changes.locator("del", { hasText: "Be brief." }).waitFor();
     await changes.locator("ins", { hasText: "Be kind." }).waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.getByRole("table", { name: "Versions" }).getByRole("button", { name: "1", exact: true }).click();
     await page.getByLabel("Compare with").selectOption("2");
-    await page.getByRole("region", { name: "Changes to version 2" }).getByText("Be brief.").waitFor();
+    await page.getByRole("region", { name: "Changes from version 2" }).getByText("Be brief.").waitFor();
     await page.getByRole("button", { name: "Make active" }).click();
     await page.getByRole("row", { name: /^1 Desk active/ }).waitFor();
     expect((await call(`/assistants/${id}`)).version).toBe(1);

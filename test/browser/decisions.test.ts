@@ -64,7 +64,7 @@ describe.runIf(browserHere)("decisions and subagents in the browser", () => {
     }
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("textbox", { name: /^to/ }).fill("bob@example.com");
-    await card.getByRole("button", { name: "Approve edited" }).click();
+    await card.getByRole("button", { name: "Approve with edits" }).click();
     await expectAnswer(page, "Sent to bob@example.com.");
     await focused(page, composer(page));
     await log(page).getByText("You edited and approved send_email").waitFor();

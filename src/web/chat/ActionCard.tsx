@@ -157,7 +157,7 @@ function EditArguments({
       ))}
       <div className={css.buttons}>
         <Button look="brass" type="submit" disabled={wrong || sending}>
-          Approve edited
+          Approve with edits
         </Button>
         <Button onClick={() => setTexts(original)}>Reset</Button>
         <Button look="quiet" onClick={onLeave}>

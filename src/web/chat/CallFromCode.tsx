@@ -43,11 +43,11 @@ function samplesOf(assistant: Assistant): { name: string; text: string }[] {
   const id = assistant.metadata?.created_by === "system" ? assistant.graph_id : assistant.assistant_id;
   const message = examplesOf(assistant)[0] ?? "Hello";
   const words = JSON.stringify(message);
-  const body = JSON.stringify({
-    assistant_id: id,
-    input: { messages: [{ role: "user", content: message }] },
-    stream_mode: ["messages-tuple"],
-  });
+  const body = `{
+    "assistant_id": "${id}",
+    "input": {"messages": [{"role": "user", "content": ${words}}]},
+    "stream_mode": ["messages-tuple"]
+  }`;
   return [
     {
       name: "curl",

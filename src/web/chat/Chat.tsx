@@ -8,6 +8,7 @@ import { threadRequest } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import type { ViewProps } from "../page/frame.ts";
+import { Button } from "../ui/Button.tsx";
 import { loadMarkdown } from "./Answer.tsx";
 import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
 import { forgetConnection } from "./connection.ts";
@@ -91,8 +92,12 @@ export default function Chat({ id: threadId }: ViewProps) {
       <Bare>
         <Notice
           title="No thread with this id in this workspace."
-          text="It may have been deleted. Choose another thread from the list."
-        />
+          text="It may have been deleted. Choose another thread, or start a new one."
+        >
+          <div>
+            <Button onClick={() => navigate("/chat")}>Start a new thread</Button>
+          </div>
+        </Notice>
       </Bare>
     );
   const failed = thread.error ? thread : finding.error ? finding : undefined;

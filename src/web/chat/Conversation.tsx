@@ -18,7 +18,6 @@ import { Log } from "./Log.tsx";
 import { Panel } from "./Panel.tsx";
 import { errorText } from "./errors.ts";
 import { stripLine } from "./status.ts";
-import { RunFailed } from "./RunFailed.tsx";
 import { Strip } from "./Strip.tsx";
 import { useClock, useOnline, useRunClock } from "./clock.ts";
 import { useDriver } from "./driver.ts";
@@ -182,8 +181,8 @@ export function Conversation({
             subagents={stream.subagents}
             opened={opened}
             actions={act.actions}
+            failed={at === undefined ? error : undefined}
           >
-            {at === undefined && error !== undefined && <RunFailed error={error} />}
             {at === undefined && (
               <Decisions
                 stream={stream}

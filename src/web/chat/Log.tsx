@@ -26,6 +26,7 @@ export function Log({
   subagents,
   opened,
   actions,
+  failed,
   children,
 }: {
   follow: Follow;
@@ -39,6 +40,8 @@ export function Log({
   subagents: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
   actions: TurnActions;
+  /** Why the last run failed. */
+  failed: string | undefined;
   /** The content at the end: decisions. */
   children?: ReactNode;
 }) {
@@ -89,6 +92,7 @@ export function Log({
                 subagents={subagents}
                 opened={opened}
                 actions={actions}
+                failed={last ? failed : undefined}
               />
             );
           })}

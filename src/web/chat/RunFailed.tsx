@@ -1,7 +1,7 @@
 import css from "./Log.module.css";
 import { Tick } from "./Tick.tsx";
 
-/** Where the run failed, at the end of the rail. The strip says what can be done. */
+/** Where the run failed, at the end of its turn. The strip says what can be done. */
 export function RunFailed({ error }: { error: string }) {
   const [first = "", ...rest] = error.split("\n");
   return (

@@ -13,6 +13,7 @@ import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
 import css from "./Log.module.css";
 import type { Decided } from "./past.ts";
+import { RunFailed } from "./RunFailed.tsx";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
 import type { Checkpoint, Fork } from "../api/steps.ts";
@@ -42,6 +43,7 @@ export const Turn = memo(function Turn({
   subagents,
   opened,
   actions,
+  failed,
 }: {
   turn: TurnShape;
   stream: Stream;
@@ -57,6 +59,8 @@ export const Turn = memo(function Turn({
   subagents: ReadonlyMap<string, Subagent>;
   opened: string | undefined;
   actions: TurnActions;
+  /** Why its run failed. */
+  failed: string | undefined;
 }) {
   const { asked } = turn;
   const article = useRef<HTMLElement>(null);
@@ -134,6 +138,7 @@ export const Turn = memo(function Turn({
           />
         </div>
       ))}
+      {failed !== undefined && <RunFailed error={failed} />}
       {!(last && busy) && (answer !== "" || runs.length > 0) && (
         <div className={css.actions}>
           {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}

@@ -1,7 +1,9 @@
 /** The navigation of a narrow screen. In the chat it has the threads too, which come first. */
+import { X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/Button.tsx";
+import { IconButton } from "../ui/IconButton.tsx";
 import dialog from "../ui/dialog.module.css";
 import css from "./Shell.module.css";
 
@@ -22,14 +24,14 @@ export function Sheet({
       <Dialog.Portal>
         <Dialog.Overlay className={dialog.overlay} />
         <Dialog.Content className={css.sheet} aria-describedby={undefined}>
-          {threads ? <Both threads={threads} pages={pages} /> : <Pages>{pages}</Pages>}
+          {threads ? <Both threads={threads} pages={pages} onClose={() => onOpen(false)} /> : <Pages>{pages}</Pages>}
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-function Both({ threads, pages }: { threads: ReactNode; pages: ReactNode }) {
+function Both({ threads, pages, onClose }: { threads: ReactNode; pages: ReactNode; onClose: () => void }) {
   const [all, setAll] = useState(false);
   if (all) return <Pages>{pages}</Pages>;
   return (
@@ -39,6 +41,9 @@ function Both({ threads, pages }: { threads: ReactNode; pages: ReactNode }) {
         <Button look="quiet" onClick={() => setAll(true)}>
           All pages
         </Button>
+        <IconButton label="Close the threads" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
       </div>
       <div className={css.sheetRest}>{threads}</div>
     </>

@@ -33,7 +33,7 @@ export function Empty({
   children?: ReactNode;
 }) {
   return (
-    <div className={css.state}>
+    <div className={css.state} data-empty>
       <h2>{title}</h2>
       <p>{text}</p>
       {command !== undefined && <Command text={command} />}

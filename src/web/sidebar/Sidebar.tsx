@@ -1,10 +1,9 @@
-import { Plus, X } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useLocation, useRoute } from "wouter";
 import { useThreads } from "../api/queries.ts";
 import { useLater } from "../ui/later.ts";
 import controls from "../ui/controls.module.css";
-import { IconButton } from "../ui/IconButton.tsx";
 import { LinkButton } from "../ui/LinkButton.tsx";
 import { groupsOf } from "./groups.ts";
 import css from "./Sidebar.module.css";
@@ -37,11 +36,6 @@ export function Sidebar({ onClose }: { onClose?: () => void }) {
           >
             <Plus size={16} aria-hidden /> New thread
           </button>
-          {onClose && (
-            <IconButton label="Close the threads" onClick={onClose}>
-              <X size={16} aria-hidden />
-            </IconButton>
-          )}
         </div>
         <input
           type="search"

@@ -95,20 +95,9 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
           <div>
             <dt>Runs</dt>
             <dd>
-              <Link href={`/console/runs?assistant=${assistant.assistant_id}`}>Open runs</Link>
+              <Link href={`/console/runs?assistant=${assistant.assistant_id}`}>Show runs</Link>
             </dd>
           </div>
-          {/* The next use of its graph makes a default assistant again. */}
-          {assistant.metadata?.created_by !== "system" && (
-            <div className={css.delete}>
-              <dt className="visually-hidden">Delete</dt>
-              <dd>
-                <Button look="danger" onClick={onDelete}>
-                  Delete
-                </Button>
-              </dd>
-            </div>
-          )}
         </dl>
         <div className={css.tabs} role="group" aria-label="Show of the assistant">
           {TABS.map((one) => (
@@ -117,7 +106,20 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
             </button>
           ))}
         </div>
-        {tab === "Configuration" && <Configuration key={assistant.version} assistant={assistant} />}
+        {tab === "Configuration" && (
+          <>
+            <Configuration key={assistant.version} assistant={assistant} />
+            {/* The next use of its graph makes a default assistant again. */}
+            {assistant.metadata?.created_by !== "system" && (
+              <div className={css.delete}>
+                <p>Delete this assistant with its versions and crons.</p>
+                <Button look="danger" onClick={onDelete}>
+                  Delete
+                </Button>
+              </div>
+            )}
+          </>
+        )}
         {tab === "Versions" && <Versions assistant={assistant} />}
         {/* A run continues, and its view is kept, while another tab is open. */}
         <div hidden={tab !== "Try"}>

@@ -14,8 +14,13 @@ import css from "./assistants.module.css";
 import { type AssistantRow, useAssistantList } from "./queries.ts";
 
 const CREATE = `curl ${SERVER}/assistants -X POST \\
+  -H "X-API-Key: $WEIR_API_KEY" \\
   -H 'content-type: application/json' \\
-  -d '{"graph_id": "agent", "name": "Formal agent", "context": {"tone": "formal"}}'`;
+  -d '{
+    "graph_id": "agent",
+    "name": "Formal agent",
+    "context": {"tone": "formal"}
+  }'`;
 
 /** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
@@ -54,7 +59,7 @@ export function List() {
             A deployed graph with a configuration: its context, such as a prompt or a model. Each deployed graph has one
             from the start. Every change makes a version, and an earlier one can be made the active one again.
           </p>
-          <h2>Create one by the API</h2>
+          <h2>Create one with the API</h2>
           <Command text={CREATE} />
         </>
       }
@@ -64,7 +69,7 @@ export function List() {
           rows.length === 0 ? (
             name === "" ? (
               <Empty
-                title="No assistant here."
+                title="No assistants yet."
                 text="Each graph that you deploy has an assistant. Add a graph to langgraph.json and deploy, then create variants of it:"
                 command={CREATE}
               />
@@ -110,7 +115,7 @@ const COLUMNS: Column<AssistantRow>[] = [
   {
     id: "graph",
     name: "Graph",
-    width: 110,
+    width: 124,
     kept: true,
     cell: ({ graph_id }) => <span title={graph_id}>{graph_id}</span>,
   },

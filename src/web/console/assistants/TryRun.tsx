@@ -79,7 +79,7 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
             onChange={(event) => setText(event.target.value)}
           />
           <p id={`${id}-note`} className={controls.help}>
-            It runs version {assistant.version} on a new thread. Unsaved changes do not count.
+            It runs version {assistant.version} on a new thread, without unsaved changes.
           </p>
         </div>
         <div className={work.acts}>

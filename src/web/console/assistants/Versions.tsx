@@ -64,7 +64,7 @@ function columnsOf(active: number, onChoose: (version: number) => void): Column<
       kept: true,
       cell: ({ version }) => version === active && <State state="success" word="active" />,
     },
-    { id: "made", name: "Made", width: 72, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+    { id: "made", name: "Created", width: 72, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   ];
 }
 
@@ -86,6 +86,21 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
     <section className={css.versions} aria-label={`Version ${shown.version}`}>
       <div className={work.head}>
         <h2>Version {shown.version}</h2>
+        {others.length > 0 && (
+          <select
+            className={`${controls.field} ${work.select}`}
+            aria-label="Compare with"
+            value={other?.version ?? ""}
+            onChange={(event) => setAgainst(Number(event.target.value))}
+          >
+            {!other && <option value="">Compare with…</option>}
+            {others.map(({ version }) => (
+              <option key={version} value={version}>
+                Compare with version {version}
+              </option>
+            ))}
+          </select>
+        )}
         {shown.version !== active && (
           <Button disabled={busy} onClick={() => void activate()}>
             Make active
@@ -97,24 +112,9 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
           {trouble}
         </p>
       )}
-      {others.length > 0 && (
-        <select
-          className={`${controls.field} ${work.select}`}
-          aria-label="Compare with"
-          value={other?.version ?? ""}
-          onChange={(event) => setAgainst(Number(event.target.value))}
-        >
-          {!other && <option value="">Compare with…</option>}
-          {others.map(({ version }) => (
-            <option key={version} value={version}>
-              Compare with version {version}
-            </option>
-          ))}
-        </select>
-      )}
       {other ? (
         <Changes
-          title={`Changes to version ${other.version}`}
+          title={`Changes from version ${other.version}`}
           same="Both versions are the same."
           before={configurationOf(other)}
           now={configurationOf(shown)}

@@ -17,7 +17,7 @@ import { State } from "../../page/State.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
 import { Time } from "../../page/Time.tsx";
-import { ACTIONS, actionText, actorText, isRefusal, targetText } from "./actions.ts";
+import { ACTIONS, actionText, actorText, isRefusal, isUuid, targetText } from "./actions.ts";
 import { EntryDetails } from "./EntryDetails.tsx";
 import { download, type Entry, useEntries } from "./queries.ts";
 
@@ -38,12 +38,12 @@ export default function Audit({ id }: ViewProps) {
   return (
     <Page
       title="Audit log"
-      purpose="Sign-ins and changes of access, with who made them and from where."
+      purpose="Sign-ins and access changes, with who made them and from where."
       actions={<RangePicker />}
       tools={
         <>
           <select
-            className={`${controls.field} ${pageCss.range}`}
+            className={`${controls.field} ${pageCss.range} ${css.filter}`}
             aria-label="Action"
             value={action}
             onChange={(event) =>
@@ -134,7 +134,7 @@ function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
     { id: "time", name: "When", width: 72, kept: true, cell: ({ at }) => <Time at={at} /> },
     {
       id: "action",
-      name: "What",
+      name: "Action",
       width: 180,
       kept: true,
       cell: ({ id, action }) => (
@@ -145,12 +145,25 @@ function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
     },
     {
       id: "target",
-      name: "To what",
-      width: 180,
+      name: "Target",
+      // Room for it on a phone too.
+      width: 104,
       grows: true,
-      cell: (row) => <span title={row.target_id}>{targetText(row, keys)}</span>,
+      cell: (row) => {
+        const text = targetText(row, keys);
+        return (
+          <span title={row.target_id} className={text === row.target_id ? css.mono : undefined}>
+            {isUuid(text) ? text.slice(0, 8) : text}
+          </span>
+        );
+      },
     },
     { id: "who", name: "Who", width: 140, cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span> },
-    { id: "address", name: "From", width: 140, cell: ({ address }) => <span className={css.mono}>{address}</span> },
+    {
+      id: "address",
+      name: "IP address",
+      width: 140,
+      cell: ({ address }) => <span className={css.mono}>{address}</span>,
+    },
   ];
 }

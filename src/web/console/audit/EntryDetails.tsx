@@ -24,10 +24,10 @@ export function EntryDetails({
           When: <Time at={at} exact />,
           Who: actorText(actor, keys),
           Credential: actor.id !== "" && <span className={css.mono}>{actor.id}</span>,
-          "To what": target !== target_id && target,
-          Id: <span className={css.mono}>{target_id}</span>,
-          From: address,
-          Program: user_agent,
+          Target: target !== target_id && target,
+          "Target id": <span className={css.mono}>{target_id}</span>,
+          "IP address": address !== null && <span className={css.mono}>{address}</span>,
+          "User agent": user_agent,
           Action: <span className={css.mono}>{action}</span>,
         }}
       />

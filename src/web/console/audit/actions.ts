@@ -78,6 +78,9 @@ export function actorText({ kind, id }: { kind: string; id: string }, keys: Map<
   return id === "" || id === kind ? word : `${word} ${id.slice(0, 8)}`;
 }
 
+/** An id without a meaning of its own: its beginning is enough in a list. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
 /** What it was done to: a name from the entry's detail, else the id. */
 export function targetText(
   { target_id, detail }: { target_id: string; detail: Record<string, unknown> },

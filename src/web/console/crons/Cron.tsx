@@ -116,7 +116,8 @@ function Facts({ cron }: { cron: CronRow }) {
         <dd>
           {standing(cron) === "active" && cron.next_run_date !== null ? (
             <time dateTime={cron.next_run_date}>
-              {fullTime(cron.next_run_date)} <span className={work.faint}>({untilText(cron.next_run_date)})</span>
+              {fullTime(cron.next_run_date)}{" "}
+              <span className={`${work.faint} ${work.together}`}>({untilText(cron.next_run_date)})</span>
             </time>
           ) : (
             <Next cron={cron} />
@@ -139,7 +140,7 @@ function Facts({ cron }: { cron: CronRow }) {
         <dt>Thread</dt>
         <dd>
           {thread_id === null ? (
-            `a new one for each run, ${on_run_completed === "keep" ? "kept" : "deleted after it"}`
+            `A new one for each run, ${on_run_completed === "keep" ? "kept" : "deleted after it"}`
           ) : (
             <Link href={`/chat/${thread_id}`}>{thread_id.slice(0, 8)}</Link>
           )}
@@ -147,7 +148,7 @@ function Facts({ cron }: { cron: CronRow }) {
       </div>
       <div>
         <dt>Ends</dt>
-        <dd>{end_time === null ? "never" : exactTime(end_time)}</dd>
+        <dd>{end_time === null ? "Never" : exactTime(end_time)}</dd>
       </div>
       {user_id !== null && (
         <div>

@@ -67,7 +67,7 @@ export function Form({
         onSchedule={(schedule) => set({ schedule })}
         onTimezone={(timezone) => set({ timezone })}
       />
-      <Field id={`${id}-input`} label="Input" help="What each run is given, as JSON.">
+      <Field id={`${id}-input`} label="Input" help="The input of each run, as JSON.">
         <textarea
           id={`${id}-input`}
           className={`${controls.field} ${controls.json}`}

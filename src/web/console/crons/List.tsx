@@ -21,9 +21,14 @@ import { untilText } from "../when.ts";
 const LATEST = 10;
 
 const CREATE = `curl ${SERVER}/runs/crons -X POST \\
+  -H "X-API-Key: $WEIR_API_KEY" \\
   -H 'content-type: application/json' \\
-  -d '{"assistant_id": "agent", "schedule": "0 9 * * 1-5", "timezone": "Europe/Berlin",
-       "input": {"messages": [{"role": "user", "content": "Summarize the news."}]}}'`;
+  -d '{
+    "assistant_id": "agent",
+    "schedule": "0 9 * * 1-5",
+    "timezone": "Europe/Berlin",
+    "input": {"messages": [{"role": "user", "content": "Summarize the news."}]}
+  }'`;
 
 export function List() {
   const crons = useCrons();
@@ -37,7 +42,7 @@ export function List() {
   return (
     <Page
       title="Crons"
-      purpose="Runs on a schedule: when each is due next, and how the last ones ended."
+      purpose="Scheduled runs: when each is due, and how the last ones ended."
       actions={
         <Link href="/console/crons/new" className={`${controls.button} ${controls.filled} ${css.new}`}>
           New cron
@@ -46,9 +51,9 @@ export function List() {
       aside={
         rows.length > 0 && (
           <>
-            <h2>Create a cron by the API</h2>
+            <h2>Create a cron with the API</h2>
             <Command text={CREATE} />
-            <p>Each due time starts exactly one run, also when the timer fires late or twice.</p>
+            <p>Each due time starts exactly one run, even if the timer fires late or twice.</p>
           </>
         )
       }
@@ -58,7 +63,7 @@ export function List() {
           rows.length === 0 ? (
             <Empty
               title="No crons yet."
-              text="A cron starts a run of an assistant on a schedule, on a thread of its own or always on the same one. Create one with the button above, or by the API:"
+              text="A cron starts a run of an assistant on a schedule, on a thread of its own or always on the same one. Create one with the button above, or with the API:"
               command={CREATE}
             />
           ) : (
@@ -96,7 +101,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "schedule",
       name: "Schedule",
-      width: 152,
+      width: 144,
       kept: true,
       cell: ({ cron_id, schedule }) => (
         <Link href={`/console/crons/${cron_id}`} className={work.mono} title={schedule}>
@@ -110,13 +115,15 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
       width: 88,
       kept: true,
       grows: true,
-      cell: ({ assistant_id }) =>
-        assistants.find((one) => one.assistant_id === assistant_id)?.name ?? assistant_id.slice(0, 8),
+      cell: ({ assistant_id }) => {
+        const name = assistants.find((one) => one.assistant_id === assistant_id)?.name;
+        return <span title={name ?? assistant_id}>{name ?? assistant_id.slice(0, 8)}</span>;
+      },
     },
-    { id: "next", name: "Next", width: 104, end: true, cell: (cron) => <Next cron={cron} /> },
+    { id: "next", name: "Next", width: 100, cell: (cron) => <Next cron={cron} /> },
     {
       id: "last",
-      name: "Last",
+      name: "Last run",
       width: 104,
       cell: (cron) => {
         const [last] = of(cron);
@@ -126,8 +133,7 @@ function columnsOf(assistants: Assistant[], firings: Map<string, Firing[]> | und
     {
       id: "at",
       name: "Last due",
-      width: 72,
-      end: true,
+      width: 80,
       cell: (cron) => {
         const [last] = of(cron);
         return last && <Time at={last.due} />;
@@ -151,7 +157,7 @@ export function Next({ cron }: { cron: Cron }) {
 
 /** A tick for each of the last due times, the newest at the right, and how many of them failed. */
 export function Latest({ firings }: { firings: Firing[] }) {
-  if (firings.length === 0) return <span className={work.faint}>none yet</span>;
+  if (firings.length === 0) return <span className={work.faint}>not due yet</span>;
   const failed = firings.filter(isFailure).length;
   return (
     <span className={css.latest} title={`${failed} of the last ${firings.length} failed`}>

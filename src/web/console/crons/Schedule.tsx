@@ -92,13 +92,13 @@ export function Schedule({
             <option key={zone} value={zone} />
           ))}
         </datalist>
-      </div>
-      <div id={`${id}-next`} aria-live="polite">
-        {error === undefined ? (
-          <p className={controls.help}>Next, in your time: {times.map(fullTime).join(" · ")}</p>
-        ) : (
-          <p className={controls.error}>{error}</p>
-        )}
+        <div id={`${id}-next`} aria-live="polite">
+          {error === undefined ? (
+            <p className={controls.help}>Next, in your time: {times.map(fullTime).join(" · ")}</p>
+          ) : (
+            <p className={controls.error}>{error}</p>
+          )}
+        </div>
       </div>
     </>
   );

@@ -16,18 +16,22 @@ const MOST = 5;
 const EVALUATE = `import { evaluate } from "langsmith/evaluation";
 
 // LANGSMITH_ENDPOINT=${SERVER}
-await evaluate(target, { data: "questions", evaluators: [correct], experimentPrefix: "first" });`;
+await evaluate(target, {
+  data: "questions",
+  evaluators: [correct],
+  experimentPrefix: "first",
+});`;
 
 export function List() {
   const experiments = useExperiments();
   return (
-    <Page title="Experiments" purpose="Results of your agent on a dataset, and what a change improves or worsens.">
+    <Page title="Experiments" purpose="Results of your agent on a dataset, compared across changes.">
       <Loaded query={experiments} what="experiments">
         {({ datasets, experiments: all }) =>
           all.length === 0 ? (
             <Empty
               title="No experiments yet."
-              text="An experiment runs your code on every example of a dataset. The LangSmith SDK makes one:"
+              text="An experiment runs your code on every example of a dataset. Create one with the LangSmith SDK:"
               command={EVALUATE}
             />
           ) : (

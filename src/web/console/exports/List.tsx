@@ -45,7 +45,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
             One folder for each project and day, and a manifest that is written last. Any tool that reads Parquet can
             read them: <a href="/docs/exports-reading">Reading an export</a>
           </p>
-          <h2>Exports by the API</h2>
+          <h2>Exports with the API</h2>
           <Command
             label="Copy the request"
             text={`curl ${SERVER}/api/v1/bulk-exports \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
@@ -63,7 +63,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
                 title="No exports yet."
                 text={
                   none
-                    ? "An export writes to a destination: an S3 bucket, or the R2 bucket of this server. Create one first."
+                    ? "An export writes to a destination: an S3 bucket, or the R2 bucket of this server. Create a destination first."
                     : "An export copies the traces of a project, day by day, to a destination. Each run is in the files exactly once."
                 }
               />
@@ -109,7 +109,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
           {(rows) =>
             rows.length === 0 ? (
               <p className={css.note}>
-                No destination yet. A small object is written to check one before it is kept. Its credentials are
+                No destinations yet. A small object is written to check one before it is kept. Its credentials are
                 encrypted and never shown.
               </p>
             ) : (
