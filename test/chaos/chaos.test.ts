@@ -18,7 +18,7 @@ const OPERATIONS = Number(process.env.OPERATIONS || 60);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
 /** Seeds that found something. A thorough run repeats them. */
-const PAST = [1];
+const PAST = [1, 611003];
 const PAST_OPERATIONS = 200;
 const THOROUGH = 500;
 

@@ -42,7 +42,7 @@ export function Empty({
   );
 }
 
-/** Where an address may go on in the next line: after a slash of its path. */
+/** Where a line may end within an address: after a slash of its path. */
 const AFTER_SLASH = /(?<=https?:\/\/\S*[^/]\/)(?=[^/\s])/;
 
 /** Text to copy into a shell, an editor or a query. */
