@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { SLOW } from "./scripts/tests/slow.ts";
+import { SOAK } from "./test/support/thorough.ts";
 
 const resolve = {
   // What a project's code imports of the package.
@@ -10,14 +12,10 @@ const resolve = {
 };
 
 /** What writes to `dist`, which the servers of other tests read. */
-const ALONE = [
-  "test/cli/package.test.ts",
-  // Long ones, which `npm run test:soak` runs.
-  ...(process.env.SOAK ? ["test/soak/**/*.test.ts"] : []),
-];
+const ALONE = ["test/cli/package.test.ts", "test/soak/**/*.test.ts"];
 
-/** The files that this machine cannot run: scripts/test.ts names them. */
-const absent = process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? [];
+/** The slow files, but in a soak, and those that this machine cannot run: scripts/test.ts names them. */
+const absent = [...(SOAK ? [] : Object.keys(SLOW)), ...(process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? [])];
 
 const test = {
   setupFiles: ["./test/support/node-setup.ts"],

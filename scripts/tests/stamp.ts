@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Report } from "./reporter.ts";
 
 /** The environment variables that decide how thorough the tests in workerd are. The tests see them, and the fingerprint has them. */
-export const SETTINGS = ["SEED", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"];
+export const SETTINGS = ["SEED", "SOAK", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"];
 
 /** Files that git ignores and the tests depend on: what npm installed, and the local secrets that wrangler reads. */
 const IGNORED = ["node_modules/.package-lock.json", ".dev.vars"];

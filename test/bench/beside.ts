@@ -2,7 +2,7 @@
  * This checkout beside others and the floor, all at work at the same time: what else the machine does slows down all of them
  * equally, so a smaller difference shows than in `pair`. Only processor time counts here.
  */
-import { withMain } from "../support/server.ts";
+import { minified } from "../support/server.ts";
 import { load, percentile, table } from "./figures.ts";
 import { drive, type Graph, timedRun } from "./runs/drive.ts";
 import { startPlain } from "./servers/plain.ts";
@@ -21,7 +21,7 @@ export const bench: Bench = {
     const servers: Server[] = [];
     try {
       servers.push(await startPlain({ name: "here" }));
-      const floor = withMain("test/support/floor-worker.ts", "floor");
+      const floor = minified("test/support/floor-worker.ts", "floor");
       if (options.graphs.includes("echo")) servers.push(await startPlain({ config: floor, name: "floor" }));
       for (const root of against?.split(",") ?? []) servers.push(await startPlain({ root, name: root }));
       for (const graph of options.graphs) await measure(servers, graph, options);

@@ -1,5 +1,5 @@
 /** Weir beside the least that a run of `echo` can cost on this platform (test/support/floor-worker.ts), in turn. */
-import { withMain } from "../support/server.ts";
+import { minified } from "../support/server.ts";
 import { compare } from "./runs/rounds.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
@@ -12,7 +12,7 @@ export const bench: Bench = {
   async start(options) {
     const servers: Server[] = [];
     try {
-      const config = withMain("test/support/floor-worker.ts", "floor");
+      const config = minified("test/support/floor-worker.ts", "floor");
       servers.push(await startPlain({ name: "Weir" }), await startPlain({ config, name: "floor" }));
       await compare(servers, { ...options, graphs: ["echo"] });
     } finally {

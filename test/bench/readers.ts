@@ -4,9 +4,9 @@
  * credential has at most 256 open streams, so the threads belong to several workspaces.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { localConfig, newKey, quietPort } from "../../scripts/local-server.ts";
+import { newKey, quietPort } from "../../scripts/local-server.ts";
 import { compare, newThreadOf, Reader, run, settled, type ThreadOf } from "../support/readers.ts";
-import { SECRETS, startKillable } from "../support/server.ts";
+import { asDeployed, SECRETS, startKillable } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
 import { processTree } from "./servers/processes.ts";
@@ -77,7 +77,7 @@ export const bench: Bench = {
   byName: true,
   async start() {
     const inspectorPort = await quietPort();
-    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { inspectorPort, config: localConfig() });
+    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { inspectorPort, config: asDeployed() });
     const isolate = await Isolate.at(inspectorPort);
     const resident = () =>
       Math.max(...processTree(server.pid).map((one) => (one.command === "workerd" ? one.resident : 0)));

@@ -1,7 +1,6 @@
 /** What is measured: an address that the stock client talks to, and for a Weir started here what it counts itself. */
 import { Client } from "langgraph-sdk-1-15";
-import { localConfig } from "../../scripts/local-server.ts";
-import { type CountingServer, startServer } from "../support/server.ts";
+import { asDeployed, type CountingServer, startServer } from "../support/server.ts";
 import type { RoundsOptions } from "./runs/rounds.ts";
 
 export interface Target {
@@ -47,7 +46,7 @@ export async function openTarget({ url, key }: Options): Promise<Target> {
     const client = new Client({ apiUrl: url, apiKey: key ?? null });
     return { name: url, client, stop: () => Promise.resolve() };
   }
-  const weir = await startServer({}, localConfig());
+  const weir = await startServer({}, asDeployed());
   const client = new Client({ apiUrl: weir.url, apiKey: weir.key });
   return { name: "Weir, started here", client, weir, stop: () => weir.stop() };
 }

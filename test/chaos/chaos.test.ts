@@ -3,7 +3,7 @@
  * objects and D1 fail, the clock is set, messages arrive late and twice, receivers and stores fail. No client sees a failure
  * but one of storage, which it repeats. Nothing is lost, and nothing comes twice.
  *
- * `OPERATIONS=20000` is the thorough form (`npm run test:soak`). SEED repeats the choices; the moments differ.
+ * `npm run test:soak` has 20,000 operations; OPERATIONS sets how many. SEED repeats the choices; the moments differ.
  */
 import { expect, it } from "vitest";
 import { pause } from "../support/aborts.ts";
@@ -13,14 +13,16 @@ import { injected } from "../support/failing-storage.ts";
 import { engines } from "./engines.ts";
 import { anyStorage, faults } from "./faults.ts";
 import { expectAtRest, newClient, receiver } from "./world.ts";
+import { amount, SOAK } from "../support/thorough.ts";
 
-const OPERATIONS = Number(process.env.OPERATIONS || 60);
+const OPERATIONS = amount("OPERATIONS", 60, 20_000);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
-/** Seeds that found something. A thorough run repeats them. */
+/** Seeds that found something. A soak repeats them. */
 const PAST = [1, 611003];
 const PAST_OPERATIONS = 200;
-const THOROUGH = 500;
+/** A long run prints its progress at each multiple of this. */
+const PROGRESS = 500;
 
 const names = Object.keys(engines);
 
@@ -31,6 +33,7 @@ async function work(seed: number, operations: number) {
   const struck: Record<string, number> = {};
   const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => newClient(generator(seed + 1 + i))));
   let started = 0;
+  let finished = 0;
   const working = clients.map(async (client) => {
     while (started < operations) {
       // Each engine works once, then the seed chooses.
@@ -38,6 +41,8 @@ async function work(seed: number, operations: number) {
       started += 1;
       await engines[name]?.(client);
       done[name] = (done[name] ?? 0) + 1;
+      finished += 1;
+      if (finished % PROGRESS === 0) console.log(`chaos: ${finished} of ${operations} operations`);
       // Objects that are always busy leave no moment to restart them.
       await pause(client.random.between(0, 300));
     }
@@ -59,7 +64,7 @@ async function work(seed: number, operations: number) {
   return { done, struck };
 }
 
-const runs = [[SEED, OPERATIONS], ...(OPERATIONS < THOROUGH ? [] : PAST.map((seed) => [seed, PAST_OPERATIONS]))];
+const runs = [[SEED, OPERATIONS], ...(SOAK ? PAST.map((seed) => [seed, PAST_OPERATIONS]) : [])];
 const longest = 300_000 + Math.max(OPERATIONS, PAST_OPERATIONS) * 1_000;
 
 it.each(runs as [number, number][])(

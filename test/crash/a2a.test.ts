@@ -9,8 +9,9 @@ import { connectA2a, saying, textOf } from "../support/a2a-client.ts";
 import { seeded } from "../support/random.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
+import { amount } from "../support/thorough.ts";
 
-const KILLS = Number(process.env.KILLS ?? 1);
+const KILLS = amount("KILLS", 1, 50);
 const random = seeded("kills of A2A tasks");
 
 let server: KillableServer;

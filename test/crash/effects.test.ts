@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable, withTestGraphs } from "../support/server.ts";
+import { amount } from "../support/thorough.ts";
 
-const KILLS = Number(process.env.KILLS ?? 1);
+const KILLS = amount("KILLS", 1, 50);
 const ORDERS_PER_KILL = 4;
 const PAYMENTS = ["goods", "parcel 1", "parcel 2", "city tax", "state tax", "fee 1", "fee 2"];
 const random = seeded("effects");

@@ -3,8 +3,9 @@ import { seeded } from "../support/random.ts";
 import { expectNothingTwice } from "../support/run-events.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { Cursor } from "../support/sse.ts";
+import { amount } from "../support/thorough.ts";
 
-const KILLS = Number(process.env.KILLS ?? 1);
+const KILLS = amount("KILLS", 1, 50);
 const RUNS_PER_KIND = 2;
 const random = seeded("kills");
 

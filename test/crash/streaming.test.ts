@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { sseEvents } from "../support/sse.ts";
+import { amount } from "../support/thorough.ts";
 
-const KILLS = Number(process.env.KILLS ?? 1);
+const KILLS = amount("KILLS", 1, 50);
 const random = seeded("kills of streams");
 const CHANNELS = ["values", "checkpoints", "updates", "messages", "tools", "lifecycle", "input", "tasks", "custom"];
 const SAYS = ["What is 17 * 23, and what is the time?", "count to 200", "Tell me all that you can do for me, please"];

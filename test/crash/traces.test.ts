@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { seeded } from "../support/random.ts";
+import { amount } from "../support/thorough.ts";
 
-const ROUNDS = Math.min(5, Number(process.env.KILLS ?? 1));
+const ROUNDS = Math.min(5, amount("KILLS", 1, 50));
 const BATCH = 20;
 
 let server: KillableServer;

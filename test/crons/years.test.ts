@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { dueTimes, nextDue, type Schedule } from "../../src/crons/schedule.ts";
 import { seeded } from "../support/random.ts";
+import { someOf } from "../support/thorough.ts";
 
 const FROM = Date.parse("2026-01-02T00:00:00Z");
 const UNTIL = Date.parse("2028-01-02T00:00:00Z");
@@ -77,7 +78,7 @@ function fired(schedule: Schedule, random: ReturnType<typeof seeded>): number[] 
 
 const iso = (times: number[]) => times.map((time) => new Date(time).toISOString());
 
-it.each(ZONES)("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
+it.each(someOf(ZONES, 4))("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
   const random = seeded(`years in ${timezone}`);
   const quarters = quartersOf(timezone);
   for (const [schedule, model] of Object.entries({

@@ -40,7 +40,7 @@ describe("the fingerprint", () => {
     expect(fingerprint(root, {})).not.toBe(before);
   });
 
-  it.each(["SEED", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"])("is another with another %s", (name) => {
+  it.each(["SEED", "SOAK", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"])("is another with another %s", (name) => {
     expect(fingerprint(root, { [name]: "1" })).not.toBe(fingerprint(root, {}));
     expect(fingerprint(root, { [name]: "1" })).not.toBe(fingerprint(root, { [name]: "2" }));
   });

@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { generator, SEED } from "../support/random.ts";
 import { newCaller, type Caller } from "../support/caller.ts";
 import { get, newThread, say } from "./client.ts";
+import { amount } from "../support/thorough.ts";
 
 interface ModelThread {
   id: string;
@@ -201,7 +202,7 @@ async function check(caller: Caller, model: ModelThread[]): Promise<void> {
     );
 }
 
-const SEQUENCES = Number(process.env.SEQUENCES || 20);
+const SEQUENCES = amount("SEQUENCES", 20, 2_000);
 
 // oxlint-disable-next-line vitest/expect-expect -- they are in the operations and in `check`
 it(

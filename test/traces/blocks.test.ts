@@ -12,13 +12,14 @@ import { EXPRESSIONS } from "../support/filter-expressions.ts";
 import { filled, MIDNIGHT } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, uuid7 } from "../support/traces.ts";
+import { someOf } from "../support/thorough.ts";
 
 const COUNT = 1_300;
 const PAGE = { order: "asc" as const, after: null, limit: 2_000, maxBytes: 1e9, payloads: [] };
 const ABSENT = [
   'eq(name, "no such step")',
   'has(tags, "absent")',
-  'eq(thread_id, "t-3")',
+  'eq(thread_id, "a thread of no run")',
   'and(eq(metadata_key, "user_id"), eq(metadata_value, "absent"))',
   'and(eq(input_key, "question"), eq(input_value, "who said this?"))',
   'search("nowhere to be found")',
@@ -94,9 +95,9 @@ async function expectStats({ partition, runs }: Filled, text: string): Promise<v
 }
 
 describe("sealed blocks", () => {
-  it(`find the same runs as the plain evaluator, for ${EXPRESSIONS.length} expressions`, async () => {
+  it(`find the same runs as the plain evaluator, for generated expressions`, async () => {
     const { partition, runs } = await sealed();
-    for (const text of [...EXPRESSIONS, ...ABSENT]) {
+    for (const text of [...someOf(EXPRESSIONS, 60), ...ABSENT]) {
       const filter = parseFilter(text);
       const expected = runs.filter((run) => evaluate(filter, run)).map(({ id }) => id);
       const found = await partition.query({ filter: text, ...PAGE });
@@ -108,7 +109,9 @@ describe("sealed blocks", () => {
     const day = await sealed();
     // Runs that the grams do not know are not found: the proof that their blocks are left out.
     await runInDurableObject(stubOf(day), (_, { storage }) => {
-      storage.sql.exec(`UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 't-3' WHERE n < 1000`);
+      storage.sql.exec(
+        `UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 'a thread of no run' WHERE n < 1000`,
+      );
       storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"absent"}' WHERE n < 1000`);
       const set = SLOTS.map(
         (slot) => `inputs_${slot} = '"nowhere to be found"', input_pairs_${slot} = '[["question","who said this?"]]'`,
@@ -139,7 +142,8 @@ describe("sealed blocks", () => {
     const texts = ["neq(end_time, null)", 'lt(end_time, "2026-11-20T06:00:00Z")', "eq(first_token_time, null)"];
     const positive = [...compared, ...texts, 'has(tags, "prod")', 'eq(status, "success")', 'neq(run_type, "llm")'];
     const nested = ['not(and(gt(latency, 1), has(tags, "prod")))', 'not(or(gt(latency, 1), not(has(tags, "prod"))))'];
-    for (const text of [...positive, ...positive.map((one) => `not(${one})`), ...nested]) {
+    const all = [...positive, ...positive.map((one) => `not(${one})`)];
+    for (const text of [...someOf(all, 80), ...nested]) {
       const filter = parseFilter(text);
       const expected = runs.filter((run) => evaluate(filter, run)).length;
       expect({ text, found: (await partition.query({ filter: text, ...PAGE })).runs.length }).toEqual({

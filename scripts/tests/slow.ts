@@ -1,0 +1,32 @@
+/**
+ * The test files that `npm test` leaves to `npm run test:soak`, each with what covers most of the same in `npm test`. They
+ * start servers, browsers or Wrangler again and again, or wait for real time.
+ */
+export const SLOW: Record<string, string> = {
+  "test/soak/**/*.test.ts": "test/cli/package.test.ts",
+  // Projects that are built, installed and deployed.
+  "test/cli/deploy-starter.test.ts": "test/cli/deploy.test.ts",
+  "test/cli/killed.test.ts": "test/cli/dev.test.ts",
+  "test/cli/page.test.ts": "test/cli/generate.test.ts",
+  "test/compat/schemas.test.ts": "test/cli/dev.test.ts",
+  "test/conformance/second-deployment.test.ts": "test/conformance/server.test.ts",
+  // Servers that are killed.
+  "test/browser/crash.test.ts": "test/browser/conversation.test.ts",
+  "test/crash/a2a.test.ts": "test/a2a/restarts.test.ts",
+  "test/crash/effects.test.ts": "test/runtime/idempotency-key.test.ts",
+  "test/crash/restart.test.ts": "test/crash/runs.test.ts",
+  "test/crash/streaming.test.ts": "test/streaming/restarts.test.ts",
+  "test/crash/traces.test.ts": "test/chaos/chaos.test.ts",
+  "test/conformance/edge-limits.test.ts": "test/edge-limits/calls.test.ts",
+  // Readers that reconnect again and again, and real time.
+  "test/conformance/keep-alive.test.ts": "test/threads/first-byte.test.ts",
+  "test/conformance/readers.test.ts": "test/conformance/disconnect.test.ts",
+  // Views of the page whose flows others have in part.
+  "test/browser/audit.test.ts": "test/browser/exports.test.ts",
+  "test/browser/components.test.ts": "test/browser/looks.test.ts",
+  "test/browser/crons.test.ts": "test/browser/exports.test.ts",
+  "test/browser/diagrams.test.ts": "test/browser/looks.test.ts",
+  "test/browser/store.test.ts": "test/browser/threads.test.ts",
+  // Each method, each sample.
+  "test/conformance/langsmith-methods.test.ts": "test/conformance/traces.test.ts",
+};
