@@ -5,7 +5,7 @@
  * `npm run test:soak` runs every combination with three seeds, EXPORT_MATRIX=20 with that many.
  */
 import { eq } from "drizzle-orm";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { bulkExports } from "../../src/db/schema.ts";
 import type { Point, ExportMessage } from "../../src/exports/deps.ts";
 import { advance } from "../../src/exports/advance.ts";
@@ -18,6 +18,7 @@ import { generator } from "../support/random.ts";
 import { makeRuns } from "../support/runs.ts";
 import {
   DAY_1,
+  endSchedules,
   expectedRows,
   exportRow,
   MICROS_PER_DAY,
@@ -286,6 +287,8 @@ const COMBINATIONS = POINTS.flatMap((point) =>
     (["as sent", "doubled", "dropped", "shuffled"] as const).map((messages) => ({ point, name, faults, messages })),
   ),
 );
+
+beforeEach(endSchedules);
 
 describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
   it.for(someOf(POINTS, 5))("when the process stops: %s", async (point) => {

@@ -1,11 +1,11 @@
 /** What comes after its window was exported: with real partitions, a store in memory and a clock of the test's own. */
 import { env, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { sweep } from "../../src/exports/schedule.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
-import { newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
+import { endSchedules, newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
 
 const START = Date.parse(`${DAY}T00:00:00Z`);
 const HOUR = 3_600_000;
@@ -59,6 +59,8 @@ async function tick(world: World, scheduleId: string, k: number, hours = 24) {
   const late = keys.map((key, file) => ({ key, file })).filter(({ key }) => key.includes("/late-"));
   return { id: spawned.id, manifest, rows, late: late.map(({ key }) => key) };
 }
+
+beforeEach(endSchedules);
 
 const names = (rows: Record<string, unknown>[]) => rows.map((row) => String(row["name"])).sort();
 

@@ -188,6 +188,11 @@ export interface WorldOptions {
   limits?: Partial<typeof LIMITS>;
 }
 
+/** Ends the schedules of earlier tests. A sweep serves all workspaces, so it would export their windows, too. */
+export async function endSchedules(): Promise<void> {
+  await env.DB.prepare("UPDATE bulk_exports SET status = 'CANCELLED' WHERE interval_hours IS NOT NULL").run();
+}
+
 export function newWorld(options: WorldOptions = {}): World {
   const { now = Date.parse("2026-03-01T00:00:00Z"), runs = [], fault, at, limits } = options;
   const s3 = new FakeS3(fault);
