@@ -1,4 +1,5 @@
 /** Random runs of one day in a partition, and the same runs in memory. */
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/dotted.ts";
 import { draftOf } from "../../src/traces/ingest/normalise.ts";
@@ -146,6 +147,7 @@ export async function filled(count = 300, isUniform = false) {
     runs.push(randomRun(random.next() < 0.4 ? elsewhere : undefined, n, isUniform));
   }
   await partition.upsert(identity, runs.map(asWrite));
+  const given: Parameters<typeof partition.putFeedback>[1][] = [];
   for (const run of runs) {
     if (random.next() < 0.5) continue;
     for (const key of ["star_rating", "mood"].filter(() => random.next() < 0.6)) {
@@ -156,7 +158,7 @@ export async function filled(count = 300, isUniform = false) {
       const source = pick(random, ["api", "app"]);
       run.feedback.push({ key, ...feedback, source });
       const now = new Date().toISOString();
-      await partition.putFeedback(identity, {
+      given.push({
         id: crypto.randomUUID(),
         run_id: run.id,
         trace_id: run.trace_id,
@@ -176,5 +178,10 @@ export async function filled(count = 300, isUniform = false) {
       });
     }
   }
+  // Inside the object: hundreds of calls over RPC take seconds.
+  const name = `${identity.workspaceId}/${session}/${DAY}`;
+  await runInDurableObject(env.TRACE_PARTITION.getByName(name), async (object) => {
+    for (const feedback of given) await (object as unknown as typeof partition).putFeedback(identity, feedback);
+  });
   return { identity, partition, runs };
 }
