@@ -46,7 +46,7 @@ async function works(caller: Caller, thread: string): Promise<void> {
 
 const INPUTS = Object.entries(TEXTS).flatMap(([name, textOf]) => SIZES.map((size) => ({ name, size, textOf })));
 
-it.each(someOf(INPUTS, 4))(
+it.each(someOf(INPUTS, 3))(
   "an input of $size bytes of $name text is answered, read back and replayed",
   { timeout: 60_000 },
   async ({ size, textOf }) => {
