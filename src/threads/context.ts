@@ -52,9 +52,9 @@ export class ThreadContext {
     this.record = record;
     // Before anything is written in this version's format.
     if (record && (record.format ?? 0) < FORMAT) this.saveRecord({ ...record, format: FORMAT });
-    // After a crash the row may be missing, and the watchdog's alarm writes it. An alarm as late as that of the
-    // compaction follows the watchdog's, so the row is there.
-    this.stale = this.record !== undefined && (this.record.compacted?.due ?? Infinity) > Date.now();
+    // After a crash the row may be behind, and the next alarm writes it. That alarm may be of any age: an object whose
+    // watchdog did not come in time wakes up hours later, for its compaction.
+    this.stale = this.record !== undefined;
   }
 
   run(runId: string): StoredRun | undefined {

@@ -3,6 +3,8 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { installClock, jump } from "../support/clock.ts";
+import "../support/graphs.ts";
 import { get, newThread, parseFrames, say, stream } from "./client.ts";
 
 const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
@@ -60,4 +62,21 @@ it.each([1, 2, 3, 4])("a run whose flush %i fails continues from what is stored"
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   const steps = frames.filter(({ event }) => event === "updates").map(({ data }) => Object.keys(data)[0]);
   expect(steps).toEqual(["agent", "tools", "agent"]);
+});
+
+it("a thread that restarts on a machine whose clock is behind is listed as it is", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  await stream(caller, thread, { assistant_id: "echo", input: say("one") });
+  const resetClock = await runInDurableObject(stubOf(caller, thread), (_, { storage }) => installClock(storage));
+  try {
+    jump(-4_000);
+    await abortAllDurableObjects();
+    await stream(caller, thread, { assistant_id: "asker", input: say("ask") });
+    const listed = async () =>
+      (await caller.fetch("/threads/search", { body: { ids: [thread] } })).json<{ status: string }[]>();
+    await expect.poll(listed, { timeout: 20_000, interval: 500 }).toMatchObject([{ status: "interrupted" }]);
+  } finally {
+    resetClock();
+  }
 });

@@ -84,14 +84,19 @@ it("finds threads by the words of their title and of their messages", async () =
 it("keeps the newer of two rows of a thread", async () => {
   const caller = await newCaller();
   const shard = indexShard(env, caller.workspaceId, 0);
-  await Promise.all([5, 9, 7].map(async (revision) => shard.put(row(1, { revision, metadata: { revision } }))));
+  const puts = [5, 9, 7].map(async (revision) => shard.put(row(1, { revision, metadata: { revision } })));
+  // A row is refused alone: the others of its transaction are written.
+  const other = shard.put(row(2, { revision: 1 }));
+  expect((await Promise.allSettled(puts)).map(({ status }) => status)).toContain("rejected");
+  await other;
   expect((await shard.search({ limit: 9, offset: 0, sortBy: "thread_id", sortOrder: "asc" }))[0]?.metadata).toEqual({
     revision: 9,
   });
+  await expect(shard.put(row(1, { revision: 8 }))).rejects.toThrow(/newer row/);
   await shard.remove([row(1, { revision: 7 })]);
-  expect(await shard.count({})).toBe(1);
+  expect(await shard.count({})).toBe(2);
   await shard.remove([row(1, { revision: 9 })]);
-  expect(await shard.count({})).toBe(0);
+  expect(await shard.count({})).toBe(1);
 });
 
 it("says so to each caller when a write that several share fails", async () => {
@@ -134,7 +139,7 @@ it("takes the time of creation of a thread that follows a deleted one of its id"
   await shard.put(row(1, { revision: 5, createdAt: 1_000 }));
   await shard.put(row(1, { revision: 6, createdAt: 2_000 }));
   expect(await created()).toBe(2_000);
-  await shard.put(row(1, { revision: 4, createdAt: 3_000 }));
+  await expect(shard.put(row(1, { revision: 4, createdAt: 3_000 }))).rejects.toThrow(/newer row/);
   expect(await created()).toBe(2_000);
 });
 

@@ -32,8 +32,9 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
   /** Rows of the next transaction. */
   #waiting: IndexRow[] = [];
   /** The next transaction, which waits for the one before. */
-  #pending: Promise<void> | undefined;
-  #latest: Promise<void> = Promise.resolve();
+  #pending: Promise<Set<string>> | undefined;
+  /** Settles with the ids of the rows that the transaction did not write. */
+  #latest: Promise<Set<string>> = Promise.resolve(new Set());
   #full = false;
   /** Whether this shard has the rows that D1 had, once that is known. */
   #complete: boolean;
@@ -55,7 +56,8 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     this.#waiting.push(row);
     // Rows that come while others are being written share the next transaction, and its failure.
     this.#latest = this.#pending ??= this.#write(this.#latest);
-    await this.#latest;
+    const refused = await this.#latest;
+    if (refused.has(row.id)) throw remoteProblem(409, "The index has a newer row of this thread.");
     return this.#next();
   }
 
@@ -110,16 +112,18 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     if (shards > (await this.shards())) this.#tables.setMeta("shards", shards);
   }
 
-  async #write(before: Promise<void>): Promise<void> {
+  async #write(before: Promise<unknown>): Promise<Set<string>> {
     // The callers of a write get its error.
     await before.catch(() => undefined);
     const rows = this.#waiting;
     this.#waiting = [];
     this.#pending = undefined;
-    if (rows.length === 0) return;
-    this.#tables.put(rows);
+    if (rows.length === 0) return new Set();
+    const refused = this.#tables.put(rows);
     await this.ctx.storage.sync();
-    this.#changes.add(rows.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
+    const written = rows.filter(({ id }) => !refused.has(id));
+    this.#changes.add(written.map(({ id, status, updatedAt }) => ({ id, status, at: updatedAt })));
+    return refused;
   }
 
   /** The shard for new threads: this one until it is full, then the next one, which shard 0 must record first. */

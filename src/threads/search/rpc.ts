@@ -65,7 +65,10 @@ export interface ChangesAfter {
 
 /** One shard. Shard 0 knows how many there are. */
 export interface ThreadIndexRpc {
-  /** Writes the row unless a newer one is there. Gives the shard that new threads go to from now on. */
+  /**
+   * Writes the row. 409 when a newer one is there: the clock of the thread's machine may be behind that of the one before. The
+   * thread writes its row again until it is the newest. Returns the shard that new threads go to from now on.
+   */
   put(row: IndexRow): Promise<number>;
   /** Removes rows; those with a `revision` only while it is the row's. */
   remove(rows: (Pick<RowVersion, "id"> & Partial<RowVersion>)[]): Promise<void>;

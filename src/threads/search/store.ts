@@ -6,7 +6,7 @@ const current = new Map<string, number>();
 
 export const currentShard = (workspaceId: string): number => current.get(workspaceId) ?? 0;
 
-/** Writes a thread's row in its shard, unless a newer one is there. */
+/** Writes a thread's row in its shard; 409 when a newer one is there. */
 export async function putThread(env: Env, workspaceId: string, shard: number, row: IndexRow): Promise<void> {
   const next = await indexShard(env, workspaceId, shard).put(row);
   if (next > currentShard(workspaceId)) current.set(workspaceId, next);

@@ -23,7 +23,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
   status = excluded.status, metadata = excluded.metadata, config = excluded.config, "values" = excluded."values",
   has_values = excluded.has_values, interrupts = excluded.interrupts, error = excluded.error,
   updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
-  revision = excluded.revision WHERE revision <= excluded.revision`;
+  revision = excluded.revision WHERE revision <= excluded.revision RETURNING 1`;
 
 /**
  * The time of creation changes only when a thread of the same id follows a deleted one. In `PUT` it would write a row of its
@@ -55,18 +55,21 @@ export class IndexTables {
     if (this.#made && !this.#isNewer) this.#migrate();
   }
 
-  /** Writes rows unless newer ones are there, in one transaction. */
-  put(rows: IndexRow[]): void {
+  /** Writes rows unless newer ones are there, in one transaction. Returns the ids of those that are not written. */
+  put(rows: IndexRow[]): Set<string> {
+    const refused = new Set<string>();
     this.#write(() => {
       for (const row of rows) {
         const { id, status, metadata, config, values, hasValues, interrupts, error, revision } = row;
         const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
         const rest = [hasValues ? 1 : 0, JSON.stringify(interrupts), error && JSON.stringify(error)];
         const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
-        this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times);
+        const written = this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times).toArray().length > 0;
+        if (!written) refused.add(id);
         this.#sql.exec(PUT_CREATED, row.createdAt, id, revision);
       }
     });
+    return refused;
   }
 
   /** Removes a row; with `revision`, only while it is the row's. */
