@@ -17,7 +17,7 @@ import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
-/** The fields whose texts are weighed; all others are short. A deep dotted_order or many tags can weigh more than the payloads. */
+/** All other light fields are short. A deep dotted_order or many tags can weigh more than the payloads. */
 const WEIGHED: ReadonlySet<string> = new Set(["name", "dotted_order", "parent_run_ids", "tags", "feedback_stats"]);
 /** What a run weighs besides, bytes. */
 const BASE_BYTES = 300;
@@ -95,8 +95,9 @@ function storedHere(field: PayloadField): string {
 }
 
 /**
- * The rows behind `after`, one more than the page may have: number, bytes of payloads and of weighed fields, and payloads in R2. The keys
- * come from the index alone and the join follows their order, so that a filter sorts no payloads. Rows are read lazily.
+ * The rows behind `after`, one more than the page may have: number, bytes of payloads, bytes of weighed fields, and payloads in
+ * R2. The keys come from the index alone and the join follows their order, so that a filter sorts no payloads. Rows are read
+ * lazily.
  */
 function rowsOf(
   sql: SqlStorage,
