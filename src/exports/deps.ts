@@ -2,9 +2,10 @@
 import type { SealKeys } from "../auth/seal.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
-import { resolveColumn, type RunPage, type Texts } from "../traces/page.ts";
+import { resolveColumn, type RunPage } from "../traces/page.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
+import type { Texts } from "../traces/texts.ts";
 import type { PayloadField, Place } from "../traces/types.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
 import { type Limits, LIMITS, maxExperiments } from "./limits.ts";

@@ -6,7 +6,8 @@ import type { ColumnChunk, RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writeBloomFilter } from "hyparquet-writer/src/bloom.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
-import { isConstant, isPayload, type LightField, type RunPage, type Texts } from "../traces/page.ts";
+import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../traces/page.ts";
+import type { Texts } from "../traces/texts.ts";
 import type { PayloadField } from "../traces/types.ts";
 import { CODECS, type Compression, COMPRESSORS } from "./codecs.ts";
 import { type ExportField, hasBloom, kindOf, leafOf, parquetSchema, sortingOf } from "./columns.ts";
@@ -14,7 +15,7 @@ import { bloomOf, loadHasher } from "./encode/bloom.ts";
 import { writeChunk } from "./encode/chunk.ts";
 import type { Encoded } from "./encode/encoded.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode/numbers.ts";
-import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts } from "./encode/texts.ts";
+import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode/texts.ts";
 
 type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
 
@@ -113,7 +114,8 @@ export class RunFile {
 /** Encodes a column that holds no payloads. */
 function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
   if (isConstant(field)) return encodeConstant(page.constants[field], page.rows);
-  const column = page.light[field satisfies LightField] ?? missing(field);
+  if (isUnique(field)) return encodeUnique(page.unique[field] ?? missing(field));
+  const column: unknown = JSON.parse(page.light[field satisfies LightField] ?? missing(field));
   switch (kindOf(field)) {
     case "text":
       return encodeTexts(column as (string | null)[]);

@@ -3,6 +3,7 @@
  * read, to send and to write again.
  */
 import type { LargePayload, PayloadField, RunPosition, StoredRun } from "./types.ts";
+import { type Texts, TextsBuilder, textsOf } from "./texts.ts";
 import { PAYLOAD_FIELDS } from "./types.ts";
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
@@ -12,8 +13,12 @@ export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
 const CONSTANT_FIELDS = ["tenant_id", "session_id", "trace_tier"] as const;
 export type ConstantField = (typeof CONSTANT_FIELDS)[number];
 
+/** Fields of text that differ from run to run. */
+const UNIQUE_FIELDS = ["id", "dotted_order"] as const;
+export type UniqueField = (typeof UNIQUE_FIELDS)[number];
+
 /** Fields whose values are short, or numbers. */
-export type LightField = Exclude<PageField, PayloadField | ConstantField>;
+export type LightField = Exclude<PageField, PayloadField | ConstantField | UniqueField>;
 
 /** The runs of a window that have changed after a change (partition/changes.ts). */
 export interface ChangedRequest {
@@ -47,19 +52,16 @@ export interface PageRequest {
   fields: readonly PageField[];
 }
 
-/** The texts of one column: UTF-8, each preceded by its length in 32 bits, little-endian, as Parquet has them. */
-export interface Texts {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** The length of each run's text, bytes; -1 where it has none, and then nothing of it is in `bytes`. */
-  lengths: Int32Array;
-}
-
 /** Runs in the order (start_time, id): the i-th value of every column belongs to the i-th run. */
 export interface RunPage {
   rows: number;
   constants: Record<ConstantField, string>;
-  /** Times and counts are numbers, `is_root` 0 or 1, lists JSON texts. */
-  light: Partial<Record<LightField, (string | number | null)[]>>;
+  /**
+   * The values of a column as a JSON array, for a thousand texts or numbers cost more to send than one text of them. Times and
+   * counts are numbers, `is_root` 0 or 1, lists JSON texts.
+   */
+  light: Partial<Record<LightField, string>>;
+  unique: Partial<Record<UniqueField, Texts>>;
   payloads: Partial<Record<PayloadField, Texts>>;
   /** Payloads that are stored in R2, in the order of the runs: fill them in with `resolveColumn`. */
   large: (LargePayload & { row: number; field: PayloadField; key: string })[];
@@ -77,57 +79,12 @@ export function isPayload(field: string): field is PayloadField {
   return (PAYLOAD_FIELDS as readonly string[]).includes(field);
 }
 
+export function isUnique(field: string): field is UniqueField {
+  return (UNIQUE_FIELDS as readonly string[]).includes(field);
+}
+
 export function isConstant(field: string): field is ConstantField {
   return (CONSTANT_FIELDS as readonly string[]).includes(field);
-}
-
-/** Texts that grow by one run after the other. */
-export class TextsBuilder {
-  private readonly parts: { text: Uint8Array; owned: boolean }[] = [];
-  private readonly lengths: number[] = [];
-  private size = 0;
-
-  /** `owned`: the text owns its buffer, and `build` frees it. V8 collects buffers late. */
-  add(text: Uint8Array | null, owned: boolean): void {
-    this.lengths.push(text === null ? -1 : text.length);
-    if (text === null) return;
-    this.parts.push({ text, owned });
-    this.size += 4 + text.length;
-  }
-
-  build(): Texts {
-    const bytes = new Uint8Array(this.size);
-    let at = 0;
-    for (const { text, owned } of this.parts) {
-      at = putLength(bytes, at, text.length);
-      bytes.set(text, at);
-      at += text.length;
-      if (owned) (text.buffer as ArrayBuffer).transfer(0);
-    }
-    return { bytes, lengths: Int32Array.from(this.lengths) };
-  }
-}
-
-/** Writes a length in 32 bits, little-endian. Gives where it ends. */
-export function putLength(bytes: Uint8Array, at: number, length: number): number {
-  bytes[at] = length;
-  bytes[at + 1] = length >>> 8;
-  bytes[at + 2] = length >>> 16;
-  bytes[at + 3] = length >>> 24;
-  return at + 4;
-}
-
-/** The texts one by one, null where a run has none. */
-function* textsOf({ bytes, lengths }: Texts): Generator<Uint8Array | null> {
-  let at = 0;
-  for (const length of lengths) {
-    if (length < 0) {
-      yield null;
-      continue;
-    }
-    yield bytes.subarray(at + 4, at + 4 + length);
-    at += 4 + length;
-  }
 }
 
 /**

@@ -84,6 +84,14 @@ describe("the schema", () => {
     const statistics = metadata.row_groups[0]?.columns[0]?.meta_data?.statistics;
     expect(statistics?.min_value).toEqual(new Date(Math.floor((MANY[0]?.start_time ?? 0) / 1000)));
   });
+
+  it("has bounds of texts by their bytes in UTF-8, where a character outside the BMP is behind all others", async () => {
+    const orders = ["\uFF5E", "b", "🌊", "ab", "a", "é"];
+    const runs = orders.map((dotted_order, i) => ({ ...(MANY[i] as StoredRun), dotted_order }));
+    const metadata = parquetMetadata(await fileOf(runs, ["dotted_order"], "zstandard"));
+    const statistics = metadata.row_groups.map(({ columns }) => columns[0]?.meta_data?.statistics);
+    expect(statistics).toMatchObject([{ min_value: "a", max_value: "🌊", null_count: 0n }]);
+  });
 });
 
 describe("a row group", () => {

@@ -1,6 +1,7 @@
 /** Pages as a partition gives them, made of a test's own runs. */
 import { EXPORT_FIELDS, type ExportField, kindOf } from "../../src/exports/columns.ts";
-import { isConstant, isPayload, type RunPage, TextsBuilder } from "../../src/traces/page.ts";
+import { isConstant, isPayload, isUnique, type RunPage } from "../../src/traces/page.ts";
+import { type Texts, TextsBuilder } from "../../src/traces/texts.ts";
 import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */
@@ -15,6 +16,7 @@ export function pageOf(runs: StoredRun[]): RunPage {
       trace_tier: first?.trace_tier ?? "",
     },
     light: {},
+    unique: {},
     payloads: {},
     large: [],
     bytes: 0,
@@ -25,17 +27,23 @@ export function pageOf(runs: StoredRun[]): RunPage {
   for (const field of EXPORT_FIELDS) {
     if (isConstant(field)) continue;
     if (isPayload(field)) {
-      const builder = new TextsBuilder();
-      for (const run of runs) builder.add(run[field] === null ? null : Buffer.from(run[field]), false);
-      page.payloads[field] = builder.build();
+      page.payloads[field] = textsOf(runs.map((run) => run[field]));
+    } else if (isUnique(field)) {
+      page.unique[field] = textsOf(runs.map((run) => run[field]));
     } else if (field === "feedbacks") {
-      page.light.feedbacks = runs.map(() => null);
+      page.light.feedbacks = JSON.stringify(runs.map(() => null));
     } else {
-      page.light[field] = runs.map((run) => stored(run[field]));
+      page.light[field] = JSON.stringify(runs.map((run) => stored(run[field])));
     }
   }
   page.bytes = runs.reduce((sum, run) => sum + sizeOf(run), 0);
   return page;
+}
+
+function textsOf(column: (string | null)[]): Texts {
+  const builder = new TextsBuilder();
+  for (const text of column) builder.add(text === null ? null : Buffer.from(text), false);
+  return builder.build();
 }
 
 /** A value as a column of the database holds it. */

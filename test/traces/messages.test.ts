@@ -90,7 +90,8 @@ it("feedback that is large is listed and exported in pages", async () => {
       fields: ["feedbacks" as const],
     };
     const page = await partition.readPage(request);
-    for (const text of page?.light.feedbacks ?? []) counts.push((JSON.parse(String(text)) as unknown[]).length);
+    const feedbacks = JSON.parse(page?.light.feedbacks ?? "[]") as string[];
+    for (const text of feedbacks) counts.push((JSON.parse(text) as unknown[]).length);
     expect(page!.rows).toBeLessThan(3);
     ({ next: after, done } = page!);
   }

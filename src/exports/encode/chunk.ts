@@ -61,10 +61,14 @@ function writeDictionary(
   return header + bytes.length;
 }
 
+/** The platform makes a new compressor for each call, and that costs more than these bytes do. A column of nulls has none. */
+const WORTH_COMPRESSING = 64;
+
 /** Gives the bytes it would take without compression. */
 function writeData(sink: Writer, { rows, compress }: ChunkColumn, encoded: Encoded): number {
   const { values, definition, repetition = new Uint8Array(), count, nulls, dictionary } = encoded;
-  const compressed = compress(values);
+  const isCompressed = values.length >= WORTH_COMPRESSING;
+  const compressed = isCompressed ? compress(values) : values;
   const levels = repetition.length + definition.length;
   const start = sink.offset;
   writePageHeader(sink, {
@@ -78,7 +82,7 @@ function writeData(sink: Writer, { rows, compress }: ChunkColumn, encoded: Encod
       encoding: dictionary ? "RLE_DICTIONARY" : "PLAIN",
       definition_levels_byte_length: definition.length,
       repetition_levels_byte_length: repetition.length,
-      is_compressed: true,
+      is_compressed: isCompressed,
     },
   });
   const header = sink.offset - start;

@@ -18,7 +18,7 @@ export interface Encoded {
 }
 
 /** Small numbers as the format's hybrid of runs and bits. */
-export function packed(numbers: number[], bitWidth: number): Uint8Array {
+export function packed(numbers: number[] | Uint8Array, bitWidth: number): Uint8Array {
   const writer = new ByteWriter();
   writeRleBitPackedHybrid(writer, numbers, bitWidth);
   return writer.getBytes();
@@ -26,12 +26,12 @@ export function packed(numbers: number[], bitWidth: number): Uint8Array {
 
 /** The definition levels of a column that is no list: 1 where there is a value. */
 export function presence(values: ArrayLike<unknown>, isPresent: (index: number) => boolean) {
-  const levels: number[] = [];
-  let nulls = 0;
-  for (let index = 0; index < values.length; index++) {
-    const level = isPresent(index) ? 1 : 0;
-    levels.push(level);
-    nulls += 1 - level;
+  const levels = new Uint8Array(values.length);
+  let nulls = values.length;
+  for (let index = 0; index < levels.length; index++) {
+    if (!isPresent(index)) continue;
+    levels[index] = 1;
+    nulls--;
   }
   return { definition: packed(levels, 1), count: values.length, nulls };
 }

@@ -1,5 +1,5 @@
 /** Texts, and lists of texts, as Parquet's plain encoding or with a dictionary. */
-import { putLength, type Texts } from "../../traces/page.ts";
+import { putLength, type Texts } from "../../traces/texts.ts";
 import { type Encoded, packed, presence } from "./encoded.ts";
 
 const encoder = new TextEncoder();
@@ -7,6 +7,33 @@ const encoder = new TextEncoder();
 /** Texts that the partition has laid out already. */
 export function encodeLaidOut({ bytes, lengths }: Texts): Encoded {
   return { ...presence(lengths, (index) => (lengths[index] as number) >= 0), values: bytes };
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+
+/** Texts that have been laid out and are all there, with the smallest and the largest by their bytes. */
+export function encodeUnique(texts: Texts): Encoded {
+  const { bytes, lengths } = texts;
+  const textAt = (at: number, length: number) => bytes.subarray(at + 4, at + 4 + length);
+  let [at, min, max] = [0, 0, 0];
+  let [minLength, maxLength] = [lengths[0] ?? 0, lengths[0] ?? 0];
+  for (const length of lengths) {
+    if (isBefore(bytes, at, length, min, minLength)) [min, minLength] = [at, length];
+    else if (isBefore(bytes, max, maxLength, at, length)) [max, maxLength] = [at, length];
+    at += 4 + length;
+  }
+  const bounds = { min: decoder.decode(textAt(min, minLength)), max: decoder.decode(textAt(max, maxLength)) };
+  return { ...encodeLaidOut(texts), ...(lengths.length > 0 ? bounds : {}) };
+}
+
+/** Whether the text at one place is less than that at another. */
+function isBefore(bytes: Uint8Array, one: number, oneLength: number, other: number, otherLength: number): boolean {
+  const common = Math.min(oneLength, otherLength);
+  for (let at = 4; at < 4 + common; at++) {
+    const [a, b] = [bytes[one + at] as number, bytes[other + at] as number];
+    if (a !== b) return a < b;
+  }
+  return oneLength < otherLength;
 }
 
 /** Short texts; a dictionary where few are different. */
@@ -17,7 +44,10 @@ export function encodeTexts(column: (string | null)[]): Encoded {
 
 /** The same text in every row. */
 export function encodeConstant(value: string, rows: number): Encoded {
-  return encodeTexts(Array.from({ length: rows }, () => value));
+  const { values: bytes, ...bounds } = plain([value]);
+  const dictionary = { bytes, count: 1 };
+  const levels = presence(new Uint8Array(rows), () => true);
+  return { ...levels, values: indexed(new Uint8Array(rows), 1), dictionary, ...bounds };
 }
 
 /**
@@ -67,12 +97,17 @@ function encodeValues(texts: string[]): Values {
   }
   if (indexOf.size === 0) return plain(texts);
   const { values: bytes, ...bounds } = plain([...indexOf.keys()]);
-  const bitWidth = Math.ceil(Math.log2(indexOf.size));
+  return { values: indexed(indexes, indexOf.size), dictionary: { bytes, count: indexOf.size }, ...bounds };
+}
+
+/** Indexes into a dictionary of this size, behind the width of one. */
+function indexed(indexes: number[] | Uint8Array, size: number): Uint8Array {
+  const bitWidth = Math.ceil(Math.log2(size));
   const runs = packed(indexes, bitWidth);
   const values = new Uint8Array(1 + runs.length);
   values[0] = bitWidth;
   values.set(runs, 1);
-  return { values, dictionary: { bytes, count: indexOf.size }, ...bounds };
+  return values;
 }
 
 /** Each text behind its length. The bounds are given where all is ASCII, for there UTF-16 sorts as UTF-8 does. */

@@ -1,118 +1,120 @@
 /** Reading a page of runs as columns, for exports. */
 import {
-  type ConstantField,
+  type ChangedRequest,
   isConstant,
   isPayload,
+  isUnique,
   type LightField,
-  type ChangedRequest,
   type PageRequest,
   type RunPage,
   type SinceWindow,
-  TextsBuilder,
 } from "../page.ts";
-import { joinPayloads, payloadOf } from "../packs.ts";
+import { payloadOf } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
 import { lastChange } from "./changes.ts";
+import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
 import { selectionCondition } from "./read.ts";
 
-/** The columns that every page reads, before the requested ones. */
-const OWN = ["r.start_time", "r.id", "r.bytes", "p.large"];
-/** What a run weighs besides its texts, bytes. */
-const BASE_BYTES = 200;
+/** All other light fields are short. A deep dotted_order or many tags can weigh more than the payloads. */
+const WEIGHED: ReadonlySet<string> = new Set(["name", "dotted_order", "parent_run_ids", "tags", "feedback_stats"]);
+/** What a run weighs besides, bytes. */
+const BASE_BYTES = 300;
+/** The most bytes of a byte of text in JSON. */
+const ESCAPED_BYTES = 6;
 
 /** One page in the order (start_time, id). Memory is bounded by `maxBytes` and one run. */
 export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): RunPage {
-  const payloads = request.fields.filter(isPayload);
-  const light = request.fields.filter(
-    (field): field is LightField => !isPayload(field) && !isConstant(field) && field !== "feedbacks",
+  const { fields } = request;
+  const payloads = fields.filter(isPayload);
+  const unique = fields.filter(isUnique);
+  const light = fields.filter(
+    (field): field is Exclude<LightField, "feedbacks"> =>
+      ![isPayload, isUnique, isConstant].some((has) => has(field)) && field !== "feedbacks",
   );
-  const constants: Record<ConstantField, string> = {
-    tenant_id: identity.workspaceId,
-    session_id: identity.projectId,
-    trace_tier: identity.traceTier,
+  const { runs, ...rest } = readRuns(sql, identity, request);
+  const { texts, light: arrays } = readColumns(sql, runs, {
+    texts: [...payloads.map(storedHere), ...unique.map((field) => `r.${field}`)],
+    light: light.map((field) => `r.${field}`),
+  });
+  return {
+    ...rest,
+    rows: runs.length,
+    constants: { tenant_id: identity.workspaceId, session_id: identity.projectId, trace_tier: identity.traceTier },
+    light: { ...rest.light, ...Object.fromEntries(light.map((field, index) => [field, arrays[index]])) },
+    payloads: Object.fromEntries(payloads.map((field, index) => [field, texts[index]])),
+    unique: Object.fromEntries(unique.map((field, index) => [field, texts[payloads.length + index]])),
   };
+}
+
+type Begun = Pick<RunPage, "light" | "large" | "bytes" | "next" | "done" | "changes"> & { runs: Weighed[] };
+
+/** Which runs the page has, and what of them is not in the database's columns. */
+function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): Begun {
+  const payloads = request.fields.filter(isPayload);
   const prefix = blobPrefix(identity.workspaceId, identity);
-  const page: RunPage = {
-    rows: 0,
-    constants,
-    light: {},
-    payloads: {},
-    large: [],
-    bytes: 0,
-    next: null,
-    done: true,
-    changes: lastChange(sql),
-  };
-  const lightColumns = light.map((): (string | number | null)[] => []);
+  const page: Begun = { runs: [], light: {}, large: [], bytes: 0, next: null, done: true, changes: lastChange(sql) };
   const feedbacks: (string | null)[] = [];
   const withFeedback = request.fields.includes("feedbacks");
-  const builders = payloads.map(() => new TextsBuilder());
-  for (const [startTime, id, bytes, large, ...values] of rowsOf(sql, identity, request, light, payloads)) {
-    if (page.bytes >= request.maxBytes || page.rows === request.limit) {
+  for (const [n, bytes, light, large] of rowsOf(sql, identity, request)) {
+    if (page.bytes >= request.maxBytes || page.runs.length === request.limit) {
       page.done = false;
       break;
     }
     const elsewhere = large === null ? {} : (JSON.parse(large as string) as { [field: string]: LargePayload });
-    let size = BASE_BYTES + (payloads.length > 0 ? (bytes as number) : 0);
-    lightColumns.forEach((column, index) => {
-      const value = values[index] as string | number | null;
-      column.push(value);
-      // A deep dotted_order or many tags can weigh more than the payloads.
-      if (typeof value === "string") size += value.length;
-    });
-    builders.forEach((builder, index) => {
-      const field = payloads[index] as PayloadField;
+    for (const field of payloads) {
       const payload = elsewhere[field];
-      const text = values[light.length + index] as ArrayBuffer | null;
-      // The row has only a preview of the payload in R2.
-      builder.add(payload || text === null ? null : new Uint8Array(text), true);
       if (payload) {
-        page.large.push({ ...payload, row: page.rows, field, key: payloadKey(prefix, payload.hash) });
+        page.large.push({ ...payload, row: page.runs.length, field, key: payloadKey(prefix, payload.hash) });
       }
-    });
+    }
+    let size = BASE_BYTES + (payloads.length > 0 ? (bytes as number) : 0) + (light as number);
     if (withFeedback) {
-      const feedback = rawFeedback(sql, id as string);
+      const feedback = rawFeedback(sql, positionOf(sql, n as number).id);
       feedbacks.push(feedback);
       size += feedback?.length ?? 0;
     }
-    page.rows++;
+    page.runs.push({ n: n as number, weight: (bytes as number) + ESCAPED_BYTES * ((light as number) + BASE_BYTES) });
     page.bytes += size;
-    page.next = { start_time: startTime as number, id: id as string };
   }
-  light.forEach((field, index) => (page.light[field] = lightColumns[index]));
-  payloads.forEach((field, index) => (page.payloads[field] = builders[index]?.build()));
-  if (withFeedback) page.light.feedbacks = feedbacks;
+  const last = page.runs.at(-1);
+  if (last) page.next = positionOf(sql, last.n);
+  if (withFeedback) page.light.feedbacks = JSON.stringify(feedbacks);
   return page;
 }
 
+function positionOf(sql: SqlStorage, n: number): { start_time: number; id: string } {
+  return sql.exec<{ start_time: number; id: string }>("SELECT start_time, id FROM runs WHERE n = ?", n).one();
+}
+
+/** A payload as an SQL expression. The database has only a preview of a payload in R2. */
+function storedHere(field: PayloadField): string {
+  const column = field === "error" ? "r.error" : payloadOf(field);
+  return `CASE WHEN p.large IS NULL OR p.large -> '${field}' IS NULL THEN ${column} END`;
+}
+
 /**
- * The rows behind `after`, one more than the page may have. The keys come from the index alone and the join follows their
- * order, so that a filter sorts no payloads. Rows are read lazily.
+ * The rows behind `after`, one more than the page may have: number, bytes of payloads, bytes of weighed fields, and payloads in
+ * R2. The keys come from the index alone and the join follows their order, so that a filter sorts no payloads. Rows are read
+ * lazily.
  */
 function rowsOf(
   sql: SqlStorage,
   identity: PartitionIdentity,
-  { startTime, endTime, filter, after, since, limit }: PageRequest,
-  light: LightField[],
-  payloads: PayloadField[],
+  { fields, startTime, endTime, filter, after, since, limit }: PageRequest,
 ): Iterable<SqlStorageValue[]> {
   const from = after ? Math.max(startTime, after.start_time) : startTime;
   const condition = selectionCondition(sql, identity, { startTime: from, endTime, filter: filter ?? undefined });
   const changed = changedSince(since);
-  const columns = [
-    ...OWN,
-    ...light.map((field) => `r.${field}`),
-    // Bytes as stored in the database. They are copied to the file without a conversion to strings.
-    ...payloads.map((field) => `CAST(${field === "error" ? "r.error" : payloadOf(field)} AS BLOB)`),
-  ];
+  const weighed = fields.filter((field) => WEIGHED.has(field));
+  const light = ["0", ...weighed.map((field) => `ifnull(octet_length(r.${field}), 0)`)].join(" + ");
   return sql
     .exec(
-      `${changed.windows} SELECT ${columns.join(", ")} FROM (
+      `${changed.windows} SELECT r.n, r.bytes, ${light}, p.large FROM (
          SELECT r.n FROM ${changed.runs} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
          ORDER BY r.start_time, r.id LIMIT ?
-       ) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
+       ) k CROSS JOIN runs r ON r.n = k.n LEFT JOIN payloads p ON p.n = r.n`,
       ...changed.values,
       ...condition.values,
       ...(after ? [after.start_time, after.id] : []),
