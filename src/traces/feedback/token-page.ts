@@ -18,7 +18,7 @@ export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
   return htmlPage(
     "Feedback",
     html`<h1>How was it?</h1>
-      <p class="soft">Your feedback is about one answer, on: ${key}</p>
+      <p class="soft">Your feedback on one answer: ${key}</p>
       <form method="get">
         <label class="field">
           Comment, if you like

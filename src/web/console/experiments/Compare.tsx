@@ -173,8 +173,8 @@ function Given({ result: { runs, scores, improved, regressed, newly_failed } }: 
             data-change={improved.includes(key) ? "better" : regressed.includes(key) ? "worse" : undefined}
           >
             {key} {Number(score.toFixed(3))}
-            {improved.includes(key) && " better"}
-            {regressed.includes(key) && " worse"}
+            {improved.includes(key) && ", better"}
+            {regressed.includes(key) && ", worse"}
           </span>
         ))}
       </p>

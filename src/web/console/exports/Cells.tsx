@@ -1,6 +1,6 @@
 /** The cells of one project, one for each day, by month. */
 import type { KeyboardEvent } from "react";
-import { type Group, monthText, runText } from "./days.ts";
+import { type Group, isEmpty, monthText, runText } from "./days.ts";
 import own from "./exports.module.css";
 
 export function Cells({
@@ -33,7 +33,7 @@ export function Cells({
                   data-cell
                   data-status={run.status}
                   data-retried={run.retry_number > 0 || undefined}
-                  data-empty={(run.status === "COMPLETED" && !run.metadata.result?.rows_written) || undefined}
+                  data-empty={isEmpty(run) || undefined}
                   aria-label={runText(run)}
                   aria-pressed={run.id === open}
                   title={runText(run)}

@@ -7,7 +7,7 @@ import { type Column, Table } from "../../page/Table.tsx";
 import { bytesText } from "../usage/figures.ts";
 import { Cells, move } from "./Cells.tsx";
 import { DayDetails } from "./DayDetails.tsx";
-import { dayText, groupsOf, runStatus } from "./days.ts";
+import { dayText, groupsOf, isEmpty, runStatus } from "./days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 
@@ -84,6 +84,7 @@ const LEGEND = ["CREATED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "TIMED
 /** The states that the days are in, with how many are in each. */
 function Legend({ runs }: { runs: Run[] }) {
   const retried = runs.filter(({ retry_number }) => retry_number > 0).length;
+  const empty = runs.filter(isEmpty).length;
   return (
     <ul className={own.keys}>
       {LEGEND.map((status) => {
@@ -97,6 +98,12 @@ function Legend({ runs }: { runs: Run[] }) {
           )
         );
       })}
+      {empty > 0 && (
+        <li>
+          <i className={own.cell} data-status="COMPLETED" data-empty aria-hidden />
+          {empty.toLocaleString()} of them without runs
+        </li>
+      )}
       {retried > 0 && (
         <li>
           <i className={own.cell} data-status="CREATED" data-retried aria-hidden />

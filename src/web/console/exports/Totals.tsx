@@ -50,7 +50,12 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
               : took === undefined
                 ? "–"
                 : durationText(took)}
-            {pace?.left !== undefined && <small> about {durationText(pace.left)} left</small>}
+            {pace?.left !== undefined && (
+              <>
+                {" "}
+                <small>about {durationText(pace.left)} left</small>
+              </>
+            )}
           </dd>
         </div>
       </dl>

@@ -103,3 +103,6 @@ export function paceOf(job: Job, runs: Run[], now: number): Pace {
     stillSince: now - Date.parse(last) > STILL_MS ? last : undefined,
   };
 }
+
+/** A day that is exported and has no runs. */
+export const isEmpty = ({ status, metadata }: Run): boolean => status === "COMPLETED" && !metadata.result?.rows_written;

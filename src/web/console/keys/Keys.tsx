@@ -31,7 +31,7 @@ export default function Keys({ id }: ViewProps) {
   return (
     <Page
       title="Keys"
-      purpose="What programs call this workspace with."
+      purpose="Programs use a key to call this workspace."
       actions={
         <Button look="filled" onClick={() => navigate(`${PATH}/new`)}>
           New key
