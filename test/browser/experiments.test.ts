@@ -31,7 +31,7 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await comparison.getByRole("columnheader", { name: /next-.*−0\.333.*0 better, 1 worse/ }).waitFor();
     expect(await comparison.locator("tbody tr").count()).toBe(3);
     const worse = comparison.getByRole("row", { name: /two.*mistaken/ });
-    await worse.getByText("correct 0 worse").waitFor();
+    await worse.getByText("correct 0, worse").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
 
     await page.getByLabel("Examples", { exact: true }).selectOption("regressed");

@@ -101,7 +101,7 @@ function Legend({ runs }: { runs: Run[] }) {
       {empty > 0 && (
         <li>
           <i className={own.cell} data-status="COMPLETED" data-empty aria-hidden />
-          {empty.toLocaleString()} of them without runs
+          {empty.toLocaleString()} done, without runs
         </li>
       )}
       {retried > 0 && (
