@@ -19,7 +19,7 @@ const OPERATIONS = amount("OPERATIONS", 60, 20_000);
 /** Clients that work at the same time, each in a workspace of its own. */
 const CLIENTS = 12;
 /** Seeds that found something. A soak repeats them. */
-const PAST = [1, 611003, 1123001];
+const PAST = [1, 611003, 1123001, 1123002];
 const PAST_OPERATIONS = 200;
 /** A long run prints its progress at each multiple of this. */
 const PROGRESS = 500;
