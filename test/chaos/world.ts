@@ -106,9 +106,19 @@ export async function expectAtRest(client: Client): Promise<void> {
   await expect.poll(() => [...client.hooked].filter((run) => !received.has(run)), within).toEqual([]);
   if (client.traced.size === 0) return;
   const [project] = await get<{ id: string }[]>(client, "/api/v1/sessions?name=default");
-  const roots = async () => {
-    const body = { session: [project?.id], is_root: true, start_time: "2026-01-01T00:00:00Z" };
-    return (await (await client.fetch("/runs/stats", { body })).json<Stats>()).run_count;
+  const body = { session: [project?.id], is_root: true, start_time: "2026-01-01T00:00:00Z" };
+  const missing = async () => {
+    const roots = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const answer = await client.fetch("/runs/query", { body: { ...body, limit: 100, select: ["id"], cursor } });
+      const { runs, cursors } = await answer.json<{ runs: { id: string }[]; cursors: { next?: string } }>();
+      for (const { id } of runs) roots.add(id);
+      cursor = cursors.next ?? undefined;
+    } while (cursor);
+    return [...client.traced].filter((run) => !roots.has(run));
   };
-  await expect.poll(roots, within).toBe(client.traced.size);
+  await expect.poll(missing, within).toEqual([]);
+  const { run_count } = await (await client.fetch("/runs/stats", { body })).json<Stats>();
+  expect(run_count).toBe(client.traced.size);
 }
