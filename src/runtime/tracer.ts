@@ -42,8 +42,18 @@ export interface RunFacts {
   took_ms: number;
 }
 
+/** The run, for a trace whose graph did not begin: it could not be made, or the process that ran it has stopped. */
+export interface RootFacts {
+  id: string;
+  name: string;
+  inputs: unknown;
+  /** Milliseconds. */
+  began: number;
+}
+
 export interface TraceEnd {
   run: RunFacts;
+  root: RootFacts;
   /** The run's error, for all spans that had not ended. */
   error?: string;
   project: string;
@@ -156,7 +166,8 @@ export class Tracer extends BaseCallbackHandler {
   }
 
   /** The JSON text of each run of the trace, root first. What has not ended, ends now. */
-  finish({ run, error, project, referenceExampleId }: TraceEnd): string[] {
+  finish({ run, root, error, project, referenceExampleId }: TraceEnd): string[] {
+    if (this.#spans.size === 0) this.#beginRoot(root);
     const now = Date.now() * 1000;
     const shown = [...this.#spans.values()].filter(({ hidden }) => !hidden);
     return shown.map((span) => {
@@ -210,6 +221,11 @@ export class Tracer extends BaseCallbackHandler {
     // A list of traces is not useful when every root has LangGraph's default name.
     const shown = parent === undefined && name === UNNAMED && typeof graphId === "string" ? graphId : name;
     this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
+  }
+
+  #beginRoot({ id, name, inputs, began }: RootFacts): void {
+    this.#begin(id, undefined, name, "chain", inputs);
+    Object.assign(this.#spans.get(id) ?? {}, { start: began * 1000 });
   }
 
   #end(id: string, outputs: unknown): void {

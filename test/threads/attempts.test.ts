@@ -48,6 +48,9 @@ it("ends with an error that names the node after three attempts", async () => {
     __error__: { error: "RunAttemptsExceeded", message: expect.stringMatching(/stopped 3 times.*"heavy"/) },
   });
   expect(await get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "error" });
+  const trace = async () => (await caller.fetch(`/api/v1/runs/${run}`)).json();
+  const shown = { name: "poison", inputs: say("go"), error: expect.stringMatching(/stopped 3 times/) };
+  await expect.poll(trace, { timeout: 10_000 }).toMatchObject(shown);
   // What it had done is kept, and the thread takes the next run.
   const { status, values } = await get<{ status: string; values: { messages: { content: string }[] } }>(
     caller,

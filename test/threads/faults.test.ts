@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { installClock, jump } from "../support/clock.ts";
+import { failStorage } from "../support/failing-storage.ts";
 import "../support/graphs.ts";
 import { get, newThread, parseFrames, say, stream } from "./client.ts";
 
@@ -62,6 +63,27 @@ it.each([1, 2, 3, 4])("a run whose flush %i fails continues from what is stored"
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   const steps = frames.filter(({ event }) => event === "updates").map(({ data }) => Object.keys(data)[0]);
   expect(steps).toEqual(["agent", "tools", "agent"]);
+});
+
+it("a run whose trace cannot be queued ends again, with its trace", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  let failures = 0;
+  const object = (statement: string) => statement.startsWith("INSERT INTO outbox") && failures++ === 0;
+  const restore = await runInDurableObject(stubOf(caller, thread), (_, { storage }) =>
+    failStorage(storage.sql, { object }),
+  );
+  try {
+    // A trace of this size has rows of its own in the outbox.
+    const body = { assistant_id: "echo", input: say("x".repeat(120_000)) };
+    const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    const trace = async () => (await caller.fetch(`/api/v1/runs/${run_id}`)).status;
+    await expect.poll(trace, { timeout: 20_000, interval: 500 }).toBe(200);
+    expect(failures).toBeGreaterThan(1);
+    expect(await get(caller, `/threads/${thread}/runs`)).toMatchObject([{ run_id, status: "success" }]);
+  } finally {
+    restore();
+  }
 });
 
 it("a thread that restarts on a machine whose clock is behind is listed as it is", async () => {

@@ -1,6 +1,6 @@
 /** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
 import { logError } from "../../http/log.ts";
-import type { RunFacts, Tracer } from "../../runtime/tracer.ts";
+import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
@@ -14,7 +14,8 @@ const TRACE_IN_THREAD = 100_000;
 /** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
 export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
-  if (tracer) queueTrace(context, run, tracer);
+  const end = tracer && endOf(context, run);
+  if (end) queueTrace(context, end, tracer);
   if (webhook)
     context.tables.outbox.add(
       "webhook",
@@ -23,37 +24,49 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   queueTaskEffects(context, run);
 }
 
-/** A trace's texts in rows that SQLite can hold. An error here loses the trace, never the run. */
-function queueTrace(context: ThreadContext, run: StoredRun, tracer: Tracer): void {
-  const { langsmith_tracer: wanted } = run.request;
-  const project = ownProject(context.env, wanted?.project_name);
-  if (project === undefined) return;
-  try {
-    const texts = tracer.finish({
-      run: factsOf(run),
-      project,
-      error: run.outcome.error?.message,
-      referenceExampleId: wanted?.example_id,
-    });
-    let batch: string[] = [];
-    let size = 0;
-    const { outbox } = context.tables;
-    if (texts.length === 0) return;
-    if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
-      return outbox.keepTrace(`[${texts.join(",")}]`);
-    const queue = () => outbox.add("trace", `[${batch.join(",")}]`);
-    for (const text of texts) {
-      if (batch.length > 0 && size + text.length > TRACE_ROW) {
-        queue();
-        [batch, size] = [[], 0];
-      }
-      batch.push(text);
-      size += text.length;
+/**
+ * Queues a run's trace, in rows that SQLite can hold. A statement that fails rolls back the run's end, and the next attempt
+ * of the run queues the trace again.
+ */
+function queueTrace({ tables: { outbox }, threadId }: ThreadContext, end: TraceEnd, tracer: Tracer): void {
+  const texts = textsOf(threadId, end, tracer);
+  if (texts.length === 0) return;
+  if (texts.reduce((sum, text) => sum + text.length, 0) <= TRACE_IN_THREAD)
+    return outbox.keepTrace(`[${texts.join(",")}]`);
+  let batch: string[] = [];
+  let size = 0;
+  const queue = () => outbox.add("trace", `[${batch.join(",")}]`);
+  for (const text of texts) {
+    if (batch.length > 0 && size + text.length > TRACE_ROW) {
+      queue();
+      [batch, size] = [[], 0];
     }
-    if (batch.length > 0) queue();
-  } catch (error) {
-    logError(error, { thread: context.threadId, while: "writing its trace" });
+    batch.push(text);
+    size += text.length;
   }
+  queue();
+}
+
+/** The runs of the trace as JSON. An error of a value in them loses the trace, never the run. */
+function textsOf(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
+  try {
+    return tracer.finish(end);
+  } catch (error) {
+    logError(error, { thread: threadId, while: "writing its trace" });
+    return [];
+  }
+}
+
+function endOf({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
+  const { langsmith_tracer: wanted } = run.request;
+  const project = ownProject(env, wanted?.project_name);
+  if (project === undefined) return undefined;
+  const error = run.outcome.error?.message;
+  return { run: factsOf(run), root: rootOf(run), project, error, referenceExampleId: wanted?.example_id };
+}
+
+function rootOf({ id, request, due, outcome: { began = due } }: StoredRun): RootFacts {
+  return { id, name: request.graph_id, inputs: request.input, began };
 }
 
 function factsOf({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
