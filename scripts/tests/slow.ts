@@ -21,7 +21,6 @@ export const SLOW: Record<string, string> = {
   "test/crash/exports.test.ts": "test/exports/exactly-once.test.ts",
   "test/crash/restart.test.ts": "test/crash/runs.test.ts",
   "test/crash/streaming.test.ts": "test/streaming/restarts.test.ts",
-  "test/crash/traces.test.ts": "test/chaos/chaos.test.ts",
   "test/conformance/edge-limits.test.ts": "test/edge-limits/calls.test.ts",
   // Readers that reconnect again and again, and real time.
   "test/conformance/keep-alive.test.ts": "test/threads/first-byte.test.ts",

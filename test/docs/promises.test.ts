@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { SLOW } from "../../scripts/tests/slow.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(ROOT, "docs", "promises.md"), "utf8");
@@ -20,6 +21,15 @@ it("each test that is named exists", () => {
   const files = [...page.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, file = ""]) => file);
   expect(files.length).toBeGreaterThan(40);
   expect(files.filter((file) => !file.endsWith(".test.ts") || !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+it("each promise that tests prove has one that `npm test` runs", () => {
+  const proofs = rows.map(([, , proof = ""]) =>
+    [...proof.matchAll(/\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, file = ""]) => file),
+  );
+  const proven = proofs.filter((files) => files.length > 0);
+  expect(proven.length).toBeGreaterThan(20);
+  expect(proven.filter((files) => files.every((file) => file in SLOW))).toEqual([]);
 });
 
 it("each bench that is named exists", () => {
