@@ -5,28 +5,26 @@ import { SETTINGS } from "./scripts/tests/stamp.ts";
 const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
-/** Tests that change what all share (the registry of graphs, due work of every workspace, whole tables). */
+/**
+ * What has an isolate of its own: the fault test, tests of what all share (the users of the deployment, its assistants, whole
+ * tables), and tests whose time is not that of the objects that other files leave.
+ */
 const ALONE = [
-  "test/users/**/*.test.ts",
-  "test/config/settings.test.ts",
-  "test/security/{a-burst,a-user,users}-*.test.ts",
-  "test/crons/{fire,routes}.test.ts",
-  "test/graphs/made.test.ts",
+  "test/chaos/chaos.test.ts",
+  "test/users/users.test.ts",
   "test/loopback/loopback.test.ts",
-  "test/a2a/authors.test.ts",
-  "test/exports/{engine,exactly-once,lease,schedule}.test.ts",
-  "test/mcp/tools.test.ts",
-  "test/threads/{first-byte,resume}.test.ts",
-  "test/http/sse.test.ts",
   "test/oauth/cleanup.test.ts",
-  "test/system/{metrics,minute}.test.ts",
+  "test/security/a-user-runs-only-what-they-may.test.ts",
+  "test/http/sse.test.ts",
+  "test/threads/{first-byte,resume}.test.ts",
+  "test/exports/lease.test.ts",
 ];
 
 /**
- * Objects restart more often there than a deployment restarts, so a run may meet several restarts at one node. The clock
- * is set forwards by hours while runs work.
+ * In the fault test objects restart more often than a deployment restarts, so a run may meet several restarts at one node. The
+ * clock is set forwards by hours while runs work.
  */
-const CHAOS = ["test/chaos/**/*.test.ts"];
+const PATIENT = { RUN_MAX_ATTEMPTS: "100", RUN_TIMEOUT_SECONDS: "8640000" };
 
 /**
  * All modules reach a test's isolate in one WebSocket message, of which workerd takes 32 MiB. Without the source maps of
@@ -64,8 +62,8 @@ export default defineConfig(async () => {
   ];
   return {
     test: {
-      // Two workerd processes: one waits for timers and the disk as often as for the processor.
-      maxWorkers: 2,
+      // More workerd processes than processors: one waits for timers and the disk as often as for the processor.
+      maxWorkers: 3,
       projects: [
         {
           plugins: [withoutMapsOfPackages, worker()],
@@ -74,15 +72,11 @@ export default defineConfig(async () => {
             ...test,
             name: "together",
             include: ["test/**/*.test.ts"],
-            exclude: [...nowhere, ...ALONE, ...CHAOS],
+            exclude: [...nowhere, ...ALONE],
             isolate: false,
           },
         },
-        { plugins: [withoutMapsOfPackages, worker()], test: { ...test, name: "alone", include: ALONE } },
-        {
-          plugins: [withoutMapsOfPackages, worker({ RUN_MAX_ATTEMPTS: "100", RUN_TIMEOUT_SECONDS: "8640000" })],
-          test: { ...test, name: "chaos", include: CHAOS },
-        },
+        { plugins: [withoutMapsOfPackages, worker(PATIENT)], test: { ...test, name: "alone", include: ALONE } },
       ],
     },
   };

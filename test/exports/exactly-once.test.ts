@@ -18,7 +18,7 @@ import { generator } from "../support/random.ts";
 import { makeRuns } from "../support/runs.ts";
 import {
   DAY_1,
-  endSchedules,
+  forgetExports,
   expectedRows,
   exportRow,
   MICROS_PER_DAY,
@@ -288,7 +288,7 @@ const COMBINATIONS = POINTS.flatMap((point) =>
   ),
 );
 
-beforeEach(endSchedules);
+beforeEach(forgetExports);
 
 describe(`exactly once (SEED=${BASE_SEED})`, { timeout: 120_000 }, () => {
   it.for(someOf(POINTS, 5))("when the process stops: %s", async (point) => {

@@ -5,7 +5,7 @@ import { sweep } from "../../src/exports/schedule.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
-import { endSchedules, newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
+import { forgetExports, newDestination, newExport, newWorld, readBack, type World } from "./support.ts";
 
 const START = Date.parse(`${DAY}T00:00:00Z`);
 const HOUR = 3_600_000;
@@ -60,7 +60,7 @@ async function tick(world: World, scheduleId: string, k: number, hours = 24) {
   return { id: spawned.id, manifest, rows, late: late.map(({ key }) => key) };
 }
 
-beforeEach(endSchedules);
+beforeEach(forgetExports);
 
 const names = (rows: Record<string, unknown>[]) => rows.map((row) => String(row["name"])).sort();
 

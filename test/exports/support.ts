@@ -188,9 +188,9 @@ export interface WorldOptions {
   limits?: Partial<typeof LIMITS>;
 }
 
-/** Ends the schedules of earlier tests. A sweep serves all workspaces, so it would export their windows, too. */
-export async function endSchedules(): Promise<void> {
-  await env.DB.prepare("UPDATE bulk_exports SET status = 'CANCELLED' WHERE interval_hours IS NOT NULL").run();
+/** Deletes the exports of earlier tests. A sweep serves all workspaces, so it would continue them, too. */
+export async function forgetExports(): Promise<void> {
+  await env.DB.batch(["export_runs", "bulk_exports"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
 }
 
 export function newWorld(options: WorldOptions = {}): World {

@@ -3,6 +3,8 @@ import "./edge-limits/install.ts";
 import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach } from "vitest";
+import { graphs } from "../../src/graphs/index.ts";
+import { custom } from "../../src/users/registry.ts";
 import { failOnCrossings } from "./edge-limits/record.ts";
 
 if (navigator.userAgent !== "Cloudflare-Workers") throw new Error("These tests must run in workerd.");
@@ -16,3 +18,10 @@ if (!index) throw new Error("migrations/0001_store_text.sql is missing: take it 
 // Also when the code under test caught the error. Errors after a test's end count for the next test.
 afterEach(failOnCrossings);
 afterAll(failOnCrossings);
+
+// Files share an isolate: an Auth, an application or a graph in the place of a demo graph is gone after the file's tests.
+const demo = { ...graphs };
+afterAll(() => {
+  for (const name of Object.keys(custom)) Reflect.deleteProperty(custom, name);
+  Object.assign(graphs, demo);
+});

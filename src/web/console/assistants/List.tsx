@@ -13,7 +13,7 @@ import work from "../work.module.css";
 import css from "./assistants.module.css";
 import { type AssistantRow, useAssistantList } from "./queries.ts";
 
-const CREATE = `curl ${SERVER}/assistants -X POST \\
+const CREATE = `curl ${SERVER}/assistants \\
   -H "X-API-Key: $WEIR_API_KEY" \\
   -H 'content-type: application/json' \\
   -d '{

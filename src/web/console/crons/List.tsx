@@ -20,7 +20,7 @@ import { untilText } from "../when.ts";
 /** Due times that the list shows of each cron. */
 const LATEST = 10;
 
-const CREATE = `curl ${SERVER}/runs/crons -X POST \\
+const CREATE = `curl ${SERVER}/runs/crons \\
   -H "X-API-Key: $WEIR_API_KEY" \\
   -H 'content-type: application/json' \\
   -d '{

@@ -42,7 +42,7 @@ export default function Keys({ id }: ViewProps) {
           <h2>Call with a key</h2>
           <Command
             label="Copy the request"
-            text={`curl ${SERVER}/assistants/search -X POST \\\n  -H "X-API-Key: $WEIR_API_KEY" \\\n  -H 'content-type: application/json' -d '{}'`}
+            text={`curl ${SERVER}/assistants/search \\\n  -H "X-API-Key: $WEIR_API_KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{}'`}
           />
           <h2>From the command line</h2>
           <Command text={`npx weir keys list --url ${SERVER}`} />

@@ -21,9 +21,9 @@ import { Ended } from "./Ended.tsx";
 import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
 import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
 
-const START = `curl ${SERVER}/runs -X POST \\
+const START = `curl ${SERVER}/runs \\
   -H 'content-type: application/json' \\
-  -d '{"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": "Hello"}]}}'`;
+  -d '{"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": "Hi"}]}}'`;
 
 export default function Runs() {
   useLiveRuns();

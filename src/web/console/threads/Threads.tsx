@@ -19,7 +19,7 @@ import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
-const START = `curl ${SERVER}/threads -X POST \\
+const START = `curl ${SERVER}/threads \\
   -H 'content-type: application/json' -d '{"metadata": {"title": "First"}}'`;
 
 export default function Threads({ id }: ViewProps) {
@@ -46,7 +46,7 @@ function List() {
           <h2>Read threads by the API</h2>
           <Command
             label="Copy the request"
-            text={`curl ${SERVER}/threads/search -X POST \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
+            text={`curl ${SERVER}/threads/search \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
           />
         </>
       }

@@ -18,7 +18,7 @@ import { Rotate } from "./Rotate.tsx";
 
 const PATH = "/console/webhooks";
 
-const RUN = `curl ${SERVER}/runs -X POST \\
+const RUN = `curl ${SERVER}/runs \\
   -H "X-API-Key: $WEIR_API_KEY" \\
   -H 'content-type: application/json' \\
   -d '{
