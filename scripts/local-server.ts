@@ -1,5 +1,5 @@
 /** A local Weir: `wrangler dev` on a folder of state, in a process group of its own. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -71,17 +71,6 @@ export interface LocalServer {
   ended: Promise<void>;
   /** Ends the server, with its own group if it has one: SIGTERM asks, SIGKILL does not. */
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
-}
-
-/** Brings the local D1 database of `persistTo` to the newest schema. */
-export function migrate(persistTo: string, config = localConfig()): void {
-  const args = ["d1", "migrations", "apply", "DB", "--local", "--config", config, "--persist-to", persistTo];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [WRANGLER, ...args], {
-    cwd: ROOT,
-    env: ENV,
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`The D1 migrations failed.\n${stdout}\n${stderr}`);
 }
 
 /** Starts the Worker on the state in `persistTo` and waits until it answers. */

@@ -23,7 +23,7 @@ function configuration(): string {
 
 export async function startFuzzed() {
   const config = configuration();
-  const persistTo = newState(config);
+  const persistTo = await newState(config);
   const envFile = join(persistTo, "secrets.env");
   const vars = { ...SECRETS, AUTH_WORKSPACE_ID: USERS_WORKSPACE, OFFLINE_MODEL_DELAY_MS: "0" };
   writeFileSync(

@@ -7,7 +7,6 @@ import { text } from "node:stream/consumers";
 import {
   type LocalServer,
   localConfig,
-  migrate,
   newKey,
   QUIET,
   quietPort,
@@ -16,7 +15,10 @@ import {
 } from "../../scripts/local-server.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
+import { migrate } from "../../src/cli/dev/migrate.ts";
 import { newState } from "./new-state.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
 
 export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
@@ -60,7 +62,7 @@ export async function startServer(
   // Wrangler takes a second of processor time to load. Most files use a server of another process.
   const { createTestHarness } = await import("wrangler");
   const harness = createTestHarness({
-    root: join(import.meta.dirname, "..", ".."),
+    root: ROOT,
     workers: [{ configPath, secrets }],
   });
   const { url } = await harness.listen();
@@ -131,7 +133,7 @@ function configOf(main: string): string {
 }
 
 function written(config: string, name: string): string {
-  const file = join(import.meta.dirname, "..", "..", `wrangler.${name}.local.toml`);
+  const file = join(ROOT, `wrangler.${name}.local.toml`);
   // A server that runs on it restarts when the file is written.
   if (!existsSync(file) || readFileSync(file, "utf8") !== config) writeFileSync(file, config);
   return file;
@@ -201,7 +203,7 @@ export async function startOn(
   vars: Record<string, string>,
   more: KillableOptions = {},
 ): Promise<StateServer> {
-  migrate(persistTo, more.config);
+  await migrate(more.config ?? localConfig(), persistTo, ROOT);
   return startMigrated(persistTo, vars, more);
 }
 
@@ -245,7 +247,7 @@ export async function startKillable(
 ): Promise<KillableServer> {
   // These tests kill a server more often than a deployment restarts, so a run may meet several kills at one node.
   const all = { ...SECRETS, RUN_MAX_ATTEMPTS: "100", ...vars };
-  const server = await startMigrated(newState(more.config ?? withEdgeLimits()), all, more);
+  const server = await startMigrated(await newState(more.config ?? withEdgeLimits()), all, more);
   const { url } = server;
   return Object.assign(server, await access(url), { another: () => access(url) });
 }

@@ -3,7 +3,8 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { migrate, quietPort } from "../../scripts/local-server.ts";
+import { localConfig, quietPort } from "../../scripts/local-server.ts";
+import { migrate } from "../../src/cli/dev/migrate.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { startOn, type StateServer } from "../support/server.ts";
 import { Api } from "../support/api.ts";
@@ -127,7 +128,7 @@ describe.each(all)("state of $name", (manifest) => {
       expect(Object.keys(fresh).length).toBeGreaterThan(3);
     }
     const empty = mkdtempSync(join(tmpdir(), "weir-"));
-    migrate(empty);
+    await migrate(localConfig(), empty, join(import.meta.dirname, "..", ".."));
     expect(layoutOf(databases(d1Folder(state))[0] ?? "")).toEqual(layoutOf(databases(d1Folder(empty))[0] ?? ""));
     remove(empty);
   });
