@@ -1,7 +1,8 @@
 /**
  * READERS (1,000) connected readers, of which DROPS (200) lose their connection every second and reconnect after the last
  * event they had, for MINUTES (10): what they miss, and what the server's memory does. Half of them have WebSockets. A
- * credential has at most 256 open streams, so the threads belong to several workspaces.
+ * credential has at most 256 open streams, and a stream counts until the server notices its loss, so the threads belong to
+ * many workspaces.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { newKey, quietPort } from "../../scripts/local-server.ts";
@@ -15,8 +16,8 @@ import type { Bench } from "./target.ts";
 const READERS = Number(process.env.READERS ?? 1_000);
 const DROPS = Number(process.env.DROPS ?? 200);
 const MINUTES = Number(process.env.MINUTES ?? 10);
-const WORKSPACES = 5;
-const THREADS_EACH = 4;
+const WORKSPACES = 10;
+const THREADS_EACH = 2;
 /** Each thread runs once in this time. */
 const RUN_EVERY_MS = 10_000;
 /** Minutes at which memory is measured. */
