@@ -41,6 +41,6 @@ export function Changes({
 }
 
 function clipped(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "");
   return text.length > CLIP ? `${text.slice(0, CLIP)}…` : text;
 }

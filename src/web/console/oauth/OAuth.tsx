@@ -26,16 +26,19 @@ export default function OAuth() {
     <Page
       title="OAuth"
       purpose="Applications with access to this workspace."
+      // Where there is no application, the list itself says how to connect one.
       aside={
-        <>
-          <h2>Connect an application</h2>
-          <p>Give an MCP client this address:</p>
-          <Command label="Copy the address" text={`${SERVER}/mcp`} />
-          <p>
-            The client registers itself and asks for access, which you allow on a page of this server. See{" "}
-            <a href="/docs/oauth">the OAuth documentation</a>.
-          </p>
-        </>
+        clients.data?.length !== 0 && (
+          <>
+            <h2>Connect an application</h2>
+            <p>Give an MCP client this address:</p>
+            <Command label="Copy the address" text={`${SERVER}/mcp`} />
+            <p>
+              The client registers itself and asks for access, which you allow on a page of this server. See{" "}
+              <a href="/docs/oauth">the OAuth documentation</a>.
+            </p>
+          </>
+        )
       }
     >
       <Loaded query={clients} what="applications">
