@@ -14,7 +14,7 @@ const ALONE = [
   "test/users/users.test.ts",
   "test/loopback/loopback.test.ts",
   "test/oauth/cleanup.test.ts",
-  "test/security/a-user-runs-only-what-they-may.test.ts",
+  "test/security/{a-burst-does-not-delay-others,a-user-runs-only-what-they-may}.test.ts",
   "test/http/sse.test.ts",
   "test/threads/{first-byte,resume}.test.ts",
   "test/exports/lease.test.ts",
