@@ -4,20 +4,9 @@ import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { WRANGLER, wranglerEnv } from "../src/cli/dev/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
-
-/**
- * No telemetry, no lookup of where this machine is, and no recording of every call, event and statement,
- * which takes a third of the server's time and a disk of its own.
- */
-export const QUIET = {
-  WRANGLER_SEND_METRICS: "false",
-  CLOUDFLARE_CF_FETCH_ENABLED: "false",
-  X_LOCAL_OBSERVABILITY: "false",
-};
-const ENV = { ...process.env, ...QUIET, CI: "true" };
 
 /** The S3 endpoint of the bucket for exports, the last one in wrangler.toml, at `/cdn-cgi/local/r2/s3/weir-exports`, and the keys it takes. */
 const LOCAL_S3 = `
@@ -100,9 +89,9 @@ export async function serve({
   ];
   args.push("--show-interactive-dev-session", "false", "--log-level", own ? "error" : "log");
   if (envFile) args.push("--env-file", envFile);
-  const child = spawn(process.execPath, [WRANGLER, ...args], {
+  const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
     cwd: ROOT,
-    env: { ...ENV, MINIFLARE_WORKERD_V8_FLAGS: v8Flags },
+    env: { ...wranglerEnv(), MINIFLARE_WORKERD_V8_FLAGS: v8Flags },
     detached: own,
     stdio: own ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
   });

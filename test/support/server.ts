@@ -8,7 +8,6 @@ import {
   type LocalServer,
   localConfig,
   newKey,
-  QUIET,
   quietPort,
   serve,
   type ServeOptions,
@@ -16,6 +15,7 @@ import {
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
+import { QUIET } from "../../src/cli/dev/wrangler.ts";
 import { newState } from "./new-state.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

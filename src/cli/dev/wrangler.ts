@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PACKAGE } from "../package.ts";
 
-const WRANGLER = join(
+/** Its program. The one in `bin` starts it in a process more. */
+export const WRANGLER = join(
   dirname(createRequire(join(PACKAGE, "package.json")).resolve("wrangler/package.json")),
   "wrangler-dist",
   "cli.js",
@@ -25,6 +26,9 @@ export const QUIET = {
 /** Where Node keeps compiled code by default. Wrangler is a file of 15 MB. */
 const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
 
+/** The environment of wrangler's process. */
+export const wranglerEnv = () => ({ NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...QUIET, CI: "true" });
+
 /**
  * Loaded before wrangler. The pipe to this process closes however this process ends, by SIGKILL too. Wrangler then kills its
  * process group, which it leads.
@@ -39,7 +43,7 @@ const END_WITH_PARENT = `data:text/javascript,${encodeURIComponent(`
 export function wrangler(args: string[], cwd: string): ChildProcess {
   const child = spawn(process.execPath, ["--no-warnings", "--import", END_WITH_PARENT, WRANGLER, ...args], {
     cwd,
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...QUIET, CI: "true" },
+    env: wranglerEnv(),
     stdio: ["ignore", "pipe", "pipe", "pipe"],
     detached: process.platform !== "win32",
   });

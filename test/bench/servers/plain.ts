@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { newKey, QUIET, quietPort } from "../../../scripts/local-server.ts";
+import { newKey, quietPort } from "../../../scripts/local-server.ts";
+import { QUIET } from "../../../src/cli/dev/wrangler.ts";
 import { SECRETS } from "../../support/server.ts";
 import { running, type Server, spawned } from "./server.ts";
 
