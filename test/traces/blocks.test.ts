@@ -16,13 +16,15 @@ import { someOf } from "../support/thorough.ts";
 
 const COUNT = 1_300;
 const PAGE = { order: "asc" as const, after: null, limit: 2_000, maxBytes: 1e9, payloads: [] };
+/** What no run has. It is long: grams of a short text can all be those of random ids. */
+const UNKNOWN = "what no run of this day has, neither in its name nor elsewhere";
 const ABSENT = [
-  'eq(name, "no such step")',
-  'has(tags, "absent")',
-  'eq(thread_id, "a thread of no run")',
-  'and(eq(metadata_key, "user_id"), eq(metadata_value, "absent"))',
-  'and(eq(input_key, "question"), eq(input_value, "who said this?"))',
-  'search("nowhere to be found")',
+  `eq(name, "${UNKNOWN}")`,
+  `has(tags, "${UNKNOWN}")`,
+  `eq(thread_id, "${UNKNOWN}")`,
+  `and(eq(metadata_key, "user_id"), eq(metadata_value, "${UNKNOWN}"))`,
+  `and(eq(input_key, "question"), eq(input_value, "${UNKNOWN}"))`,
+  `search("${UNKNOWN}")`,
 ];
 
 type Filled = Awaited<ReturnType<typeof filled>>;
@@ -114,11 +116,11 @@ describe("sealed blocks", () => {
     // Runs that the grams do not know are not found: the proof that their blocks are left out.
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       storage.sql.exec(
-        `UPDATE runs SET name = 'no such step', tags = '["absent"]', thread_id = 'a thread of no run' WHERE n < 1000`,
+        `UPDATE runs SET name = '${UNKNOWN}', tags = '["${UNKNOWN}"]', thread_id = '${UNKNOWN}' WHERE n < 1000`,
       );
-      storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"absent"}' WHERE n < 1000`);
+      storage.sql.exec(`UPDATE runs SET metadata = '{"user_id":"${UNKNOWN}"}' WHERE n < 1000`);
       const set = SLOTS.map(
-        (slot) => `inputs_${slot} = '"nowhere to be found"', input_pairs_${slot} = '[["question","who said this?"]]'`,
+        (slot) => `inputs_${slot} = '"${UNKNOWN}"', input_pairs_${slot} = '[["question","${UNKNOWN}"]]'`,
       );
       storage.sql.exec(`UPDATE packs SET ${set.join(", ")} WHERE n < 250`);
     });
