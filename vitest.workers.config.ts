@@ -6,8 +6,8 @@ const pick = (names: string[]) =>
   Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
 /**
- * What has an isolate of its own: the fault test, tests of what all share (the users of the deployment, its assistants, whole
- * tables), and tests whose time is not that of the objects that other files leave.
+ * Files with an isolate of their own: the fault test, tests of what all share (the users of the deployment, its assistants,
+ * whole tables), and tests that fake `setTimeout`, which objects of earlier files still use.
  */
 const ALONE = [
   "test/chaos/chaos.test.ts",

@@ -223,9 +223,9 @@ export class Tracer extends BaseCallbackHandler {
     this.#spans.set(id, { id, parent, name: shown, runType, start, inputs, tags, metadata, invocation, hidden });
   }
 
-  #beginRoot({ id, name, inputs, began }: RootFacts): void {
-    this.#begin(id, undefined, name, "chain", inputs);
-    Object.assign(this.#spans.get(id) ?? {}, { start: began * 1000 });
+  #beginRoot({ id, began, ...rest }: RootFacts): void {
+    const own = { parent: undefined, runType: "chain", tags: [], metadata: this.given, hidden: false };
+    this.#spans.set(id, { id, ...rest, ...own, start: began * 1000 });
   }
 
   #end(id: string, outputs: unknown): void {

@@ -1,8 +1,9 @@
 /** The state of a deployment before its first request. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { packagedMigrations } from "../../src/cli/deploy/migrations.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -15,7 +16,7 @@ const MIGRATIONS = join(ROOT, "migrations");
  */
 export async function newState(config: string): Promise<string> {
   const hash = createHash("sha256");
-  const migrations = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
+  const migrations = packagedMigrations(MIGRATIONS);
   hash.update(/^\[\[d1_databases\]\][^[]*/m.exec(readFileSync(config, "utf8"))?.[0] ?? "");
   const sources = [join(ROOT, "package-lock.json"), ...migrations.map((name) => join(MIGRATIONS, name))];
   for (const file of sources) hash.update(readFileSync(file)).update("\0");

@@ -1,6 +1,7 @@
 /** Brings the local database to the newest schema. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { packagedMigrations } from "../deploy/migrations.ts";
 import { Fault } from "../fault.ts";
 import { writeWhole } from "../write-whole.ts";
 import { MIGRATIONS } from "../package.ts";
@@ -15,12 +16,11 @@ const RECORD = `CREATE TABLE "d1_migrations"(
 
 /**
  * Applies the migrations that the state in `persistTo` lacks. A file with the name of the newest migration avoids the
- * check. Wrangler takes a second for each migration, so a new database gets all of them as one file.
+ * check. Wrangler takes a second for each migration, so a new database gets all of them as one file, in one transaction: a
+ * start that is killed leaves no part of them, and the next start applies them one by one.
  */
 export async function migrate(config: string, persistTo: string, cwd: string): Promise<void> {
-  const names = readdirSync(MIGRATIONS)
-    .filter((name) => name.endsWith(".sql"))
-    .sort();
+  const names = packagedMigrations(MIGRATIONS);
   const newest = names.at(-1) ?? "";
   const note = join(persistTo, "newest-migration");
   if (existsSync(note) && readFileSync(note, "utf8") === newest) return;

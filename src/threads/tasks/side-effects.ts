@@ -14,7 +14,7 @@ const TRACE_IN_THREAD = 100_000;
 /** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
 export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
   const { webhook } = run.request;
-  const end = tracer && endOf(context, run);
+  const end = tracer && traceEndOf(context, run);
   if (end) queueTrace(context, end, tracer);
   if (webhook)
     context.tables.outbox.add(
@@ -57,7 +57,8 @@ function textsOf(threadId: string, end: TraceEnd, tracer: Tracer): string[] {
   }
 }
 
-function endOf({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
+/** What the trace says of the run; undefined where traces are off. */
+function traceEndOf({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(env, wanted?.project_name);
   if (project === undefined) return undefined;
