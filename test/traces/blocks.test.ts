@@ -4,12 +4,13 @@ import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
 import { hasGrams, gramsOf, GramSet } from "../../src/traces/partition/blocks/grams.ts";
 import { SLOTS } from "../../src/traces/packs.ts";
-import type { RunSelection } from "../../src/traces/rpc.ts";
+import { queryRuns } from "../../src/traces/partition/read.ts";
+import type { QueryRequest, RunSelection } from "../../src/traces/rpc.ts";
 import type { Stats } from "../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../src/traces/time.ts";
 import { evaluate, type PlainRun } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
-import { filled, MIDNIGHT } from "../support/random-trace-runs.ts";
+import { filled, MIDNIGHT, pick } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
 import { DAY, uuid7 } from "../support/traces.ts";
 import { someOf } from "../support/thorough.ts";
@@ -109,6 +110,29 @@ describe("sealed blocks", () => {
       const found = await partition.query({ filter: text, ...PAGE });
       expect({ text, ids: found.runs.map(({ id }) => id).sort() }).toEqual({ text, ids: expected.sort() });
     }
+  });
+
+  it("give the same pages in both ways of reading", async () => {
+    const day = await sealedForReading();
+    const random = seeded("pages");
+    const texts = [undefined, ...someOf(EXPRESSIONS, 60), `not(has(tags, "${UNKNOWN}"))`];
+    await runInDurableObject(stubOf(day), (_, { storage }) => {
+      // The runs that the index gives before others are read block by block.
+      const page = (request: QueryRequest, newest?: number) => {
+        const { runs, done } = queryRuns(storage.sql, day.identity, request, newest);
+        return { request, ids: runs.map(({ id }) => id), done };
+      };
+      for (const filter of texts) {
+        const [from, to] = [random.between(0, 3_000), random.between(40_000, 90_000)];
+        const window = random.next() < 0.5 ? {} : { startTime: MIDNIGHT + from * 1e6, endTime: MIDNIGHT + to * 1e6 };
+        const after = random.next() < 0.5 ? null : day.runs[random.between(0, COUNT)]!;
+        for (const order of ["asc", "desc"] as const) {
+          const sizes = { limit: random.between(1, 400), maxBytes: pick(random, [1e9, 20_000]) };
+          const request = { ...PAGE, ...window, ...sizes, ...(filter ? { filter } : {}), order, after };
+          expect(page(request, random.between(0, 400))).toEqual(page(request));
+        }
+      }
+    });
   });
 
   it("are not read for what they do not have", async () => {

@@ -15,7 +15,7 @@ import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts"
 import { lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
-import { selectionCondition } from "./read.ts";
+import { selectionCondition } from "./selection.ts";
 
 /** All other light fields are short. A deep dotted_order or many tags can weigh more than the payloads. */
 const WEIGHED: ReadonlySet<string> = new Set(["name", "dotted_order", "parent_run_ids", "tags", "feedback_stats"]);

@@ -1,22 +1,24 @@
 /** Reading runs: queries with filters. */
-import { compileFilter, type Condition, type Constants } from "../filter/sql.ts";
-import { parseFilter } from "../filter/filter.ts";
+import { type Filter, parseFilter } from "../filter/filter.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
-import type { LargeField, LargePayload, PartitionIdentity, QueriedRun } from "../types.ts";
-import { sourceOf } from "./blocks/candidates.ts";
-import { wantedBy, wantedOf } from "./blocks/wanted.ts";
-import type { PayloadRow, RunRow } from "./tables.ts";
+import type { PartitionIdentity, QueriedRun } from "../types.ts";
+import { byBlock, type Source, sourceOf } from "./blocks/candidates.ts";
+import { wantedOf } from "./blocks/wanted.ts";
+import { queriedRun, type Row } from "./queried-run.ts";
+import { selectionCondition } from "./selection.ts";
 
-type Row = RunRow & Partial<PayloadRow>;
+/** So many runs are read by the index before others are read block by block. */
+const NEWEST = 50_000;
 
 /** The runs of one answer; `done` when nothing more matches. */
 export function queryRuns(
   sql: SqlStorage,
   identity: PartitionIdentity,
   request: QueryRequest,
+  newest = NEWEST,
 ): { runs: QueriedRun[]; done: boolean } {
-  const found = collect(sql, identity, request);
+  const found = collect(sql, identity, request, newest);
   return { runs: found.rows.map((row) => queriedRun(row, identity, request.payloads)), done: found.done };
 }
 
@@ -29,64 +31,70 @@ export function storedIds(sql: SqlStorage, ids: string[]): string[] {
   return rows.toArray().map(({ id }) => id);
 }
 
-const AMONG = "r.trace_id IN (SELECT value FROM json_each(?))";
-
-/** The condition of a selection on `runs r`. */
-export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): Condition {
-  const constants: Constants = { session_id: identity.projectId, trace_tier: identity.traceTier };
-  const tests: string[] = [];
-  const values: Condition["values"] = [];
-  const add = (test: string, ...bound: Condition["values"]) => {
-    tests.push(test);
-    values.push(...bound);
-  };
-  const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError, threadId } =
-    selection;
-  if (ids) add("r.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
-  if (traceId !== undefined) add("r.trace_id = ?", traceId);
-  if (parentRunId !== undefined) add("r.parent_run_id = ?", parentRunId);
-  if (runType !== undefined) add("r.run_type = ?", runType);
-  if (referenceExampleIds)
-    add("r.reference_example_id IN (SELECT value FROM json_each(?))", JSON.stringify(referenceExampleIds));
-  if (executionOrder !== undefined) add("r.execution_order = ?", executionOrder);
-  if (isRoot !== undefined) add(isRoot ? "r.is_root = 1" : "r.is_root = 0");
-  if (hasError !== undefined) add(hasError ? "r.error IS NOT NULL" : "r.error IS NULL");
-  if (threadId !== undefined) add("r.thread_id = ?", threadId);
-  if (selection.startTime !== undefined) add("r.start_time >= ?", selection.startTime);
-  if (selection.endTime !== undefined) add("r.start_time < ?", selection.endTime);
-  if (selection.filter) {
-    const own = compileFilter(parseFilter(selection.filter), "r", constants);
-    add(own.sql, ...own.values);
-  }
-  if (selection.traceFilter) {
-    const filter = parseFilter(selection.traceFilter);
-    const root = compileFilter(filter, "root", constants);
-    const source = sourceOf(sql, wantedBy(filter), "root");
-    const where = `root.is_root = 1 AND ${source.sql} AND ${root.sql}`;
-    // Of many roots, each run looks for its own: most lists end long before the last run.
-    const passes = source.isSmall
-      ? `r.trace_id IN (SELECT root.trace_id FROM ${source.from} WHERE ${where})`
-      : `EXISTS (SELECT 1 FROM ${source.from} WHERE root.trace_id = r.trace_id AND ${where})`;
-    add(`(${passes} OR ${AMONG})`, ...source.values, ...root.values, JSON.stringify(selection.traceElsewhere ?? []));
-  }
-  if (selection.treeFilter) {
-    const filter = parseFilter(selection.treeFilter);
-    const any = compileFilter(filter, "tree", constants);
-    const source = sourceOf(sql, wantedBy(filter), "tree");
-    const passes = `r.trace_id IN (SELECT tree.trace_id FROM ${source.from} WHERE ${source.sql} AND ${any.sql})`;
-    add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));
-  }
-  return { sql: tests.length === 0 ? "1" : tests.join(" AND "), values };
+interface Rows {
+  rows: Row[];
+  bytes: number;
+  /** Whether nothing more matches. */
+  done: boolean;
 }
 
 /**
- * The rows of one answer. The keys come first and the join follows their order, so that a filter or a sort touches no
- * payloads. Rows are read lazily.
+ * The rows of one answer. The first runs of the order are read by the index, where frequent matches end the reading early. When
+ * matches are rare, the others are read in the order of the table, which takes half the time of a run.
  */
-function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest): { rows: Row[]; done: boolean } {
-  const { order, after, limit, maxBytes } = request;
-  const condition = selectionCondition(sql, identity, { ...request, ...windowBehind(request) });
+function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryRequest, newest: number): Rows {
+  const request = { ...given, ...windowBehind(given) };
   const source = sourceOf(sql, wantedOf(request));
+  const edge = source.isSmall || hasIndex(request) ? undefined : startAt(sql, request, newest);
+  if (edge === undefined) return readRows(sql, identity, request, source);
+  const [near, far] =
+    request.order === "desc"
+      ? [{ startTime: edge }, { endTime: edge }]
+      : [{ endTime: edge + 1 }, { startTime: edge + 1 }];
+  const first = readRows(sql, identity, { ...request, ...near }, source);
+  if (!first.done) return first;
+  const rest = {
+    ...request,
+    ...far,
+    limit: request.limit - first.rows.length,
+    maxBytes: request.maxBytes - first.bytes,
+  };
+  const blocks = byBlock(sql, source);
+  const half = blocks.runs / 2;
+  const expected = (newest / first.rows.length) * rest.limit;
+  const isLong = expected > half && startAt(sql, rest, half) !== undefined;
+  const other = readRows(sql, identity, rest, isLong ? blocks.source : source);
+  return { ...other, rows: [...first.rows, ...other.rows] };
+}
+
+/** Selections with an index of their own. */
+function hasIndex({ ids, traceId, isRoot, threadId, filter }: RunSelection): boolean {
+  if (ids !== undefined || traceId !== undefined || isRoot === true || threadId !== undefined) return true;
+  return filter !== undefined && isById(parseFilter(filter));
+}
+
+/** Given a window of time, the planner would read all of it in place of the index of the ids. */
+function isById(filter: Filter): boolean {
+  if (filter.op === "and") return filter.args.some(isById);
+  const isEqual = filter.op === "in" || (filter.op === "compare" && filter.comparison === "eq");
+  return isEqual && (filter.field === "id" || filter.field === "trace_id");
+}
+
+/** The start of the run of the window that `offset` others precede. */
+function startAt(sql: SqlStorage, { order, startTime, endTime }: QueryRequest, offset: number): number | undefined {
+  const rows = sql.exec<{ start_time: number }>(
+    `SELECT start_time FROM runs WHERE start_time >= ? AND start_time < ? ORDER BY start_time ${order} LIMIT 1 OFFSET ?`,
+    startTime ?? 0,
+    endTime ?? Number.MAX_SAFE_INTEGER,
+    offset,
+  );
+  return rows.toArray()[0]?.start_time;
+}
+
+/** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
+function readRows(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Rows {
+  const { order, after, limit, maxBytes } = request;
+  const condition = selectionCondition(sql, identity, request);
   const heavy = request.payloads.filter((field) => field !== "error");
   const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `${payloadOf(field)} AS ${field}`)].join(
     ", ",
@@ -102,14 +110,13 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, request: QueryReq
     ...(after ? [after.start_time, after.id] : []),
     limit + 1,
   ) as unknown as Iterable<Row>;
-  const rows: Row[] = [];
-  let bytes = 0;
+  const read: Rows = { rows: [], bytes: 0, done: true };
   for (const row of found) {
-    if (rows.length === limit || bytes >= maxBytes) return { rows, done: false };
-    rows.push(row);
-    bytes += row.bytes + (row.feedback_stats?.length ?? 0);
+    if (read.rows.length === limit || read.bytes >= maxBytes) return { ...read, done: false };
+    read.rows.push(row);
+    read.bytes += row.bytes + (row.feedback_stats?.length ?? 0);
   }
-  return { rows, done: true };
+  return read;
 }
 
 /** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */
@@ -118,52 +125,4 @@ function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<
   return order === "asc"
     ? { startTime: Math.max(startTime ?? after.start_time, after.start_time), endTime }
     : { startTime, endTime: Math.min(endTime ?? after.start_time + 1, after.start_time + 1) };
-}
-
-function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
-  const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
-  const wanted = Object.fromEntries(Object.entries(large).filter(([field]) => fields.includes(field as LargeField)));
-  const payload = (field: LargeField) => (large[field] || !fields.includes(field) ? null : (row[field] ?? null));
-  return {
-    id: row.id,
-    tenant_id: identity.workspaceId,
-    session_id: identity.projectId,
-    shard: identity.shard,
-    trace_id: row.trace_id,
-    parent_run_id: row.parent_run_id,
-    parent_run_ids: JSON.parse(row.parent_run_ids) as string[],
-    reference_example_id: row.reference_example_id,
-    name: row.name,
-    run_type: row.run_type,
-    start_time: row.start_time,
-    end_time: row.end_time,
-    status: row.status,
-    is_root: row.is_root === 1,
-    dotted_order: row.dotted_order,
-    trace_tier: identity.traceTier,
-    inputs: payload("inputs"),
-    outputs: payload("outputs"),
-    error: payload("error"),
-    extra: payload("extra"),
-    events: payload("events"),
-    tags: JSON.parse(row.tags) as string[],
-    feedback_stats: row.feedback_stats,
-    total_tokens: row.total_tokens,
-    prompt_tokens: row.prompt_tokens,
-    completion_tokens: row.completion_tokens,
-    total_cost: row.total_cost,
-    prompt_cost: row.prompt_cost,
-    completion_cost: row.completion_cost,
-    first_token_time: row.first_token_time,
-    ...(Object.keys(wanted).length > 0 ? { large: wanted, previews: previewsOf(row, wanted) } : {}),
-    thread_id: row.thread_id,
-    execution_order: row.execution_order,
-    serialized: payload("serialized"),
-    usage_details: row.usage_details,
-    attachments: row.attachments ? (JSON.parse(row.attachments) as QueriedRun["attachments"]) : [],
-  };
-}
-
-function previewsOf(row: Row, large: object): QueriedRun["previews"] {
-  return Object.fromEntries(Object.keys(large).map((field) => [field, row[field as LargeField] ?? ""]));
 }

@@ -4,7 +4,7 @@
  */
 
 const BITS = 9;
-const BLOCK_RUNS = 1 << BITS;
+export const BLOCK_RUNS = 1 << BITS;
 /** A block is not sealed while more of its runs have no end: the patches of these would open it again. */
 const MOST_PENDING = BLOCK_RUNS / 20;
 

@@ -1,5 +1,5 @@
 /** Which blocks can have runs that match a filter, according to their grams and bounds. */
-import { blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
+import { BLOCK_RUNS, blockOf, blocksWith, runsOfBlocks } from "./blocks.ts";
 import { withinBounds } from "./bounds.ts";
 import { gramsOf, hasGrams, SLICE_ROWS } from "./grams.ts";
 import type { Wanted } from "./wanted.ts";
@@ -31,6 +31,16 @@ export function sourceOf(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
   // Every index has the number, so that the row of a run in another block is not read.
   const among = `${blockOf(`${alias}.n`)} IN (SELECT value FROM json_each(?))`;
   return { ...everywhere, sql: among, values };
+}
+
+/** The same runs, read block by block, and how many they are at most. */
+export function byBlock(sql: SqlStorage, { values, ...source }: Source): { source: Source; runs: number } {
+  const all = () => Object.values(blocksWith(sql, "has_grams")).flat();
+  const blocks = values[0] === undefined ? all() : (JSON.parse(values[0]) as number[]);
+  return {
+    source: { ...source, from: runsOfBlocks(), sql: "1", values: [JSON.stringify(blocks)] },
+    runs: blocks.length * BLOCK_RUNS,
+  };
 }
 
 function passing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {

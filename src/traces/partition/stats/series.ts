@@ -7,7 +7,7 @@ import { wantedOf } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
 import type { GroupSums } from "./rollups/groups.ts";
 import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
-import { selectionCondition } from "../read.ts";
+import { selectionCondition } from "../selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
 const MOST_KEYS = 200;

@@ -5,7 +5,7 @@ import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
 import { sourceOf } from "../blocks/candidates.ts";
 import { wantedOf } from "../blocks/wanted.ts";
-import { selectionCondition } from "../read.ts";
+import { selectionCondition } from "../selection.ts";
 import { addRun, durationsOf, GROUPED, GROUPED_COLUMNS, type Groups, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 

@@ -3,7 +3,7 @@ import { joinPayloads, payloadOf } from "../../packs.ts";
 import { preview } from "../../preview.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
-import { selectionCondition } from "../read.ts";
+import { selectionCondition } from "../selection.ts";
 
 /** The most durations of one thread. */
 const THREAD_SAMPLE = 200;

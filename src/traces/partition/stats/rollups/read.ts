@@ -4,7 +4,7 @@ import type { RunSelection } from "../../../rpc.ts";
 import type { PartitionIdentity } from "../../../types.ts";
 import { dayBounds, HOUR_MICROS } from "../../../time.ts";
 import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
-import { selectionCondition } from "../../read.ts";
+import { selectionCondition } from "../../selection.ts";
 import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums } from "./groups.ts";
 import { addStored } from "./store.ts";
 
