@@ -1,5 +1,5 @@
 /** Reading runs: queries with filters. */
-import { type Filter, parseFilter } from "../filter/filter.ts";
+import type { Condition } from "../filter/sql.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import type { QueryRequest, RunSelection } from "../rpc.ts";
 import type { PartitionIdentity, QueriedRun } from "../types.ts";
@@ -9,7 +9,7 @@ import { queriedRun, type Row } from "./queried-run.ts";
 import { selectionCondition } from "./selection.ts";
 
 /** So many runs are read by the index before others are read block by block. */
-const NEWEST = 50_000;
+const NEWEST = 20_000;
 
 /** The runs of one answer; `done` when nothing more matches. */
 export function queryRuns(
@@ -45,13 +45,14 @@ interface Rows {
 function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryRequest, newest: number): Rows {
   const request = { ...given, ...windowBehind(given) };
   const source = sourceOf(sql, wantedOf(request));
-  const edge = source.isSmall || hasIndex(request) ? undefined : startAt(sql, request, newest);
-  if (edge === undefined) return readRows(sql, identity, request, source);
+  const keys = keysOf(sql, identity, request, source);
+  const edge = source.isSmall ? undefined : startAt(sql, request, newest);
+  if (edge === undefined || !isByStart(sql, keys)) return readRows(sql, request, keys);
   const [near, far] =
     request.order === "desc"
       ? [{ startTime: edge }, { endTime: edge }]
       : [{ endTime: edge + 1 }, { startTime: edge + 1 }];
-  const first = readRows(sql, identity, { ...request, ...near }, source);
+  const first = readRows(sql, request, keysOf(sql, identity, { ...request, ...near }, source));
   if (!first.done) return first;
   const rest = {
     ...request,
@@ -63,21 +64,14 @@ function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryReque
   const half = blocks.runs / 2;
   const expected = (newest / first.rows.length) * rest.limit;
   const isLong = expected > half && startAt(sql, rest, half) !== undefined;
-  const other = readRows(sql, identity, rest, isLong ? blocks.source : source);
+  const other = readRows(sql, rest, keysOf(sql, identity, rest, isLong ? blocks.source : source));
   return { ...other, rows: [...first.rows, ...other.rows] };
 }
 
-/** Selections with an index of their own. */
-function hasIndex({ ids, traceId, isRoot, threadId, filter }: RunSelection): boolean {
-  if (ids !== undefined || traceId !== undefined || isRoot === true || threadId !== undefined) return true;
-  return filter !== undefined && isById(parseFilter(filter));
-}
-
-/** Given a window of time, the planner would read all of it in place of the index of the ids. */
-function isById(filter: Filter): boolean {
-  if (filter.op === "and") return filter.args.some(isById);
-  const isEqual = filter.op === "in" || (filter.op === "compare" && filter.comparison === "eq");
-  return isEqual && (filter.field === "id" || filter.field === "trace_id");
+/** Whether the planner reads the runs by their start. Conditions on ids, traces and feedback have better indexes. */
+function isByStart(sql: SqlStorage, { text, values }: Statement): boolean {
+  const steps = sql.exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values).toArray();
+  return steps.some(({ detail }) => /^(?:SCAN|SEARCH) r USING (?:COVERING )?INDEX runs_start\b/.test(detail));
 }
 
 /** The start of the run of the window that `offset` others precede. */
@@ -91,24 +85,30 @@ function startAt(sql: SqlStorage, { order, startTime, endTime }: QueryRequest, o
   return rows.toArray()[0]?.start_time;
 }
 
-/** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
-function readRows(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Rows {
-  const { order, after, limit, maxBytes } = request;
+interface Statement {
+  text: string;
+  values: Condition["values"];
+}
+
+/** The numbers of the runs, in order. One more than the answer may have says whether there are more. */
+function keysOf(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Statement {
+  const { order, after, limit } = request;
   const condition = selectionCondition(sql, identity, request);
-  const heavy = request.payloads.filter((field) => field !== "error");
-  const columns = ["r.*", "p.large", "p.attachments", ...heavy.map((field) => `${payloadOf(field)} AS ${field}`)].join(
-    ", ",
-  );
+  const behind = after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : "";
+  return {
+    text: `SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql} ${behind}
+      ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?`,
+    values: [...source.values, ...condition.values, ...(after ? [after.start_time, after.id] : []), limit + 1],
+  };
+}
+
+/** The keys come first and the join follows their order, so that a filter or a sort touches no payloads. Rows are read lazily. */
+function readRows(sql: SqlStorage, { limit, maxBytes, payloads }: QueryRequest, keys: Statement): Rows {
+  const heavy = payloads.filter((field) => field !== "error").map((field) => `${payloadOf(field)} AS ${field}`);
   const found = sql.exec(
-    `SELECT ${columns} FROM (
-       SELECT r.n FROM ${source.from} WHERE ${source.sql} AND ${condition.sql}
-         ${after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : ""}
-       ORDER BY r.start_time ${order}, r.id ${order} LIMIT ?
-     ) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
-    ...source.values,
-    ...condition.values,
-    ...(after ? [after.start_time, after.id] : []),
-    limit + 1,
+    `SELECT ${["r.*", "p.large", "p.attachments", ...heavy].join(", ")}
+     FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
+    ...keys.values,
   ) as unknown as Iterable<Row>;
   const read: Rows = { rows: [], bytes: 0, done: true };
   for (const row of found) {
