@@ -115,7 +115,7 @@ describe.runIf(browserHere)("access in the browser", () => {
     await details.getByText("allowed with the key “local”").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
     await page.reload();
-    await details.getByRole("button", { name: "Revoke", exact: true }).click();
+    await details.getByRole("button", { name: "Revoke…", exact: true }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke grant" }).click();
     await table.getByRole("row", { name: /Field notes/ }).waitFor({ state: "detached" });
     const bearer = ({ token }: { token: string }) => status({ authorization: `Bearer ${token}` });

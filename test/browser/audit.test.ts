@@ -102,7 +102,7 @@ describe.runIf(browserHere)("the audit log and usage in the browser", () => {
 
   it("says what usage there is before anything is stored", async () => {
     const { page, close } = await visit(stage, { path: "/console/usage" });
-    await page.getByText("No trace was stored in this time range.").waitFor();
+    await page.getByText("No traces were stored in this time range.").waitFor();
     await page.getByText("No model was called in this time range.").waitFor();
     await page.getByText(`${stage.server.url}/api/v1/usage`).waitFor();
     expect(await findings(page)).toEqual([]);

@@ -57,10 +57,10 @@ describe.runIf(browserHere)("exports in the browser", () => {
     await page.getByRole("button", { name: "New destination" }).click();
     await page.waitForURL("**/console/exports/new-destination");
     const dialog = page.getByRole("dialog", { name: "New destination" });
-    await focused(page, dialog.getByLabel("Store"));
+    await focused(page, dialog.getByLabel("Provider"));
     await dialog.getByRole("button", { name: "Check and create" }).click();
     await dialog.getByText("Name the bucket.").waitFor();
-    await dialog.getByLabel("Store").selectOption({ label: "Other store with the S3 API" });
+    await dialog.getByLabel("Provider").selectOption({ label: "Other store with the S3 API" });
     await dialog.getByLabel("Name").fill("Lake");
     await dialog.getByLabel("Endpoint").fill(endpoint);
     await dialog.getByLabel("Bucket").fill(bucket);

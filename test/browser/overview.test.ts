@@ -41,9 +41,9 @@ describe.runIf(browserHere)("the overview", () => {
     page.on("request", (request) => (searches += request.url().endsWith("/threads/search") ? 1 : 0));
     await page.goto(`${stage.server.url}/`);
     await followed;
-    await page.getByText("No run in this time range.").waitFor();
+    await page.getByText("No runs in this time range.").waitFor();
     await page.getByText(`LANGSMITH_ENDPOINT=${stage.server.url}`).waitFor();
-    await section(page, "Waiting for a person").getByText("No thread waits for an answer.").waitFor();
+    await section(page, "Waiting for a person").getByText("No threads are waiting for an answer.").waitFor();
     expect(await findings(page)).toEqual([]);
     expect(searches).toBe(2);
     await close();
@@ -52,7 +52,7 @@ describe.runIf(browserHere)("the overview", () => {
   it("shows what waits as soon as it waits, without a reload, and leads to it", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/" });
     const waiting = section(page, "Waiting for a person");
-    await waiting.getByText("No thread waits").waitFor();
+    await waiting.getByText("No threads are waiting").waitFor();
     const followed = page.waitForResponse((answer) => answer.url().endsWith("/api/v1/activity/stream"));
     await page.reload();
     await followed;
@@ -70,7 +70,7 @@ describe.runIf(browserHere)("the overview", () => {
     const waiting = section(page, "Waiting for a person");
     await page.goto(`${stage.server.url}/`);
     await waiting.getByRole("link", { name: /Write to ada/ }).waitFor();
-    await section(page, "Running now").getByText("No thread has a run under way.").waitFor();
+    await section(page, "Running now").getByText("No threads are running.").waitFor();
     await run(stage.server, "approval", "Write to bob@example.com in between");
     release();
     await waiting.getByRole("link", { name: /Write to bob/ }).waitFor();

@@ -38,7 +38,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
 
   it("teaches where it is empty, and writes an item", async () => {
     const { page, troubles, close } = await visit(stage, { path: "/console/store" });
-    await page.getByText("The Store is empty.").waitFor();
+    await page.getByText("The store is empty.").waitFor();
     await page.getByText(`curl ${stage.server.url}/store/items`).waitFor();
     expect(await findings(page)).toEqual([]);
     await page.getByRole("link", { name: "New item" }).click();
@@ -121,7 +121,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     await rows.getByText("limit").waitFor();
     expect(await page.getByLabel("Search items").inputValue()).toBe("refunds");
     await page.getByLabel("Search items").fill("nothing-has-this");
-    await page.getByText("No item matches.").waitFor();
+    await page.getByText("No items match.").waitFor();
     expect(await findings(page)).toEqual([]);
     await close();
   });
@@ -141,7 +141,7 @@ describe.runIf(browserHere)("the Store in the browser", () => {
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     expect(await findings(page)).toEqual([]);
     await page.getByRole("button", { name: "Delete item" }).click();
-    await page.getByText("No item is in this namespace.").waitFor();
+    await page.getByText("No items in this namespace.").waitFor();
     expect(await item(["drafts"], "one")).toBeNull();
     await page.goto(`${stage.server.url}/console/store?in=drafts&key=one`);
     await page.getByText("There is no such item.").waitFor();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { timeLabels } from "../../src/web/console/overview/axis.ts";
+import { timeLabels, valueLabels } from "../../src/web/console/overview/axis.ts";
 import { axisText, durationText } from "../../src/web/trace/format.ts";
 
 describe("a duration in words", () => {
@@ -34,5 +34,18 @@ describe("the times below a plot", () => {
   it("are days where a step is a day or longer", () => {
     const [day] = labels([at("2026-11-23T12:00Z")], 86_400);
     expect(day).toContain("23");
+  });
+});
+
+describe("the values beside a plot", () => {
+  it("are round, and the last is not below the greatest value", () => {
+    expect([0, 1, 8.45, 35, 41, 8_000].map(valueLabels)).toEqual([
+      [0, 1],
+      [0, 0.5, 1],
+      [0, 5, 10],
+      [0, 10, 20, 30, 40],
+      [0, 20, 40, 60],
+      [0, 2_000, 4_000, 6_000, 8_000],
+    ]);
   });
 });

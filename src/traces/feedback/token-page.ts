@@ -17,11 +17,11 @@ const THUMBS: FeedbackConfig = {
 export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
   return htmlPage(
     "Feedback",
-    html`<h1>How was it?</h1>
-      <p class="soft">Your feedback on one answer: ${key}</p>
+    html`<h1>Rate this answer</h1>
+      <p class="soft">Criterion: ${key}</p>
       <form method="get">
         <label class="field">
-          Comment, if you like
+          Comment (optional)
           <textarea name="comment" rows="4" maxlength="10000"></textarea>
         </label>
         ${scores(config ?? THUMBS)}
@@ -58,8 +58,8 @@ export function thanksPage() {
 export function failedPage(message: string, status: number) {
   return htmlPage(
     "Feedback",
-    html`<h1>This did not work</h1>
-      <p>${message}</p>`,
+    html`<h1>The feedback was not sent</h1>
+      <p class="soft">${message}</p>`,
     status,
   );
 }

@@ -17,7 +17,7 @@ export function Secret({
 }) {
   return (
     <Modal title={title} text={text} locked onClose={onDone}>
-      <Command text={secret} label="Copy" wrap />
+      <Command text={secret} label="Copy" />
       <div className={css.acts}>
         <Button look="filled" onClick={onDone}>
           I have stored it

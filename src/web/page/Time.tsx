@@ -1,12 +1,12 @@
 /** Times in tables and lists. The tooltip has the exact time. */
-import { exactTime, shortTime, soonTime } from "../ui/time.ts";
+import { agoTime, exactTime, soonTime } from "../ui/time.ts";
 
 /** A past time: short in a list, or exact. Renders nothing without a time. */
 export function Time({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
   if (!at) return null;
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {exact ? exactTime(at) : shortTime(at)}
+      {exact ? exactTime(at) : agoTime(at)}
     </time>
   );
 }

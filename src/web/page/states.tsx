@@ -46,21 +46,10 @@ export function Empty({
 const AFTER_SLASH = /(?<=https?:\/\/\S*[^/]\/)(?=[^/\s])/;
 
 /** Text to copy into a shell, an editor or a query. */
-export function Command({
-  text,
-  label = "Copy the command",
-  wrap = false,
-}: {
-  text: string;
-  label?: string;
-  /** One long word, such as a key: it is shown whole. */
-  wrap?: boolean;
-}) {
+export function Command({ text, label = "Copy the command" }: { text: string; label?: string }) {
   return (
     <div className={css.command}>
-      {/* What scrolls must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0} data-wrap={wrap || undefined}>
+      <pre>
         {text.split(AFTER_SLASH).map((part, i) => (
           <Fragment key={i}>
             {i > 0 && <wbr />}

@@ -62,7 +62,7 @@ const COLUMNS: Column<TraceRow>[] = [
   {
     id: "start",
     name: "Start",
-    width: 72,
+    width: 88,
     end: true,
     cell: ({ start_time }) => <Time at={start_time} />,
   },

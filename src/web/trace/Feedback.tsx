@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
-import { SERVER } from "../api/server.ts";
+import { curlOf } from "../api/curl.ts";
 import { Command, Empty, Loaded } from "../page/states.tsx";
 import { exactTime } from "../ui/time.ts";
 import css from "./details.module.css";
@@ -21,7 +21,7 @@ export function Feedback({ run }: { run: Span }) {
     queryKey: ["feedback", run.id],
     queryFn: ({ signal }) => call<Given[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
   });
-  const command = `curl ${SERVER}/api/v1/feedback -H "x-api-key: $KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{"run_id": "${run.id}", "key": "correct", "score": 1}'`;
+  const command = curlOf("/api/v1/feedback", `{"run_id": "${run.id}", "key": "correct", "score": 1}`);
   return (
     <Loaded query={feedback} what="feedback" rows={3}>
       {(given) =>
@@ -49,7 +49,7 @@ export function Feedback({ run }: { run: Span }) {
             </dl>
             <section>
               <h3>Send feedback with the API</h3>
-              <Command wrap text={command} label="Copy the request" />
+              <Command text={command} label="Copy the request" />
             </section>
           </>
         )

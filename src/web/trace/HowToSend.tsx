@@ -5,23 +5,21 @@ import { Empty } from "../page/states.tsx";
 import { Button } from "../ui/Button.tsx";
 import css from "./list.module.css";
 import { Fault } from "./Search.tsx";
+import { TRACING } from "./tracing.ts";
 
 export function HowToSend() {
-  const lines = [
-    "LANGSMITH_TRACING=true",
-    `LANGSMITH_ENDPOINT=${SERVER}`,
-    "LANGSMITH_API_KEY=<an API key of this workspace>",
-    "LANGSMITH_PROJECT=<a name>",
-  ];
   return (
     <Empty
       title="No traces here yet."
-      text="A program that uses a LangSmith SDK sends its traces here with these variables:"
-      command={lines.join("\n")}
+      text="To send traces from a program that uses a LangSmith SDK, set these variables:"
+      command={TRACING}
     >
       <p>
         An OpenTelemetry exporter sends them to <code>{SERVER}/otel/v1/traces</code>, with the key in the header{" "}
-        <code>x-api-key</code>. The agents of this server need nothing: <Link href="/chat">talk to one</Link>.
+        <code>x-api-key</code>. <Link href="/console/keys/new">Create an API key</Link>
+      </p>
+      <p>
+        Agents on this server are traced automatically. <Link href="/chat">Talk to an agent</Link>
       </p>
     </Empty>
   );

@@ -17,6 +17,12 @@ export function shortTime(iso: string, now = Date.now()): string {
   return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);
 }
 
+/** The same for a column of times: "5 min ago". */
+export function agoTime(iso: string): string {
+  const short = shortTime(iso);
+  return short.endsWith(" min") ? `${short} ago` : short;
+}
+
 export const clockTime = (iso: string) => clock.format(new Date(iso));
 
 export const exactTime = (iso: string) => exact.format(new Date(iso));

@@ -87,7 +87,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
             <dd>{assistant.version}</dd>
           </div>
           <div>
-            <dt>Id</dt>
+            <dt>ID</dt>
             <dd className={work.mono} title={assistant.assistant_id}>
               {assistant.assistant_id.slice(0, 8)}
             </dd>

@@ -1,7 +1,7 @@
 import { Search } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
@@ -13,14 +13,14 @@ import work from "../work.module.css";
 import css from "./assistants.module.css";
 import { type AssistantRow, useAssistantList } from "./queries.ts";
 
-const CREATE = `curl ${SERVER}/assistants \\
-  -H "X-API-Key: $WEIR_API_KEY" \\
-  -H 'content-type: application/json' \\
-  -d '{
+const CREATE = curlOf(
+  "/assistants",
+  `{
     "graph_id": "agent",
     "name": "Formal agent",
     "context": {"tone": "formal"}
-  }'`;
+  }`,
+);
 
 /** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
@@ -120,7 +120,7 @@ const COLUMNS: Column<AssistantRow>[] = [
     cell: ({ graph_id }) => <span title={graph_id}>{graph_id}</span>,
   },
   { id: "version", name: "Version", width: 72, end: true, cell: ({ version }) => version },
-  { id: "changed", name: "Changed", width: 76, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
+  { id: "changed", name: "Changed", width: 88, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
   {
     id: "description",
     name: "Description",

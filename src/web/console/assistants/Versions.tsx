@@ -64,7 +64,7 @@ function columnsOf(active: number, onChoose: (version: number) => void): Column<
       kept: true,
       cell: ({ version }) => version === active && <State state="success" word="active" />,
     },
-    { id: "made", name: "Created", width: 72, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+    { id: "made", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
   ];
 }
 

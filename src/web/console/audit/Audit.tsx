@@ -131,7 +131,7 @@ function useKeyNames(): Map<string, string> {
 
 function columnsOf(keys: Map<string, string>, search: string): Column<Entry>[] {
   return [
-    { id: "time", name: "When", width: 72, kept: true, cell: ({ at }) => <Time at={at} /> },
+    { id: "time", name: "When", width: 88, kept: true, cell: ({ at }) => <Time at={at} /> },
     {
       id: "action",
       name: "Action",

@@ -93,7 +93,7 @@ export function Form({
         </Field>
       )}
       {isNew && draft.place === "thread" && (
-        <Field id={`${id}-thread`} label="Thread id" help="The runs continue this thread. The cron is deleted with it.">
+        <Field id={`${id}-thread`} label="Thread ID" help="The runs continue this thread. The cron is deleted with it.">
           <input
             id={`${id}-thread`}
             className={`${controls.field} ${controls.json}`}

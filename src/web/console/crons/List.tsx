@@ -1,6 +1,6 @@
 import { Link, useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import type { Assistant } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -20,15 +20,15 @@ import { untilText } from "../when.ts";
 /** Due times that the list shows of each cron. */
 const LATEST = 10;
 
-const CREATE = `curl ${SERVER}/runs/crons \\
-  -H "X-API-Key: $WEIR_API_KEY" \\
-  -H 'content-type: application/json' \\
-  -d '{
+const CREATE = curlOf(
+  "/runs/crons",
+  `{
     "assistant_id": "agent",
     "schedule": "0 9 * * 1-5",
     "timezone": "Europe/Berlin",
     "input": {"messages": [{"role": "user", "content": "Summarize the news."}]}
-  }'`;
+  }`,
+);
 
 export function List() {
   const crons = useCrons();

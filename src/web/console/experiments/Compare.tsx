@@ -139,7 +139,7 @@ function Example({ row: { example, results } }: { row: ComparedRow }) {
         {example ? (
           <>
             <Text value={example.inputs} />
-            <span className={css.meta}>expected</span>
+            <span className={css.meta}>Expected</span>
             <Text value={example.outputs} />
           </>
         ) : (

@@ -59,9 +59,16 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
     <section aria-label={dataset.name}>
       <div className={css.head}>
         <h2>{dataset.name}</h2>
-        <Button disabled={chosen.length < 2} onClick={() => navigate(address(chosen))}>
-          {chosen.length < 2 ? "Compare" : `Compare ${chosen.length}`}
-        </Button>
+        {experiments.length > 1 && (
+          <>
+            <span className={css.hint}>
+              {chosen.length < 2 ? `Select 2 to ${MOST} to compare` : "The first selected is the baseline"}
+            </span>
+            <Button disabled={chosen.length < 2} onClick={() => navigate(address(chosen))}>
+              {chosen.length < 2 ? "Compare" : `Compare ${chosen.length}`}
+            </Button>
+          </>
+        )}
       </div>
       <Table
         label={`Experiments of ${dataset.name}`}
@@ -86,6 +93,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
       cell: ({ id, name }) => (
         <input
           type="checkbox"
+          className={css.check}
           aria-label={`Compare ${name}`}
           checked={chosen.includes(id)}
           onChange={() => toggle(id)}
@@ -95,7 +103,7 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
     {
       id: "name",
       name: "Experiment",
-      width: 160,
+      width: 140,
       kept: true,
       grows: true,
       cell: ({ id, name }) => (
@@ -108,7 +116,8 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
     {
       id: "scores",
       name: "Scores",
-      width: 180,
+      width: 150,
+      kept: true,
       cell: ({ feedback_stats }) =>
         Object.entries(feedback_stats ?? {})
           .map(([key, { avg, n }]) => `${key} ${avg === null || avg === undefined ? `${n}×` : Number(avg.toFixed(3))}`)
@@ -117,22 +126,22 @@ function columnsOf(chosen: string[], toggle: (id: string) => void): Column<Exper
     { id: "runs", name: "Runs", width: 64, end: true, cell: ({ run_count }) => run_count?.toLocaleString() },
     {
       id: "errors",
-      name: "Failed",
-      width: 72,
+      name: "Error rate",
+      width: 88,
       end: true,
       cell: ({ error_rate }) => percent.format(error_rate ?? 0),
     },
     {
       id: "latency",
-      name: "p50",
-      width: 80,
+      name: "Latency p50",
+      width: 96,
       end: true,
       cell: ({ latency_p50 }) => typeof latency_p50 === "number" && durationText(latency_p50),
     },
     {
       id: "time",
       name: "Started",
-      width: 80,
+      width: 88,
       end: true,
       cell: ({ start_time }) => <Time at={start_time} />,
     },

@@ -56,7 +56,7 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
     >
       <Form action={action} submit="Check and create" onSubmit={submit} onCancel={onClose}>
         <div className={css.pair}>
-          <Select label="Store" value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+          <Select label="Provider" value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
             <option value="aws">AWS S3</option>
             <option value="other">Other store with the S3 API</option>
             <option value="r2">R2 bucket of this server</option>

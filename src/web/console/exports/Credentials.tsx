@@ -30,7 +30,7 @@ export function Credentials({
     <>
       <div className={css.pair}>
         <Input
-          label="Access key id"
+          label="Access key ID"
           value={keys.id}
           error={error}
           onChange={(event) => onKeys({ ...keys, id: event.target.value })}

@@ -35,7 +35,7 @@ export function Days({
           ? "The export ended before its days were planned."
           : job.interval_hours === null
             ? "The days are being planned."
-            : "The schedule has made no export yet. The first begins ten minutes after its first window ends."}
+            : "The schedule has made no export yet. The first export starts 10 minutes after the first day ends (UTC)."}
       </p>
     );
   return (
@@ -88,7 +88,7 @@ function Legend({ runs }: { runs: Run[] }) {
   return (
     <ul className={own.keys}>
       {LEGEND.map((status) => {
-        const count = runs.filter((run) => run.status === status).length;
+        const count = runs.filter((run) => run.status === status && !isEmpty(run)).length;
         return (
           count > 0 && (
             <li key={status}>
@@ -101,7 +101,7 @@ function Legend({ runs }: { runs: Run[] }) {
       {empty > 0 && (
         <li>
           <i className={own.cell} data-status="COMPLETED" data-empty aria-hidden />
-          {empty.toLocaleString()} done, without runs
+          {empty.toLocaleString()} done, no runs
         </li>
       )}
       {retried > 0 && (

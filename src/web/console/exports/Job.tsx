@@ -83,7 +83,7 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
           exports such runs with its next window.
         </p>
       )}
-      <Section title={schedule ? "Days of its exports" : "Days"}>
+      <Section title={schedule ? "Exported days" : "Days"}>
         <Loaded query={runs} what="days" rows={3}>
           {(rows) => (
             <Days
@@ -110,17 +110,17 @@ function Body({ job, nameOf }: { job: Job; nameOf: (projectId: string) => string
                 ? "deleted"
                 : "",
             Filter: job.filter !== null && <code className={css.mono}>{job.filter}</code>,
-            Columns: job.export_fields === null ? "all but feedbacks" : job.export_fields.join(", "),
+            Columns: job.export_fields === null ? "All except feedback" : job.export_fields.join(", "),
             Compression: job.compression,
-            "Made by":
+            Source:
               job.source_bulk_export_id === null ? (
-                "a person"
+                "Manual"
               ) : (
-                <Link href={`/console/exports/${job.source_bulk_export_id}`}>a schedule</Link>
+                <Link href={`/console/exports/${job.source_bulk_export_id}`}>Schedule</Link>
               ),
             Created: <Time at={job.created_at} exact />,
             Ended: job.finished_at !== null && <Time at={job.finished_at} exact />,
-            Id: <span className={css.mono}>{job.id}</span>,
+            ID: <span className={css.mono}>{job.id}</span>,
           }}
         />
       </Section>

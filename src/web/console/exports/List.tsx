@@ -1,6 +1,6 @@
 /** Exports, schedules and destinations of the workspace. */
 import { useLocation, useSearchParams } from "wouter";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import { useProjects } from "../../trace/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Missing } from "../Missing.tsx";
@@ -46,10 +46,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
             read them: <a href="/docs/exports-reading">Reading an export</a>
           </p>
           <h2>Exports with the API</h2>
-          <Command
-            label="Copy the request"
-            text={`curl ${SERVER}/api/v1/bulk-exports \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
-          />
+          <Command label="Copy the request" text={curlOf("/api/v1/bulk-exports")} />
         </>
       }
     >
@@ -71,13 +68,15 @@ export function List({ dialog }: { dialog: string | undefined }) {
           return (
             <>
               {rows.length > 0 && (
-                <Table
-                  label="Exports"
-                  columns={jobColumns(nameOf)}
-                  rows={rows}
-                  rowKey={(row) => row.id}
-                  onOpen={(row) => navigate(`${PATH}/${row.id}`)}
-                />
+                <Section title="Exports">
+                  <Table
+                    label="Exports"
+                    columns={jobColumns(nameOf)}
+                    rows={rows}
+                    rowKey={(row) => row.id}
+                    onOpen={(row) => navigate(`${PATH}/${row.id}`)}
+                  />
+                </Section>
               )}
               {jobs.hasNextPage && (
                 <div>

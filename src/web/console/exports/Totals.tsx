@@ -50,18 +50,13 @@ export function Totals({ job, runs }: { job: Job; runs: Run[] }) {
               : took === undefined
                 ? "–"
                 : durationText(took)}
-            {pace?.left !== undefined && (
-              <>
-                {" "}
-                <small>about {durationText(pace.left)} left</small>
-              </>
-            )}
+            {pace?.left !== undefined && <small> about {durationText(pace.left)} left</small>}
           </dd>
         </div>
       </dl>
       {pace?.stillSince !== undefined && (
         <p className={css.note}>
-          No progress since {clockTime(pace.stillSince)}. Work that was lost is taken up again within four minutes.
+          No progress since {clockTime(pace.stillSince)}. The export is retried within four minutes.
         </p>
       )}
     </div>

@@ -57,31 +57,36 @@ export const jobColumns = (nameOf: NameOf): Column<Job>[] => [
   status,
   what(nameOf),
   { id: "progress", name: "Days done", width: 120, cell: (job) => <Progress job={job} /> },
-  { id: "window", name: "Window", width: 200, cell: windowText },
-  { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => progress.rows_written.toLocaleString() },
-  { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
-  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "window", name: "Dates", width: 200, cell: windowText },
   {
     id: "source",
-    name: "Made by",
+    name: "Source",
     width: 96,
-    cell: ({ source_bulk_export_id: id }) =>
-      id === null ? "a person" : <Link href={`${PATH}/${id}`}>a schedule</Link>,
+    cell: ({ source_bulk_export_id: id }) => (id === null ? "Manual" : <Link href={`${PATH}/${id}`}>Schedule</Link>),
   },
+  { id: "rows", name: "Rows", width: 88, end: true, cell: ({ progress }) => progress.rows_written.toLocaleString() },
+  { id: "bytes", name: "Size", width: 80, end: true, cell: ({ progress }) => bytesText(progress.bytes_written) },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 export const scheduleColumns = (nameOf: NameOf, placed: Map<string, string> | undefined): Column<Job>[] => [
   status,
   what(nameOf),
-  { id: "every", name: "Runs", width: 104, kept: true, cell: ({ interval_hours }) => everyText(interval_hours ?? 1) },
-  { id: "window", name: "Window", width: 130, cell: windowText },
+  {
+    id: "every",
+    name: "Frequency",
+    width: 104,
+    kept: true,
+    cell: ({ interval_hours }) => everyText(interval_hours ?? 1),
+  },
+  { id: "window", name: "Dates", width: 130, cell: windowText },
   {
     id: "destination",
     name: "Destination",
     width: 140,
     cell: ({ bulk_export_destination_id: id }) => placed && (placed.get(id) ?? "deleted"),
   },
-  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 export const destinationColumns = (): Column<Destination>[] => [
@@ -94,7 +99,7 @@ export const destinationColumns = (): Column<Destination>[] => [
   },
   {
     id: "place",
-    name: "Place",
+    name: "Location",
     width: 200,
     kept: true,
     grows: true,
@@ -104,8 +109,8 @@ export const destinationColumns = (): Column<Destination>[] => [
       </span>
     ),
   },
-  { id: "endpoint", name: "Store", width: 200, cell: storeText },
-  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "endpoint", name: "Provider", width: 200, cell: storeText },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 /** Whose store it is: the host of the endpoint, or the provider. */

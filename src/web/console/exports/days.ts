@@ -85,11 +85,11 @@ const ENOUGH = 3;
 const STILL_MS = 120_000;
 
 export interface Pace {
-  rowsPerSecond: number | undefined;
+  rowsPerSecond?: number | undefined;
   /** Seconds until the end at the present rate. */
-  left: number | undefined;
-  /** The time of the last change, when that is long ago. */
-  stillSince: string | undefined;
+  left?: number | undefined;
+  /** The time of the last change, when that is long ago: the export has no rate. */
+  stillSince?: string;
 }
 
 /** How fast an export that is under way is. */
@@ -97,10 +97,10 @@ export function paceOf(job: Job, runs: Run[], now: number): Pace {
   const { rows_written, runs_completed, runs_total } = job.progress;
   const seconds = (now - Date.parse(job.created_at)) / 1000;
   const last = runs.reduce((newest, { updated_at }) => (updated_at > newest ? updated_at : newest), job.created_at);
+  if (now - Date.parse(last) > STILL_MS) return { stillSince: last };
   return {
     rowsPerSecond: rows_written > 0 && seconds > 1 ? rows_written / seconds : undefined,
     left: runs_completed >= ENOUGH ? (seconds / runs_completed) * (runs_total - runs_completed) : undefined,
-    stillSince: now - Date.parse(last) > STILL_MS ? last : undefined,
   };
 }
 

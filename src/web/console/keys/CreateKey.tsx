@@ -48,7 +48,8 @@ export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void;
                 }
               />
               <span>
-                {scope} <small>{means}</small>
+                {scope}
+                <small>{means}</small>
               </span>
             </label>
           ))}
@@ -63,10 +64,10 @@ export function CreateKey({ onMade, onClose }: { onMade: (made: NewKey) => void;
             ))}
           </Select>
           <Input
-            label="Networks"
+            label="Networks (optional)"
             value={networks}
             placeholder="192.0.2.0/24"
-            help="Addresses or CIDR networks that may use the key. Empty: any."
+            help="Addresses or CIDR networks that may use the key. Leave empty to allow any address."
             onChange={(event) => setNetworks(event.target.value)}
           />
         </div>

@@ -1,6 +1,7 @@
 /** API keys: what programs call the server with. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { curlOf } from "../../api/curl.ts";
 import { SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -40,10 +41,7 @@ export default function Keys({ id }: ViewProps) {
       aside={
         <>
           <h2>Call with a key</h2>
-          <Command
-            label="Copy the request"
-            text={`curl ${SERVER}/assistants/search \\\n  -H "X-API-Key: $WEIR_API_KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{}'`}
-          />
+          <Command label="Copy the request" text={curlOf("/assistants/search", "{}")} />
           <h2>From the command line</h2>
           <Command text={`npx weir keys list --url ${SERVER}`} />
         </>
@@ -118,5 +116,5 @@ const COLUMNS: Column<Key>[] = [
     end: true,
     cell: ({ last_used_at }) => (last_used_at === null ? "not yet" : <Time at={last_used_at} />),
   },
-  { id: "created", name: "Created", width: 80, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];

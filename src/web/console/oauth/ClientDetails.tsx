@@ -31,9 +31,10 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
     <Modal title={name} onClose={onClose}>
       <Facts
         facts={{
-          "Client id": <span className={css.mono}>{client.client_id}</span>,
+          "Client ID": <span className={css.mono}>{client.client_id}</span>,
           Website: client.client_uri,
-          "Registered by": client.registered_by === "document" ? "the document at its client id" : "itself",
+          "Registered by":
+            client.registered_by === "document" ? "the document at its client ID" : "the application itself",
           "Returns to": (
             <ul>
               {client.redirect_uris.map((uri) => (
@@ -82,7 +83,7 @@ function GrantRow({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }) {
         </p>
       </div>
       <Button look="quiet" onClick={onRevoke}>
-        Revoke
+        Revoke…
       </Button>
     </li>
   );

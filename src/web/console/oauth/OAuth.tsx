@@ -82,7 +82,7 @@ const COLUMNS: Column<Client>[] = [
   {
     id: "allowed",
     name: "Allowed",
-    width: 80,
+    width: 88,
     end: true,
     cell: ({ last_granted_at }) => <Time at={last_granted_at} />,
   },

@@ -16,7 +16,7 @@ export function Waiting() {
   return (
     <Section title="Waiting for a person" count={threads.data?.count}>
       <Loaded query={threads} what="waiting threads" rows={2}>
-        {({ rows }) => <Threads rows={rows} none="No thread waits for an answer." />}
+        {({ rows }) => <Threads rows={rows} none="No threads are waiting for an answer." />}
       </Loaded>
     </Section>
   );
@@ -27,7 +27,7 @@ export function Running() {
   return (
     <Section title="Running now" count={threads.data?.count}>
       <Loaded query={threads} what="running threads" rows={2}>
-        {({ rows }) => <Threads rows={rows} none="No thread has a run under way." />}
+        {({ rows }) => <Threads rows={rows} none="No threads are running." />}
       </Loaded>
     </Section>
   );
@@ -40,7 +40,7 @@ export function Failed({ range }: { range: Range }) {
       <Loaded query={traces} what="failed traces" rows={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <p className={css.none}>No trace failed in this time range.</p>
+            <p className={css.none}>No traces failed in this time range.</p>
           ) : (
             <ul className={css.rows}>
               {rows.map((row) => (
@@ -82,7 +82,7 @@ function Health({ rows }: { rows: Export[] }) {
   if (rows.length === 0)
     return (
       <p className={css.none}>
-        No export exists yet. Exports copy traces to your bucket as Parquet files.{" "}
+        No exports yet. Exports copy traces to your bucket as Parquet files.{" "}
         <Link href="/console/exports">Set one up</Link>
       </p>
     );
@@ -90,14 +90,16 @@ function Health({ rows }: { rows: Export[] }) {
   const failed = rows.filter(({ status }) => ENDED_BADLY.has(status));
   const open = rows.filter(({ status, interval_hours }) => interval_hours === null && OPEN.has(status));
   const last = rows.find(({ status }) => status === "COMPLETED");
+  const counts = Object.entries({ scheduled: schedules, running: open, failed }).flatMap(([word, { length }]) =>
+    length > 0 ? [`${length} ${word}`] : [],
+  );
   return (
     <>
       <p className={css.none}>
-        {schedules.length} scheduled · {open.length} under way · {failed.length} failed
+        {counts.join(" · ")}
         {last?.finished_at && (
           <>
-            {" "}
-            · last completed <Time at={last.finished_at} />
+            {counts.length > 0 && " · "}last completed <Time at={last.finished_at} />
           </>
         )}
       </p>

@@ -1,7 +1,7 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { SERVER } from "../../api/server.ts";
+import { TRACING } from "../../trace/tracing.ts";
 import { Button } from "../../ui/Button.tsx";
 import { axisText, costText, durationText } from "../../trace/format.ts";
 import { Page } from "../../page/Page.tsx";
@@ -37,12 +37,6 @@ export default function Overview() {
   );
 }
 
-const START = [
-  "LANGSMITH_TRACING=true",
-  `LANGSMITH_ENDPOINT=${SERVER}`,
-  "LANGSMITH_API_KEY=<an API key of this workspace>",
-].join("\n");
-
 function Course({
   data,
   range,
@@ -57,12 +51,12 @@ function Course({
   if (total.run_count === 0)
     return (
       <Empty
-        title="No run in this time range."
-        text="Choose a longer time range, or talk to an agent. A program elsewhere sends its traces here with these variables:"
-        command={START}
+        title="No runs in this time range."
+        text="Choose a longer time range, or talk to an agent. To send traces from another program, set these variables:"
+        command={TRACING}
       >
         <p>
-          <Link href="/chat">Talk to an agent</Link>
+          <Link href="/chat">Talk to an agent</Link> · <Link href="/console/keys/new">Create an API key</Link>
         </p>
       </Empty>
     );
@@ -101,7 +95,7 @@ function Course({
             format={axisText}
             lines={[
               { name: "p50", ink: "--water", values: of(({ latency_p50 }) => latency_p50) },
-              { name: "p99", ink: "--text-2", values: of(({ latency_p99 }) => latency_p99) },
+              { name: "p99", ink: "--brass", values: of(({ latency_p99 }) => latency_p99) },
             ]}
           />
           <Plot

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import { inkOf, useScheme } from "../../ui/scheme.ts";
-import { timeLabels } from "./axis.ts";
+import { timeLabels, valueLabels } from "./axis.ts";
 import css from "./plot.module.css";
 
 export interface Line {
@@ -97,7 +97,7 @@ function optionsOf(
     height: HEIGHT,
     legend: { show: false },
     ...(utc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") }),
-    padding: [8, 16, 0, 0],
+    padding: [8, 24, 0, 0],
     cursor: {
       sync: { key: "overview" },
       points: { size: 5 },
@@ -106,17 +106,23 @@ function optionsOf(
     scales: {
       // A column stands on the begin of its interval: half of it is on either side.
       x: { range: (_plot, min, max) => [min - half, max + half] },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+      y: { range: (_plot, _min, max) => [0, valueLabels(max).at(-1) ?? 1] },
     },
     axes: [
       {
         ...axis,
         grid: { show: false },
         size: 24,
-        space: 64,
+        space: 56,
+        gap: 8,
         values: (_plot, splits, _axis, _space, step) => labels(splits, step),
       },
-      { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
+      {
+        ...axis,
+        size: 56,
+        splits: (_plot, _axis, _min, max) => valueLabels(max),
+        values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
+      },
     ],
     series: [
       {},
@@ -124,7 +130,7 @@ function optionsOf(
         label: name,
         stroke: inkOf(token),
         width: columns ? 0 : 1.5,
-        points: { show: !columns, size: 6 },
+        points: { show: !columns, size: 6, fill: inkOf(token) },
         ...(columns ? { fill: inkOf(token), paths: uPlot.paths.bars?.({ size: [0.7, 24] }) ?? undefined } : {}),
       })),
     ] as uPlot.Series[],

@@ -97,7 +97,7 @@ const COLUMNS: Column<EndedRun>[] = [
       </>
     ),
   },
-  { id: "start", name: "Started", width: 72, end: true, cell: ({ start_time }) => <Time at={start_time} /> },
+  { id: "start", name: "Started", width: 88, end: true, cell: ({ start_time }) => <Time at={start_time} /> },
   {
     id: "took",
     name: "Took",

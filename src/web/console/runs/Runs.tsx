@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import { tipOf, titleOf } from "../../chat/row.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -21,9 +21,13 @@ import { Ended } from "./Ended.tsx";
 import { cronOf, type OpenRun, type Split, splitOf } from "./open.ts";
 import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById } from "./queries.ts";
 
-const START = `curl ${SERVER}/runs \\
-  -H 'content-type: application/json' \\
-  -d '{"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": "Hi"}]}}'`;
+const START = curlOf(
+  "/runs",
+  `{
+    "assistant_id": "agent",
+    "input": {"messages": [{"role": "user", "content": "Hi"}]}
+  }`,
+);
 
 export default function Runs() {
   useLiveRuns();
@@ -153,7 +157,7 @@ type Shared = Column<OpenRun>[];
 const runningColumns = (shared: Shared): Column<OpenRun>[] => [
   { id: "state", name: "Status", width: 96, cell: () => <State state="running" /> },
   ...shared,
-  { id: "since", name: "Started", width: 72, end: true, cell: (run) => <Time at={run.updated_at} /> },
+  { id: "since", name: "Started", width: 88, end: true, cell: (run) => <Time at={run.updated_at} /> },
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
 ];
 

@@ -1,7 +1,7 @@
 /** The items at and below a namespace. On a narrow screen the namespaces below come first. */
 import { Link } from "wouter";
 import { useFrame } from "../../page/frame.ts";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Empty, Loaded } from "../../page/states.tsx";
 import { type Column, Table } from "../../page/Table.tsx";
@@ -11,9 +11,14 @@ import { addressOf, childrenOf, type Place, previewOf, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
 
-const WRITE = `curl ${SERVER}/store/items -X PUT \\
-  -H 'content-type: application/json' \\
-  -d '{"namespace": ["users", "ada"], "key": "home", "value": {"city": "Turin"}}'`;
+const WRITE = curlOf(
+  "/store/items -X PUT",
+  `{
+    "namespace": ["users", "ada"],
+    "key": "home",
+    "value": {"city": "Turin"}
+  }`,
+);
 
 const idOf = ({ namespace, key }: Pick<Item, "namespace" | "key">) => JSON.stringify([...namespace, key]);
 
@@ -34,18 +39,18 @@ export function Items({
           rows.length === 0 ? (
             query !== "" ? (
               <Empty
-                title="No item matches."
+                title="No items match."
                 text="Search for other words, or in a namespace above. The search looks at the texts of the values."
               />
             ) : namespace.length > 0 ? (
               <Empty
-                title="No item is in this namespace."
+                title="No items in this namespace."
                 text="Write one with the button above, or choose another namespace."
               />
             ) : (
               <Empty
-                title="The Store is empty."
-                text="Graphs store here what must outlast a thread, with runtime.store. Write an item with the button above, or by the API:"
+                title="The store is empty."
+                text="Graphs use the store for data that must outlast a thread. Write an item with the button above, or with the API:"
                 command={WRITE}
               />
             )
@@ -123,6 +128,6 @@ function columnsOf(namespace: string[], query: string, rows: Item[], narrow: boo
       cell: ({ value }) => <span className={work.faint}>{previewOf(value)}</span>,
     },
     ...(rows.some((one) => !same(one.namespace, namespace)) ? [below] : []),
-    { id: "changed", name: "Changed", width: 72, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
+    { id: "changed", name: "Changed", width: 88, end: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
   ];
 }

@@ -142,7 +142,7 @@ function columnsOf(onChoose: (state: ThreadState) => void): Column<ThreadState>[
     {
       id: "time",
       name: "Written",
-      width: 80,
+      width: 88,
       end: true,
       cell: ({ created_at }) => <Time at={created_at} />,
     },

@@ -1,7 +1,7 @@
 /** The threads of all users, the newest first. */
 import { Link, useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { tipOf, titleOf, waits } from "../../chat/row.ts";
@@ -19,8 +19,7 @@ import { ownerOf, text } from "./owner.ts";
 import { useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
-const START = `curl ${SERVER}/threads \\
-  -H 'content-type: application/json' -d '{"metadata": {"title": "First"}}'`;
+const START = curlOf("/threads", '{"metadata": {"title": "First"}}');
 
 export default function Threads({ id }: ViewProps) {
   return id === undefined ? <List /> : <Thread key={id} id={id} />;
@@ -43,11 +42,8 @@ function List() {
       actions={<RangePicker />}
       aside={
         <>
-          <h2>Read threads by the API</h2>
-          <Command
-            label="Copy the request"
-            text={`curl ${SERVER}/threads/search \\\n  -H 'content-type: application/json' \\\n  -d '{"limit": 10}'`}
-          />
+          <h2>Read threads with the API</h2>
+          <Command label="Copy the request" text={curlOf("/threads/search", '{"limit": 10}')} />
         </>
       }
     >
@@ -57,7 +53,7 @@ function List() {
             <Loading />
           ) : none && !threads.hasNextPage ? (
             <Empty
-              title="No thread changed in this time range."
+              title="No threads changed in this time range."
               text="Choose a longer time range, or start a thread:"
               command={START}
             />
@@ -120,7 +116,7 @@ function columnsOf(
     {
       id: "updated",
       name: "Changed",
-      width: 80,
+      width: 88,
       end: true,
       cell: (row) => <Time at={row.updated_at} />,
     },

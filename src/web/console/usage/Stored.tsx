@@ -1,6 +1,6 @@
 /** What the workspace holds: now, and by day. */
 import { useState } from "react";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
@@ -17,10 +17,10 @@ export function Stored({ held }: { held: Held }) {
   const days = byDay(start_date, end_date, traces.days);
   const facts: [string, string][] = [
     ["Trace runs", count.format(traces.runs)],
-    ["Size of traces", bytesText(traces.bytes)],
-    ["Threads now", count.format(Object.values(threads).reduce((sum, n) => sum + n, 0))],
-    ["Assistants now", count.format(assistants)],
-    ["Store items now", count.format(store_items)],
+    ["Trace storage", bytesText(traces.bytes)],
+    ["Threads", count.format(Object.values(threads).reduce((sum, n) => sum + n, 0))],
+    ["Assistants", count.format(assistants)],
+    ["Store items", count.format(store_items)],
   ];
   const times = days.map(({ day }) => Date.parse(day));
   return (
@@ -35,9 +35,9 @@ export function Stored({ held }: { held: Held }) {
       </dl>
       {traces.runs === 0 ? (
         <Empty
-          title="No trace was stored in this time range."
-          text="Choose a longer period, or talk to an agent. The same figures by the API:"
-          command={`curl "${SERVER}/api/v1/usage?start_date=${start_date}&end_date=${end_date}" \\\n  -H "X-API-Key: $WEIR_API_KEY"`}
+          title="No traces were stored in this time range."
+          text="Choose a longer time range, or talk to an agent. To read usage with the API:"
+          command={curlOf(`/api/v1/usage -G \\\n  -d start_date=${start_date} -d end_date=${end_date}`)}
         />
       ) : (
         <>

@@ -50,12 +50,12 @@ export default function Usage() {
             <Section title="Cost">
               {!data.complete && (
                 <p className={css.note}>
-                  This period has too many runs to count at once. The figures cover its newest days.
+                  This time range has too many runs to count at once. The figures cover its newest days.
                 </p>
               )}
               {data.total.total_tokens === 0 && data.models.length === 0 ? (
                 <p className={css.note}>
-                  No model was called in this time range. A cost is what the caller reported, or a price by model.
+                  No model was called in this time range. Costs come from the caller, or from the price of the model.
                 </p>
               ) : (
                 <Spent buckets={data.buckets} />

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { SERVER } from "../../api/server.ts";
+import { curlOf } from "../../api/curl.ts";
 import type { ViewProps } from "../../page/frame.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../ui/Confirm.tsx";
@@ -18,14 +18,14 @@ import { Rotate } from "./Rotate.tsx";
 
 const PATH = "/console/webhooks";
 
-const RUN = `curl ${SERVER}/runs \\
-  -H "X-API-Key: $WEIR_API_KEY" \\
-  -H 'content-type: application/json' \\
-  -d '{
+const RUN = curlOf(
+  "/runs",
+  `{
     "assistant_id": "agent",
     "input": {"messages": [{"role": "user", "content": "Hello"}]},
     "webhook": "https://example.com/hook"
-  }'`;
+  }`,
+);
 
 export default function Webhooks({ id }: ViewProps) {
   const [, navigate] = useLocation();
