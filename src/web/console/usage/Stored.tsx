@@ -54,7 +54,7 @@ export function Stored({ held }: { held: Held }) {
               />
               <Plot
                 utc
-                title="Size of traces by day"
+                title="Trace storage by day"
                 times={times}
                 format={bytesText}
                 lines={[{ name: "bytes", ink: "--water", values: days.map(({ bytes }) => bytes), columns: true }]}
