@@ -8,7 +8,7 @@ import { wantedOf } from "./blocks/wanted.ts";
 import { queriedRun, type Row } from "./queried-run.ts";
 import { selectionCondition } from "./selection.ts";
 
-/** So many runs are read by the index before others are read block by block. */
+/** The runs that are read by the index before the others are read block by block. */
 const NEWEST = 20_000;
 
 /** The runs of one answer; `done` when nothing more matches. */
