@@ -55,11 +55,13 @@ describe("with the MCP SDK's client", () => {
     for (let n = 0; n < 100; n++) await caller.fetch("/assistants", { body: { graph_id: "echo", name: `n${n}` } });
     const client = await connect();
     const first = await client.listTools();
-    expect(first.tools).toHaveLength(100);
     const second = await client.listTools({ cursor: first.nextCursor });
+    // A page has no tool for an assistant whose graph cannot be built, and other files deploy such graphs.
+    expect(first.tools.length).toBeGreaterThan(50);
+    expect(first.tools.length).toBeLessThanOrEqual(100);
     expect(second.nextCursor).toBeUndefined();
-    const names = [...new Set([...first.tools, ...second.tools].map(({ name }) => name))];
-    expect(names).toHaveLength(100 + second.tools.length);
+    const names = [...first.tools, ...second.tools].map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => /^n\d+-/.test(name))).toHaveLength(100);
     await expect(client.listTools({ cursor: "x" })).rejects.toMatchObject({ code: -32602 });
     await client.close();
