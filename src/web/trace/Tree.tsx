@@ -66,7 +66,9 @@ export function Tree({
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     getItemKey: (index) => rows[index]?.run.id ?? index,
-    overscan: 12,
+    // The rows are in the first draw, before the height of the list is known.
+    initialRect: { width: 0, height: innerHeight },
+    overscan: 4,
   });
 
   // A row that is to be focused may not be drawn yet.
