@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { threadStub } from "../../src/threads/stub.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
+import { stubFetch } from "../support/stub-fetch.ts";
 import { type Any, type Json, message03, message1, result, rpc } from "./rpc.ts";
 import { checkResult } from "./shapes.ts";
 
@@ -25,14 +26,14 @@ beforeAll(async () => {
 beforeEach(() => {
   pushed = [];
   answers = [];
-  vi.stubGlobal("fetch", async (url: string, { redirect, headers, body }: RequestInit) => {
+  stubFetch(async (url, { redirect, headers, body }) => {
     pushed.push({ url, redirect, headers: new Headers(headers), body: JSON.parse(body as string) });
     return (await answers.shift()?.()) ?? new Response();
   });
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const HOOK = "https://hooks.example/a2a";
+const HOOK = "https://push.example/a2a";
 const threadOf = (taskId: string) => taskId.split(":")[0] ?? "";
 const code = async (method: string, params: Json) => (await rpc(caller, method, params)).error?.code;
 const send = async (text: string, push?: Json, more: Json = {}, configuration: Json = {}) => {
@@ -141,7 +142,7 @@ describe("a push notification", () => {
 describe("push configuration", () => {
   it("is set, read, listed and deleted in both generations", async () => {
     const { id: taskId } = await rest();
-    const url = "https://hooks.example/a2a";
+    const url = HOOK;
     const config = { taskId, id: "one", url, token: "t", authentication: { scheme: "Bearer", credentials: "c" } };
     expect(await result(caller, "CreateTaskPushNotificationConfig", config)).toEqual(config);
     expect(await result(caller, "GetTaskPushNotificationConfig", { taskId, id: "one" })).toEqual(readBack(config));

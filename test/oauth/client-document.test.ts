@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
+import { stubFetch } from "../support/stub-fetch.ts";
 import { Browser, CALLBACK, errorOf, ORIGIN, redeem, refresh, request, type Tokens, withToken } from "./person.ts";
 
 type Answer = () => Response | Promise<Response>;
@@ -14,7 +15,7 @@ let fetched: { url: string; redirect: RequestInit["redirect"] }[];
 beforeEach(() => {
   answers = {};
   fetched = [];
-  vi.stubGlobal("fetch", async (url: string, { redirect, signal }: RequestInit) => {
+  stubFetch(async (url, { redirect, signal }) => {
     fetched.push({ url, redirect });
     const late = new Promise<never>((_, reject) => signal?.addEventListener("abort", () => reject(new Error("late"))));
     return Promise.race([answers[url]?.() ?? new Response("none", { status: 404 }), late]);

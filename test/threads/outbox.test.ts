@@ -5,6 +5,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { Gather } from "../../src/traces/partition/write/gather.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
+import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say, stream } from "./client.ts";
 
 afterEach(() => {
@@ -16,14 +17,14 @@ it("stores traces while a webhook's receiver hangs, and notifies it in order onc
   const told: string[] = [];
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
-  vi.stubGlobal("fetch", async (_url: string, { body }: RequestInit) => {
+  stubFetch(async (_url, { body }) => {
     told.push((JSON.parse(body as string) as { run_id: string }).run_id);
     await released;
     return new Response();
   });
   const caller = await newCaller();
   const thread = await newThread(caller);
-  const run = { assistant_id: "echo", input: say("hello"), webhook: "https://hooks.example/run" };
+  const run = { assistant_id: "echo", input: say("hello"), webhook: "https://outbox.example/run" };
   const runs: string[] = [];
   for (let i = 0; i < 2; i += 1) {
     const answer = await caller.fetch(`/threads/${thread}/runs`, { body: run });
