@@ -11,6 +11,7 @@ const OFTEN: (() => Promise<unknown>)[] = [
   () => import("../sidebar/Sidebar.tsx"),
   () => import("../chat/Markdown.tsx"),
   CODE["/traces"],
+  CODE["/"],
 ];
 
 /** Safari has no requestIdleCallback. */
