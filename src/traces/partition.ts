@@ -117,8 +117,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
   }
 
-  async tree(traceId: string): Promise<TreeRun[]> {
-    return this.known((identity) => traceTree(this.sql, identity, traceId)) ?? [];
+  async tree(traceId: string, limit: number): Promise<TreeRun[]> {
+    return this.known((identity) => traceTree(this.sql, identity, traceId, limit)) ?? [];
   }
 
   async crossing(): Promise<string[]> {

@@ -82,7 +82,7 @@ export interface TracePartitionRpc {
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
   /** The runs of a trace that are here, each after its parent. */
-  tree(traceId: string): Promise<TreeRun[]>;
+  tree(traceId: string, limit: number): Promise<TreeRun[]>;
   /** The traces with runs here whose root began on an earlier day. */
   crossing(): Promise<string[]>;
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */

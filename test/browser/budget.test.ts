@@ -90,12 +90,44 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     release();
     await page.getByRole("treeitem").nth(5).waitFor();
     const loaded = await Promise.all(scripts);
-    expect(sent.filter((one) => nameOf(one) === name)).toHaveLength(1);
+    // The first rows, and then all.
+    await page.getByText(`${RUNS} runs`).waitFor();
+    const sizes = sent.filter((one) => nameOf(one) === name).map(pageSizeOf);
+    expect(sizes).toEqual(["100", null]);
     expect(await page.evaluate<number>("window.first")).toBeLessThanOrEqual(60);
     expect(await page.evaluate("window.noted ?? false")).toBe(false);
     expect(loaded.map(([file]) => file)).not.toContain("Chat");
     expect(loaded.map(([file]) => file)).not.toContain("Markdown");
     expect(loaded.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThan(TRACE_SCRIPT);
+    await close();
+  });
+
+  it("shows the first rows of a large trace while the others load, and a run of the others when they are there", async () => {
+    const { page, close } = await visit(stage, { path: "/console/nothing" });
+    const all = (url: URL) => url.pathname.endsWith(`/traces/${trace}/runs`) && !url.searchParams.has("page_size");
+    const release = await hold(page, all);
+    await page.goto(`${stage.server.url}/traces/${trace}`);
+    const rows = page.getByRole("treeitem");
+    await rows.nth(5).waitFor();
+    await page.getByText("… runs").waitFor();
+    release();
+    await page.getByText(`${RUNS} runs`).waitFor();
+    await rows.first().click();
+    await page.keyboard.press("End");
+    const last = page.getByRole("treeitem", { name: `step ${RUNS - 1}`, selected: true });
+    await last.waitFor();
+    const id = await last.getAttribute("data-run");
+
+    const again = await hold(page, all);
+    const sent = requestsOf(page);
+    await page.goto(`${stage.server.url}/traces/${trace}?run=${id}`);
+    await eventually(
+      async () => sent.filter((one) => all(new URL(one.url()))),
+      (requests) => expect(requests).toHaveLength(1),
+    );
+    expect(await rows.count()).toBe(0);
+    again();
+    await last.waitFor();
     await close();
   });
 
@@ -159,6 +191,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
 });
 
 const nameOf = (request: Request) => `${request.method()} ${new URL(request.url()).pathname}`;
+
+const pageSizeOf = (request: Request) => new URL(request.url()).searchParams.get("page_size");
 
 /** The requests that the page makes from now on. */
 function requestsOf(page: Page): Request[] {

@@ -88,7 +88,7 @@ export async function settled(page: Page): Promise<void> {
 export const focused = (page: Page, what: Locator) => what.and(page.locator(":focus")).waitFor();
 
 /** Keeps requests of the page without an answer until the function that it returns is called. */
-export async function hold(page: Page, pattern: string): Promise<() => void> {
+export async function hold(page: Page, pattern: string | ((url: URL) => boolean)): Promise<() => void> {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
   await page.route(pattern, async (route) => {

@@ -123,6 +123,12 @@ describe("the tree of a trace", () => {
       const whole = await tree(own, top.id, `${FIELDS},error`, where);
       expect(whole).toEqual(found.map((run) => ({ ...run, error: null })));
     }
+    for (const selects of [FIELDS, `${FIELDS},error`]) {
+      const first = await tree(own, top.id, selects, "&page_size=3");
+      expect(first.map(({ name }) => name)).toEqual(["top", "first", "below first"]);
+    }
+    const refused = await own.fetch(`/api/v2/traces/${top.id}/runs?page_size=0`);
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("page_size")]);
     expect(await tree(own, top.id, "")).toEqual([top, first, below, second].map(({ id }) => ({ id })));
     expect(await tree(other, top.id, FIELDS)).toEqual([]);
     expect(await tree(other, top.id, FIELDS, project)).toEqual([]);

@@ -1,18 +1,20 @@
 /** The runs of one trace without what they were given and gave. */
 import type { PartitionIdentity, TreeRun } from "../types.ts";
 
-/** At most this many runs. */
-const MOST = 25_000;
-
 type Row = Omit<TreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
 
-/** Each after its parent, siblings by their begin. Reads `runs` only: the other columns and the payloads take most of the time. */
-export function traceTree(sql: SqlStorage, { projectId }: PartitionIdentity, traceId: string): TreeRun[] {
+/** The first runs, each after its parent, siblings by their begin. Reads `runs` only: the other columns and the payloads take most of the time. */
+export function traceTree(
+  sql: SqlStorage,
+  { projectId }: PartitionIdentity,
+  traceId: string,
+  limit: number,
+): TreeRun[] {
   const rows = sql.exec(
     `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status
      FROM runs WHERE trace_id = ? ORDER BY dotted_order LIMIT ?`,
     traceId,
-    MOST,
+    limit,
   ) as unknown as Iterable<Row>;
   return Array.from(rows, (row) => ({
     ...row,

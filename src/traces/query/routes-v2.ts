@@ -17,7 +17,17 @@ import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
 import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
-import { QueryThreads, QueryThreadTraces, QueryTraces, QueryV2, ReadV2, RunId, ThreadId } from "./schema.ts";
+import {
+  QueryThreads,
+  QueryThreadTraces,
+  QueryTraces,
+  QueryV2,
+  MOST_OF_TRACE,
+  ReadTrace,
+  ReadV2,
+  RunId,
+  ThreadId,
+} from "./schema.ts";
 import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuesOf } from "./shape.ts";
 import { threadsOf } from "./threads.ts";
 import { treeOf } from "./tree.ts";
@@ -54,13 +64,13 @@ export const runQueriesV2 = new Hono<App>()
     if (!run) throw new Problem(404, "Run not found.");
     return runsAnswer(c.env.BLOBS, runV2(run, selects, await contextOf(c.env, addressOf(c), workspaceId, [run])));
   })
-  .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadV2), async (c) => {
+  .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadTrace), async (c) => {
     const { workspaceId } = c.get("principal");
-    const { project_id, ...given } = c.req.valid("query");
+    const { project_id, page_size, ...given } = c.req.valid("query");
     const selects = selectsOf(given.selects ?? given["selects[]"]);
     const traceId = c.req.valid("param").run_id;
     if (isOfTree(selects)) {
-      const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId);
+      const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
       return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
     }
     const selection = { traceId };
@@ -74,10 +84,10 @@ export const runQueriesV2 = new Hono<App>()
       });
       runs.push(...page.runs);
       after = page.next;
-    } while (after && runs.length < 25_000);
+    } while (after && runs.length < MOST_OF_TRACE);
     const context = await contextOf(c.env, addressOf(c), workspaceId, runs);
     runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-    return runsAnswer(c.env.BLOBS, { items: runs.map((run) => runV2(run, selects, context)) });
+    return runsAnswer(c.env.BLOBS, { items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)) });
   })
   .post("/threads/query", doc("Threads of a project"), body(QueryThreads), async (c) => {
     const {

@@ -76,6 +76,15 @@ export const ReadV2 = v.object({
   "selects[]": v.optional(list),
 });
 
+/** At most this many runs of a trace are read. */
+export const MOST_OF_TRACE = 25_000;
+
+/** `page_size`: only the first runs, in the order of the tree. */
+export const ReadTrace = v.object({
+  ...ReadV2.entries,
+  page_size: v.optional(whole(1, MOST_OF_TRACE), String(MOST_OF_TRACE)),
+});
+
 export const GroupRuns = v.looseObject({
   session_id: Uuid,
   group_by: optional(v.literal("conversation")),

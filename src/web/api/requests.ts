@@ -31,12 +31,16 @@ export const stateRequest = (threadId: string): Request => ["GET", `/threads/${t
 
 const OF_TREE = "name,run_type,status,start_time,latency_seconds,parent_run_ids";
 
+/** The runs of a trace that are requested before the others: more than a screen has rows. */
+export const FIRST_RUNS = 100;
+
 /**
- * The runs of a trace, each after its parent. Without a project, the server looks for the trace in all of them, and each
- * run has the project's id: in a trace of 2,000 runs, a sixth of the answer.
+ * The runs of a trace, each after its parent; `first`: only the first ones. Without a project, the server looks for the
+ * trace in all of them, and each run has the project's id: in a trace of 2,000 runs, a sixth of the answer.
  */
-export function traceRequest(traceId: string, project: string | null): Request {
+export function traceRequest(traceId: string, project: string | null, first: boolean): Request {
   const which: Record<string, string> =
     project === null ? { selects: `${OF_TREE},project_id` } : { selects: OF_TREE, project_id: project };
+  if (first) which.page_size = String(FIRST_RUNS);
   return ["GET", `/api/v2/traces/${traceId}/runs?${new URLSearchParams(which)}`];
 }

@@ -27,7 +27,7 @@ function* firstOf(path: string, params: URLSearchParams): Generator<[Key, Reques
   yield [["assistants"], assistantsRequest];
   const trace = TRACE.exec(path)?.[1];
   const project = params.get("project");
-  if (trace !== undefined) yield [["trace", trace, project], traceRequest(trace, project)];
+  if (trace !== undefined) yield [["trace", trace, project], traceRequest(trace, project, true)];
   const chat = CHAT.exec(path);
   const thread = chat?.[1];
   if (thread !== undefined) {

@@ -26,7 +26,8 @@ export function Toolbar({
   onOpen,
   zoom,
 }: {
-  count: number;
+  /** Undefined while the runs load. */
+  count: number | undefined;
   seconds: number;
   find: string;
   onFind: (text: string) => void;
@@ -42,7 +43,7 @@ export function Toolbar({
   return (
     <div className={css.bar}>
       <span className={css.facts}>
-        {count === 1 ? "1 run" : `${count.toLocaleString()} runs`} · {durationText(seconds)}
+        {count === 1 ? "1 run" : `${count?.toLocaleString() ?? "…"} runs`} · {durationText(seconds)}
       </span>
       <div className={css.find}>
         <input

@@ -14,7 +14,7 @@ export function Trace({ traceId }: { traceId: string }) {
   const [params, setParams] = useSearchParams();
   const project = params.get("project");
   const trace = useTrace(traceId, project);
-  const root = trace.data?.[0];
+  const root = trace.data?.runs[0];
   const set = useCallback(
     (name: string, value: string) =>
       setParams(

@@ -32,11 +32,13 @@ export function TraceView({
   onView: (view: View) => void;
 }) {
   const trace = useTrace(traceId, project);
-  const runs = trace.data ?? [];
-  const chosen = runs.find(({ id }) => id === run) ?? runs[0];
+  const { runs = [], more = false } = trace.data ?? {};
+  const wanted = runs.find(({ id }) => id === run);
+  // A run that is not among the first ones may be among the others.
+  const chosen = wanted ?? (more && run !== null ? undefined : runs[0]);
   // The tree is drawn first and answers a key at once. The details of a run may take longer to draw.
   const detailed = useDeferredValue(chosen);
-  if (!trace.data)
+  if (!trace.data || (more && (trace.error || !chosen || view === "graph")))
     return trace.error ? (
       <div className={css.state}>
         <Failed title="The trace did not load." error={trace.error} onRetry={() => void trace.refetch()} />
@@ -75,7 +77,14 @@ export function TraceView({
             <Graph runs={runs} chosen={chosen.id} onChoose={onRun} />
           </Suspense>
         ) : (
-          <Tree runs={runs} now={trace.dataUpdatedAt} chosen={chosen.id} wide={view === "timeline"} onChoose={onRun} />
+          <Tree
+            runs={runs}
+            more={more}
+            now={trace.dataUpdatedAt}
+            chosen={chosen.id}
+            wide={view === "timeline"}
+            onChoose={onRun}
+          />
         )}
         {detailed ? <Details key={detailed.id} run={detailed} /> : <div />}
       </div>

@@ -25,12 +25,15 @@ const NONE: ReadonlySet<string> = new Set();
 
 export function Tree({
   runs,
+  more,
   now,
   chosen,
   wide,
   onChoose,
 }: {
   runs: Span[];
+  /** Further runs are being loaded. */
+  more: boolean;
   /** When they were read: what runs has a bar until then. */
   now: number;
   chosen: string;
@@ -145,7 +148,7 @@ export function Tree({
   return (
     <section className={css.side} aria-label="Runs" data-wide={wide || undefined}>
       <Toolbar
-        count={runs.length}
+        count={more ? undefined : runs.length}
         seconds={(whole.to - whole.from) / 1000}
         find={find}
         onFind={setFind}

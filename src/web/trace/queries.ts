@@ -1,7 +1,7 @@
 /** What the trace views ask the server for, over the same API that LangSmith's clients use. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, call, callFor } from "../api/http.ts";
-import { traceRequest } from "../api/requests.ts";
+import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../page/range.ts";
 import type { Project, RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
@@ -63,16 +63,33 @@ export function useTraces({ project, failed, all, filter, words }: Wanted, range
 const LOOKS = 8;
 const AGAIN = 2_000;
 
-/** The runs of a trace, in the order of their beginning, each after its parent. */
+/** The runs of a trace, each after its parent. `more`: these are the first ones, and the others are requested. */
+interface TraceRuns {
+  runs: Span[];
+  more: boolean;
+}
+
+/** The runs of a trace. The first rows of a large trace are shown while the others load. */
 export function useTrace(traceId: string, project: string | null) {
+  const queryKey = ["trace", traceId, project];
   return useQuery({
-    queryKey: ["trace", traceId, project],
-    queryFn: async ({ signal }) => {
-      const { items } = await callFor<{ items: Span[] }>(traceRequest(traceId, project), signal);
-      return project === null ? items : items.map((run) => ({ ...run, project_id: project }));
+    queryKey,
+    queryFn: async ({ client, signal }): Promise<TraceRuns> => {
+      const read = async (first: boolean) => {
+        const { items } = await callFor<{ items: Span[] }>(traceRequest(traceId, project, first), signal);
+        return project === null ? items : items.map((run) => ({ ...run, project_id: project }));
+      };
+      if (client.getQueryData(queryKey) === undefined) {
+        const runs = await read(true);
+        if (runs.length < FIRST_RUNS) return { runs, more: false };
+        client.setQueryData(queryKey, { runs, more: true });
+      }
+      return { runs: await read(false), more: false };
     },
     refetchInterval: ({ state: { data, dataUpdateCount } }) =>
-      data && dataUpdateCount < LOOKS && (data.length === 0 || data.some(({ status }) => status === "PENDING"))
+      data &&
+      dataUpdateCount < LOOKS &&
+      (data.runs.length === 0 || data.runs.some(({ status }) => status === "PENDING"))
         ? AGAIN
         : false,
   });
