@@ -34,6 +34,14 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await worse.getByText("correct 0, worse").waitFor();
     expect(await findingsInBothThemes(page)).toEqual([]);
 
+    const baseline = page.getByLabel("Baseline");
+    const [base, next] = await baseline.getByRole("option").allTextContents();
+    await baseline.selectOption({ label: next });
+    await comparison.getByRole("columnheader", { name: /next-.*baseline/ }).waitFor();
+    await comparison.getByRole("columnheader", { name: /base-.*\+0\.333.*1 better, 0 worse/ }).waitFor();
+    await baseline.selectOption({ label: base });
+    await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
+
     await page.getByLabel("Examples", { exact: true }).selectOption("regressed");
     await comparison.getByRole("row", { name: /three/ }).waitFor({ state: "detached" });
     await page.reload();

@@ -1,0 +1,126 @@
+/** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
+import { Link } from "wouter";
+import { costText, durationText } from "../../trace/format.ts";
+import css from "./experiments.module.css";
+import type { ComparedRow, Comparison, Result } from "./queries.ts";
+
+export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
+  const base = experiments[0];
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className={css.scroller} role="region" aria-label="Examples side by side" tabIndex={0}>
+      <table className={css.sides} aria-label="Comparison">
+        <thead>
+          <tr>
+            <th scope="col">Example</th>
+            {experiments.map((one, i) => (
+              <th key={one.id} scope="col">
+                <strong title={one.name}>{one.name}</strong>
+                <span className={css.meta}>
+                  {i === 0 && "baseline · "}
+                  {one.run_count} runs
+                  {one.error_count > 0 && ` · ${one.error_count} failed`}
+                  {one.latency_p50 !== null && ` · p50 ${durationText(one.latency_p50)}`}
+                  {one.total_cost > 0 && ` · ${costText(String(one.total_cost))}`}
+                </span>
+                {Object.entries(one.scores).map(([key, score]) => (
+                  <span key={key} className={css.score}>
+                    {key} {Number(score.toFixed(3))}
+                    {i > 0 && <Difference by={score - (base?.scores[key] ?? score)} />}
+                    {i > 0 && (
+                      <span className={css.meta}>
+                        {one.improved[key] ?? 0} better, {one.regressed[key] ?? 0} worse
+                      </span>
+                    )}
+                  </span>
+                ))}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Example key={row.example_id} row={row} />
+          ))}
+          {rows.length === 0 && (
+            <tr>
+              <td colSpan={experiments.length + 1}>No example differs in this way.</td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The sign and the word say what the colour says. */
+function Difference({ by }: { by: number }) {
+  if (Math.abs(by) < 0.0005) return null;
+  return (
+    <span className={css.difference}>
+      {by > 0 ? "+" : "−"}
+      {Number(Math.abs(by).toFixed(3))}
+    </span>
+  );
+}
+
+function Example({ row: { example, results } }: { row: ComparedRow }) {
+  return (
+    <tr>
+      <td>
+        {example ? (
+          <>
+            <Text value={example.inputs} />
+            <span className={css.meta}>Expected</span>
+            <Text value={example.outputs} />
+          </>
+        ) : (
+          <span className={css.meta}>The example is no longer in the dataset.</span>
+        )}
+      </td>
+      {results.map((result) => (
+        <td key={result.experiment_id}>
+          <Given result={result} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Given({ result: { runs, scores, improved, regressed, newly_failed } }: { result: Result }) {
+  if (runs.length === 0) return <span className={css.meta}>Not run.</span>;
+  return (
+    <>
+      {runs.map((run) => (
+        <div key={run.id} className={css.run}>
+          {run.error ? <p className={css.failed}>{run.error.split("\n")[0]}</p> : <Text value={run.outputs} />}
+          <Link href={`/traces/${run.trace_id}`}>Trace{run.latency !== null && ` · ${durationText(run.latency)}`}</Link>
+        </div>
+      ))}
+      {newly_failed && <p className={css.failed}>Fails, where the baseline does not.</p>}
+      <p className={css.scores}>
+        {Object.entries(scores).map(([key, score]) => (
+          <span
+            key={key}
+            data-change={improved.includes(key) ? "better" : regressed.includes(key) ? "worse" : undefined}
+          >
+            {key} {Number(score.toFixed(3))}
+            {improved.includes(key) && ", better"}
+            {regressed.includes(key) && ", worse"}
+          </span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+const CLIP = 400;
+
+/** A value in a few lines: the only text of an object, else its JSON. */
+function Text({ value }: { value: unknown }) {
+  const only = typeof value === "object" && value !== null ? Object.values(value) : [value];
+  const text = only.length === 1 && typeof only[0] === "string" ? only[0] : JSON.stringify(value);
+  const shown = text ?? "";
+  return <p className={css.text}>{shown.length > CLIP ? `${shown.slice(0, CLIP)}…` : shown}</p>;
+}
