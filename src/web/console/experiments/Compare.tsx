@@ -34,7 +34,7 @@ export function Compare({ dataset }: { dataset: string }) {
   return (
     <Page
       title="Compare experiments"
-      purpose="The others are compared with the baseline."
+      purpose="Each experiment is compared with the baseline."
       back={<Back href="/console/experiments" name="Experiments" />}
       tools={
         ids.length > 1 && (
