@@ -131,7 +131,7 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await close();
   });
 
-  it("has the code of the chat and of the traces before they are opened from another view", async () => {
+  it("has the code of the chat, the traces and the overview before they are opened from another view", async () => {
     const { page, close } = await visit(stage, { path: "/console/nothing" });
     const files = new Set<string>();
     page.on("request", (request) => {
@@ -141,9 +141,17 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
     await page.goto(`${stage.server.url}/console/keys`);
     await eventually(
       async () => [...files],
-      (names) => expect(names).toEqual(expect.arrayContaining(["Chat", "Markdown", "Sidebar", "Traces"])),
+      (names) => expect(names).toEqual(expect.arrayContaining(["Chat", "Markdown", "Sidebar", "Traces", "Overview"])),
     );
-    await page.waitForLoadState("networkidle");
+    // What the last of these imports is requested a moment later.
+    await eventually(
+      async () => {
+        const seen = files.size;
+        await page.waitForTimeout(1_000);
+        return files.size - seen;
+      },
+      (more) => expect(more).toBe(0),
+    );
     const before = files.size;
     await page.evaluate(`history.pushState(null, "", "/chat/${thread}")`);
     await answers(page)
@@ -151,6 +159,8 @@ describe.runIf(browserHere)("what a view costs before it is shown", () => {
       .waitFor();
     await page.evaluate(`history.pushState(null, "", "/traces/${trace}")`);
     await page.getByRole("treeitem").nth(5).waitFor();
+    await page.evaluate('history.pushState(null, "", "/")');
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(files.size).toBe(before);
     await close();
   });
