@@ -9,14 +9,16 @@ export const ABOUT: Record<string, string> = {
   "http.disable_agui": "Leaves out the AG-UI routes",
   "http.disable_mcp": "Leaves out `/mcp`",
   "http.disable_assistants": "Leaves out `/assistants`",
-  "http.disable_threads": "Leaves out `/threads`",
+  "http.disable_threads":
+    "Leaves out threads, their states and streams, and `/api/v1/activity`. Runs and crons of threads stay: `disable_runs` removes them",
   "http.disable_runs": "Leaves out runs and crons",
   "http.disable_store": "Leaves out `/store`",
   "http.cors.allow_origins": "Origins whose pages may call the API",
   "http.cors.allow_origin_regex": "The same as a regular expression",
   "http.cors.allow_methods": "Methods that such a page may use",
   "http.cors.allow_headers": "Headers that it may send",
-  "http.cors.allow_credentials": "Whether it may send cookies. Needs origins by name",
+  "http.cors.allow_credentials":
+    "Whether it may send cookies. Needs `allow_origins` without `*`, or `allow_origin_regex`",
   "http.cors.expose_headers": "Headers that it may read",
   "http.cors.max_age": "Seconds for which a browser keeps the answer",
   "http.configurable_headers.include":
@@ -39,5 +41,6 @@ export const ABOUT: Record<string, string> = {
   "checkpointer.ttl.strategy": "What happens to a thread whose time is over",
   "checkpointer.ttl.default_ttl": "Minutes after which a thread that was made without a time is over, from then on",
   "checkpointer.ttl.sweep_interval_minutes": "Taken and not used: each thread ends itself",
-  dependencies: "Folders of the project; the packages of a monorepo among them",
+  dependencies:
+    "Taken and not used: the bundler follows the imports of the graphs, also into other packages of a monorepo",
 };

@@ -124,6 +124,8 @@ describe.runIf(browserHere)("the frame of the page", () => {
 
   it("fits a phone: the menu is a sheet, with the threads first in the chat", async () => {
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/threads" });
+    // Until the view is there its outline has a button of this name, which the view replaces.
+    await page.getByLabel("Time range").waitFor();
     await page.getByRole("button", { name: "Open the menu" }).click();
     const sheet = page.getByRole("dialog", { name: "Pages" });
     await sheet.getByRole("link", { name: "Threads" }).waitFor();

@@ -144,6 +144,23 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
   return (await connection.runAndReadAll(sql)).getRowObjectsJson();
 }
 
+/** The statements for DuckDB of docs/exports-reading.md, on the files of this export below this folder. */
+function documented(id: string, below: string): string[] {
+  const page = readFileSync("docs/exports-reading.md", "utf8");
+  const section = page.slice(page.indexOf("## DuckDB"), page.indexOf("## Spark"));
+  return [...section.matchAll(/```sql\n([^`]*)```/g)]
+    .flatMap(([, block = ""]) => block.replaceAll(/--.*/g, "").split(";"))
+    .map((statement) => statement.trim())
+    .filter((statement) => /^(SELECT|CREATE VIEW)/.test(statement))
+    .map((statement) =>
+      statement
+        .replaceAll("'prod'", "'odd'")
+        .replaceAll("'…'", `'s3://my-bucket/weir/export_id=<id>/**/*.parquet'`)
+        .replaceAll("s3://my-bucket/weir/", `${below}/`)
+        .replaceAll("export_id=<id>", `export_id=${id}`),
+    );
+}
+
 /** A model call has its own tokens, the chain around it the sum of what is below it. */
 function tokensOf(n: number): string | null {
   return n % 3 === 0 ? null : String(n % 3 === 2 ? n + 2 : n + 3);
@@ -225,6 +242,14 @@ describe.each(STORES)("an export to %s", (_, serverOf) => {
     const latest = await query(queryOf({ id, interval_hours: 24, export_fields: null }, whole));
     expect(new Set(latest.map((run) => run.id)).size).toBe(COUNT);
     expect(latest).toHaveLength(COUNT);
+
+    const connection = await (await DuckDBInstance.create()).connect();
+    const lengths: number[] = [];
+    for (const statement of documented(id, whole))
+      lengths.push((await connection.runAndReadAll(statement)).currentRowCount);
+    const tagged = sent.alpha?.filter(({ tags }) => tags.includes("odd")).length;
+    // By day and type; those with a tag; the manifest's files; the latest of each run; a view; all but deleted ones.
+    expect(lengths).toEqual([6, tagged, 3, COUNT, 0, COUNT]);
 
     const [types] = await query(
       `SELECT typeof(start_time) t, typeof(tags) g, typeof(total_tokens) n, typeof(total_cost) c, typeof(is_root) b FROM ${files} LIMIT 1`,

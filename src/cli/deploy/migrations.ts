@@ -33,7 +33,7 @@ export async function pendingMigrations(account: Account, databaseId: string, pa
   if (unknown.length > 0) {
     throw new Fault(
       `The database is newer than this version of weir: it has ${unknown.join(", ")}. ` +
-        "Install the version that made it, or a newer one: npm install weir@latest.",
+        "Install the version that made it, or a newer one.",
     );
   }
   return packaged.filter((name) => !applied.includes(name));
