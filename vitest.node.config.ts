@@ -31,10 +31,11 @@ export default defineConfig({
         resolve,
         test: {
           ...test,
-          name: "two at a time",
+          name: "at the same time",
           include: ["test/{cli,compat,docs,conformance,crash,browser,upgrade,smoke,fuzz,scripts}/**/*.test.ts"],
           exclude: [...ALONE, ...absent],
-          maxWorkers: 2,
+          // More than the processors of a small machine: a file waits for servers and browsers as often as for the processor.
+          maxWorkers: 3,
         },
       },
       { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },

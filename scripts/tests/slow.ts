@@ -11,6 +11,7 @@ export const SLOW: Record<string, string> = {
   "test/cli/page.test.ts": "test/cli/generate.test.ts",
   "test/compat/schemas.test.ts": "test/cli/dev.test.ts",
   "test/compat/versions.test.ts": "test/compat/bundle.test.ts",
+  "test/conformance/a2a-two-agents.test.ts": "test/conformance/a2a.test.ts",
   "test/conformance/bench.test.ts": "test/conformance/server.test.ts",
   "test/conformance/second-deployment.test.ts": "test/conformance/server.test.ts",
   "test/smoke/smoke.test.ts": "test/conformance/server.test.ts",
@@ -21,6 +22,7 @@ export const SLOW: Record<string, string> = {
   "test/crash/exports.test.ts": "test/exports/exactly-once.test.ts",
   "test/crash/restart.test.ts": "test/crash/runs.test.ts",
   "test/crash/streaming.test.ts": "test/streaming/restarts.test.ts",
+  "test/crash/traces.test.ts": "test/crash/runs.test.ts",
   "test/conformance/edge-limits.test.ts": "test/edge-limits/calls.test.ts",
   // Readers that reconnect again and again, and real time.
   "test/conformance/keep-alive.test.ts": "test/threads/first-byte.test.ts",
@@ -30,12 +32,14 @@ export const SLOW: Record<string, string> = {
   "test/browser/assistants.test.ts": "test/browser/frame.test.ts",
   "test/browser/audit.test.ts": "test/browser/exports.test.ts",
   "test/browser/components.test.ts": "test/browser/looks.test.ts",
+  "test/browser/conversation-tabs.test.ts": "test/browser/conversation.test.ts",
   "test/browser/crons.test.ts": "test/browser/exports.test.ts",
   "test/browser/diagrams.test.ts": "test/browser/looks.test.ts",
   "test/browser/experiments.test.ts": "test/browser/overview.test.ts",
   "test/browser/runs.test.ts": "test/browser/frame.test.ts",
   "test/browser/store.test.ts": "test/browser/frame.test.ts",
   "test/browser/threads.test.ts": "test/browser/frame.test.ts",
+  "test/browser/traces-list.test.ts": "test/browser/traces.test.ts",
   // Each method, each sample.
   "test/conformance/langsmith-methods.test.ts": "test/conformance/traces.test.ts",
 };

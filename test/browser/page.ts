@@ -48,6 +48,8 @@ export async function visit(
   // Not in the frame that draws diagrams: it has an opaque origin and no storage.
   const signIn = `if (origin !== "null") sessionStorage.setItem("weir.session", ${JSON.stringify(session)})`;
   if (signedIn) await context.addInitScript(signIn);
+  // Other files are at work on the same processors.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));
@@ -99,7 +101,7 @@ export async function hold(page: Page, pattern: string | ((url: URL) => boolean)
 }
 
 /** Waits for something to become true of the page. */
-export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 30_000): Promise<void> =>
+export const eventually = <T>(look: () => Promise<T>, check: (value: T) => void, timeout = 60_000): Promise<void> =>
   vi.waitFor(async () => check(await look()), { timeout, interval: 50 });
 
 /** Waits until the last answer holds this. */

@@ -11,16 +11,16 @@ const QUARTER = 15 * 60_000;
 
 /** Zones whose clocks change by an hour, half an hour and two hours, at midnight, on both hemispheres, and never. */
 const ZONES = [
+  "Australia/Lord_Howe",
   "UTC",
   "Europe/Berlin",
-  "America/New_York",
   "America/St_Johns",
   "America/Santiago",
-  "Australia/Lord_Howe",
   "Antarctica/Troll",
   "Pacific/Chatham",
   "Africa/Casablanca",
   "Asia/Kolkata",
+  "America/New_York",
 ];
 
 interface Quarter {
@@ -78,7 +78,7 @@ function fired(schedule: Schedule, random: ReturnType<typeof seeded>): number[] 
 
 const iso = (times: number[]) => times.map((time) => new Date(time).toISOString());
 
-it.each(someOf(ZONES, 4))("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
+it.each(someOf(ZONES, 2))("fires each due time once over two years in %s", { timeout: 120_000 }, (timezone) => {
   const random = seeded(`years in ${timezone}`);
   const quarters = quartersOf(timezone);
   for (const [schedule, model] of Object.entries({

@@ -104,7 +104,7 @@ async function expectStats({ partition, runs }: Filled, text: string): Promise<v
 describe("sealed blocks", () => {
   it(`find the same runs as the plain evaluator, for generated expressions`, async () => {
     const { partition, runs } = await sealedForReading();
-    for (const text of [...someOf(EXPRESSIONS, 60), ...ABSENT]) {
+    for (const text of [...someOf(EXPRESSIONS, 30), ...ABSENT]) {
       const filter = parseFilter(text);
       const expected = runs.filter((run) => evaluate(filter, run)).map(({ id }) => id);
       const found = await partition.query({ filter: text, ...PAGE });
@@ -115,7 +115,7 @@ describe("sealed blocks", () => {
   it("give the same pages in both ways of reading", async () => {
     const day = await sealedForReading();
     const random = seeded("pages");
-    const texts = [undefined, ...someOf(EXPRESSIONS, 60), `not(has(tags, "${UNKNOWN}"))`];
+    const texts = [undefined, ...someOf(EXPRESSIONS, 30), `not(has(tags, "${UNKNOWN}"))`];
     await runInDurableObject(stubOf(day), (_, { storage }) => {
       // The runs that the index gives before others are read block by block.
       const page = (request: QueryRequest, newest?: number) => {
@@ -173,7 +173,7 @@ describe("sealed blocks", () => {
     const positive = [...compared, ...texts, 'has(tags, "prod")', 'eq(status, "success")', 'neq(run_type, "llm")'];
     const nested = ['not(and(gt(latency, 1), has(tags, "prod")))', 'not(or(gt(latency, 1), not(has(tags, "prod"))))'];
     const all = [...positive, ...positive.map((one) => `not(${one})`)];
-    for (const text of [...someOf(all, 80), ...nested]) {
+    for (const text of [...someOf(all, 40), ...nested]) {
       const filter = parseFilter(text);
       const expected = runs.filter((run) => evaluate(filter, run)).length;
       expect({ text, found: (await partition.query({ filter: text, ...PAGE })).runs.length }).toEqual({

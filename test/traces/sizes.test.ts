@@ -73,7 +73,7 @@ async function expectWorks(caller: Caller): Promise<void> {
 const post = (more: Record<string, unknown>) => sentRun(NOON, { end_time: NOON / 1000 + 5, ...more });
 
 describe.each(Object.entries(TEXTS))("payloads of %s", (_name, textOf) => {
-  it.each(someOf([1, 1.9, 2.1, 8], 2))("of %f MB are returned as they were sent, in each field", async (size) => {
+  it.each(someOf([2.1, 1, 1.9, 8], 1))("of %f MB are returned as they were sent, in each field", async (size) => {
     const caller = await newCaller();
     const text = textOf(size * MB);
     for (const [field, valueOf] of Object.entries(FIELDS)) {
