@@ -75,7 +75,7 @@ try {
   const manifest = join(project, "package.json");
   writeFileSync(
     manifest,
-    readFileSync(manifest, "utf8").replace('"weir": "0.1.0"', `"weir": ${JSON.stringify(`file:${weir}`)}`),
+    readFileSync(manifest, "utf8").replace('"weir": "1.0.0"', `"weir": ${JSON.stringify(`file:${weir}`)}`),
   );
   step("npm create weir");
   run("npm", ["install", "--no-audit", "--no-fund"], project);
