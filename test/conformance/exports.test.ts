@@ -157,7 +157,8 @@ function documented(id: string, below: string): string[] {
         .replaceAll("'prod'", "'odd'")
         .replaceAll("'…'", `'s3://my-bucket/weir/export_id=<id>/**/*.parquet'`)
         .replaceAll("s3://my-bucket/weir/", `${below}/`)
-        .replaceAll("export_id=<id>", `export_id=${id}`),
+        // The folder has the exports of every store that is tried.
+        .replaceAll(/export_id=(<id>|\*)/g, `export_id=${id}`),
     );
 }
 
