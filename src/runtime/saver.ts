@@ -45,7 +45,8 @@ export interface CheckpointStorage {
   writes(ns: string, checkpointId: string): Promise<SavedWrite[]>;
   /** `changed` are the channels whose values differ from the parent's. */
   put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void;
-  putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void;
+  /** `runId`: the run that writes; undefined for a state update. */
+  putWrites(ns: string, checkpointId: string, writes: SavedWrite[], runId: string | undefined): void;
 }
 
 const ERROR = "__error__";
@@ -105,7 +106,8 @@ export class Saver extends BaseCheckpointSaver {
     const { ns, id } = address(config);
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
     const rows = writes.map(([channel, value], i) => ({ taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value }));
-    this.storage.putWrites(ns, id, rows);
+    const { run_id: runId } = this.metadata;
+    this.storage.putWrites(ns, id, rows, typeof runId === "string" ? runId : undefined);
   }
 
   /** Throws the error that prevented the storage of a checkpoint. Call it when the graph has ended. */
@@ -151,7 +153,7 @@ export class Saver extends BaseCheckpointSaver {
  * Without the questions and failures that their tasks have left behind. LangGraph keeps them until the step ends, and then
  * shows a question as open that was answered while others of the same step wait.
  */
-function current(writes: SavedWrite[]): SavedWrite[] {
+export function current(writes: SavedWrite[]): SavedWrite[] {
   const outcomes = [ERROR, INTERRUPT];
   const last = new Map<string, string>();
   for (const { taskId, index, channel } of writes) {

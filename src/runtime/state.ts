@@ -24,10 +24,18 @@ export interface SuperStep {
   as_node?: string;
 }
 
-/** The state at a checkpoint (the latest when none is named), as wire JSON text. */
+/** The state at a checkpoint (the latest when none is named), as LangGraph gives it. */
+export async function readSnapshot(
+  graph: Graph,
+  saver: BaseCheckpointSaver,
+  options: SnapshotOptions,
+): Promise<StateSnapshot> {
+  return bind(graph, saver).getState(configOf(options), { subgraphs: options.subgraphs });
+}
+
+/** The same as wire JSON text. */
 export async function readState(graph: Graph, saver: BaseCheckpointSaver, options: SnapshotOptions): Promise<string> {
-  const snapshot = await bind(graph, saver).getState(configOf(options), { subgraphs: options.subgraphs });
-  return wire(threadState(snapshot));
+  return wire(threadState(await readSnapshot(graph, saver, options)));
 }
 
 /** States newest first, each as wire JSON text. */
@@ -50,6 +58,11 @@ export async function* readHistory(
   }
 }
 
+/** Whether LangGraph replays the channel's values from the writes of earlier checkpoints instead of storing them. */
+function isReplayed({ channels }: Graph, channel: string): boolean {
+  return (channels[channel] as { lc_graph_name?: string } | undefined)?.lc_graph_name === "DeltaChannel";
+}
+
 /** Applies updates as nodes of the graph; gives the address of the new checkpoint. */
 export async function writeState(
   graph: Graph,
@@ -63,7 +76,12 @@ export async function writeState(
       asNode: as_node,
     })),
   }));
-  const written = await bind(graph, saver).bulkUpdateState(configOf(options), supersteps);
+  const config = configOf(options);
+  // What is replayed is kept as writes of the checkpoint before, so there must be one.
+  const isFirst =
+    Object.keys(graph.channels).some((name) => isReplayed(graph, name)) && !(await saver.getTuple(config));
+  const first = isFirst ? [{ updates: [{ values: null }] }] : [];
+  const written = await bind(graph, saver).bulkUpdateState(config, [...first, ...supersteps] as typeof supersteps);
   return addressOf(written) ?? {};
 }
 
