@@ -48,11 +48,8 @@ export const assistants = (deleteThreads: DeleteThreads) =>
       requireGraph(graph_id);
       const db = database(c.env.DB);
       const { workspaceId } = c.get("principal");
-      const { id, earlier } = await newOrEarlier(c, async (one) => {
-        const found = await resolveAssistant(db, workspaceId, one);
-        return found && { found, createdAt: Date.parse(found.created_at) };
-      });
-      if (earlier) return c.json(earlier.found);
+      const { id, earlier } = await newOrEarlier(c, (one) => resolveAssistant(db, workspaceId, one));
+      if (earlier) return c.json(earlier);
       const assistant_id = given ?? id;
       const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
       if (made) return c.json(made);

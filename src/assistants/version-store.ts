@@ -4,8 +4,8 @@ import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions } from "../db/schema.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
+import { CHANGED, isTaken, nextTime, untilUnchanged } from "../db/unchanged.ts";
 import { boundAnswer, METADATA_BYTES, withinBytes } from "../http/bytes.ts";
-import { Problem } from "../http/problem.ts";
 import { findRow } from "./default-store.ts";
 import { assistantIdOf } from "./defaults.ts";
 import { isVersion } from "./taken-store.ts";
@@ -22,9 +22,6 @@ import {
   toWireVersion,
 } from "./row.ts";
 
-/** The number of attempts of an update that conflicts with others. */
-const TRIES = 50;
-
 /**
  * Makes and activates the next version. A configuration (`config`, `context`) replaces the one before as a whole;
  * when neither is supplied, it stays. Metadata is merged key by key. Undefined when there is no such assistant.
@@ -36,31 +33,38 @@ export async function updateAssistant(
   input: AssistantInput,
 ): Promise<Assistant | undefined> {
   const id = assistantIdOf(idOrGraphId);
-  for (let attempt = 1; ; attempt++) {
+  return untilUnchanged(async () => {
     // Read before the row: an update in between takes this number, and this one begins again with what it left.
     const highest = await highestVersion(db, { workspaceId, id });
     const row = await findRow(db, workspaceId, id);
     if (!row) return undefined;
     try {
-      return await makeActive(db, nextVersion(row, highest, input));
+      return (await makeActive(db, row, nextVersion(row, highest, input))) ?? CHANGED;
     } catch (error) {
-      if (!/UNIQUE constraint/.test(String((error as Error).cause ?? error))) throw error;
-      if (attempt === TRIES) throw new Problem(503, "Too many updates of this assistant at once. Try again.");
-      // Concurrent writers retry at different times.
-      await scheduler.wait(Math.random() * 10 * attempt);
+      if (isTaken(error)) return CHANGED;
+      throw error;
     }
-  }
+  });
 }
 
-/** Makes the version and activates it, both or neither; neither when the assistant has been deleted. */
-async function makeActive(db: Database, next: Row): Promise<Assistant | undefined> {
+/** Makes the version and activates it, both or neither; neither when the assistant is no longer as it was read. */
+async function makeActive(db: Database, read: Row, next: Row): Promise<Assistant | undefined> {
   const { workspaceId: _, id: __, createdAt, ...active } = next;
   // In the order of the versions' columns.
   const { workspaceId, id: assistantId, updatedAt: ___, ...columns } = getTableColumns(assistants);
   const version = { workspaceId, assistantId, ...columns, createdAt: sql<number>`${createdAt}`.as("created_at") };
   const [[row]] = await db.batch([
-    db.update(assistants).set(active).where(isRow(next)).returning(),
-    db.insert(assistantVersions).select(db.select(version).from(assistants).where(isRow(next))),
+    db
+      .update(assistants)
+      .set(active)
+      .where(and(isRow(read), eq(assistants.updatedAt, read.updatedAt)))
+      .returning(),
+    db.insert(assistantVersions).select(
+      db
+        .select(version)
+        .from(assistants)
+        .where(and(isRow(next), eq(assistants.version, next.version))),
+    ),
   ]);
   assistantCache.forget();
   return row && toWire(row);
@@ -84,7 +88,7 @@ export async function activateVersion(
   const { workspaceId: _, assistantId: __, createdAt: ___, ...configuration } = found;
   const active = await db
     .update(assistants)
-    .set({ ...configuration, updatedAt: Date.now() })
+    .set({ ...configuration, updatedAt: sql`max(${Date.now()}, ${assistants.updatedAt} + 1)` })
     .where(isRow(row))
     .returning()
     .get();
@@ -134,7 +138,7 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
       "metadata, joined with the stored one,",
     ),
     createdAt: now,
-    updatedAt: now,
+    updatedAt: nextTime(row.updatedAt),
   };
 }
 

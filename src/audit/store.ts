@@ -17,6 +17,7 @@ export type AuditAction =
   | "api_key.updated"
   | "api_key.rolled"
   | "api_key.deleted"
+  | "api_key.ended"
   | "webhook_secret.created"
   | "webhook_secret.deleted"
   | "client.registered"

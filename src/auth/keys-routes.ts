@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
+import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -34,6 +35,7 @@ const toWire = (row: ApiKeyRow) => ({
   expires_at: timeOf(row.expiresAt),
   last_used_at: timeOf(row.lastUsedAt),
   allowed_ips: row.allowedIps,
+  end_reason: row.endReason,
 });
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -98,17 +100,19 @@ export const keys = new Hono<App>()
     async (c) => {
       const maker = c.get("principal");
       const db = database(c.env.DB);
-      const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
-      if (!old) throw notFound();
-      if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
-      const { name, expiresAt, allowedIps } = old;
-      const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps };
-      checkTerms(maker, terms);
-      const { key, row } = makeKey(maker, terms);
-      row.grantId ??= old.grantId;
       const { overlap_seconds } = c.req.valid("json");
-      await rollKey(db, old, row, Date.now() + overlap_seconds * 1000);
-      const detail = { name, successor: row.id, overlap_seconds };
+      const { key, row, old } = await untilUnchanged(async () => {
+        const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
+        if (!old) throw notFound();
+        if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
+        const { name, expiresAt, allowedIps } = old;
+        const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps };
+        checkTerms(maker, terms);
+        const { key, row } = makeKey(maker, terms);
+        row.grantId ??= old.grantId;
+        return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;
+      });
+      const detail = { name: row.name, successor: row.id, overlap_seconds };
       await audit(c, { action: "api_key.rolled", targetId: old.id, detail });
       return c.json({ ...toWire(row), key }, 201, NO_STORE);
     },

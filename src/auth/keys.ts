@@ -25,6 +25,7 @@ export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: 
     grantId: maker.grantId ?? null,
     createdAt: Date.now(),
     lastUsedAt: null,
+    endReason: null,
   };
   return { key, row };
 }

@@ -1,7 +1,24 @@
-import { and, asc, desc, eq, exists, gt, isNull, lt, or, type SQL } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";
+import { keyEnds } from "./ended-store.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
@@ -69,11 +86,13 @@ export async function insertKey(db: Database, row: ApiKeyRow): Promise<void> {
   await db.insert(apiKeys).values(row);
 }
 
+/** The keys of a workspace, and those that have expired or ended with their grant, newest first. */
 export async function listKeys(db: Database, workspaceId: string): Promise<ApiKeyRow[]> {
+  const listed = or(grantLives(db), isNotNull(apiKeys.endReason), lte(apiKeys.expiresAt, Date.now()));
   return db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), grantLives(db)))
+    .where(and(eq(apiKeys.workspaceId, workspaceId), listed))
     .orderBy(desc(apiKeys.createdAt))
     .all();
 }
@@ -97,29 +116,47 @@ export async function updateKey(
   const mine = and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id));
   const { expiresAt = null } = change;
   const [changed] = await db.batch([
-    db.update(apiKeys).set(change).where(mine).returning(),
+    db
+      .update(apiKeys)
+      .set({ ...change, ...("expiresAt" in change && { endReason: null }) })
+      .where(mine)
+      .returning(),
     ...("expiresAt" in change ? [db.update(oauthGrants).set({ expiresAt }).where(madeWith(workspaceId, id))] : []),
   ]);
   forgetCredentials();
   return changed[0];
 }
 
-/** Inserts the successor of a key, which ends at `until`. Its OAuth grants go to the successor. */
-export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow, until: number): Promise<void> {
+/** What a successor takes over from its key. */
+const TERMS = new Set<keyof ApiKeyRow>(["name", "scopes", "expiresAt", "allowedIps", "grantId"]);
+
+/**
+ * Inserts the successor of a key, which ends at `until`. Its OAuth grants go to the successor. False when the key has been
+ * deleted, or its terms are no longer those that were read, which are the successor's.
+ */
+export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow, until: number): Promise<boolean> {
   const { workspaceId, id } = old;
   const expiresAt = Math.min(until, old.expiresAt ?? Infinity);
-  await db.batch([
-    db.insert(apiKeys).values(successor),
+  const isOld = and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id));
+  const columns = Object.entries(getTableColumns(apiKeys)) as [keyof ApiKeyRow, SQLiteColumn][];
+  const asRead = columns.flatMap(([name, column]) =>
+    TERMS.has(name) ? [sql`${column} IS ${sql.param(old[name], column)}`] : [],
+  );
+  const values = columns.map(([name, column]) => sql`${sql.param(successor[name], column)}`);
+  const made = exists(db.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, successor.id)));
+  const [rolled] = await db.batch([
     db
-      .update(apiKeys)
-      .set({ expiresAt })
-      .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id))),
+      .insert(apiKeys)
+      .select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${apiKeys} WHERE ${and(isOld, ...asRead)}`)
+      .returning({ id: apiKeys.id }),
+    db.update(apiKeys).set({ expiresAt }).where(and(isOld, made)),
     db
       .update(oauthGrants)
       .set({ credentialId: successor.id, expiresAt: successor.expiresAt })
-      .where(madeWith(workspaceId, id)),
+      .where(and(madeWith(workspaceId, id), made)),
   ]);
   forgetCredentials();
+  return rolled.length > 0;
 }
 
 function madeWith(workspaceId: string, credentialId: string): SQL | undefined {
@@ -157,18 +194,14 @@ export async function revokeGrantsOf(
   credentialId: string,
   now: number,
 ): Promise<GrantRow[]> {
-  const ended = await db
-    .update(oauthGrants)
-    .set({ revokedAt: now })
-    .where(
-      and(
-        eq(oauthGrants.workspaceId, workspaceId),
-        eq(oauthGrants.credentialId, credentialId),
-        isNull(oauthGrants.revokedAt),
-      ),
-    )
-    .returning()
-    .all();
+  const [ended] = await db.batch([
+    db
+      .update(oauthGrants)
+      .set({ revokedAt: now })
+      .where(and(madeWith(workspaceId, credentialId), isNull(oauthGrants.revokedAt)))
+      .returning(),
+    ...keyEnds(db, now),
+  ]);
   forgetCredentials();
   return ended;
 }

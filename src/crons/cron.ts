@@ -1,6 +1,7 @@
 /** A cron as it is made, changed and shown. */
 import type * as v from "valibot";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
+import { nextTime } from "../db/unchanged.ts";
 import type { FiringState } from "../db/crons.ts";
 import { idsOf } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
@@ -44,7 +45,7 @@ export function made(
 }
 
 /** The row after a change. A change of the schedule restarts the clock, so that times missed earlier do not fire. */
-export function changed(row: CronRow, change: Change): Partial<CronRow> {
+export function changed(row: CronRow, change: Change): CronRow {
   const { schedule, timezone, end_time, metadata, enabled, on_run_completed, ...run } = change;
   const now = Date.now();
   const next: CronRow = {
@@ -56,7 +57,7 @@ export function changed(row: CronRow, change: Change): Partial<CronRow> {
     metadata: withinBytes({ ...row.metadata, ...metadata }, METADATA_BYTES, "metadata, joined with the stored one,"),
     onRunCompleted: row.threadId === null ? (on_run_completed ?? row.onRunCompleted) : null,
     payload: payloadOf({ ...row.payload, ...present(run) }),
-    updatedAt: now,
+    updatedAt: nextTime(row.updatedAt),
   };
   const retimed = [schedule, timezone, end_time, enabled].some((value) => value !== undefined);
   return { ...next, nextRunDate: retimed ? nextDue(next, now) : row.nextRunDate };

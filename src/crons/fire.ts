@@ -38,8 +38,8 @@ export interface Threads {
   exists(workspaceId: string, threadId: string): Promise<boolean>;
   /** How the run ended, undefined while it is open. A run whose thread is gone counts as ended. */
   outcome(workspaceId: string, ids: FiringIds): Promise<"ended" | "failed" | undefined>;
-  /** Deletes the firing's own thread. */
-  remove(workspaceId: string, threadId: string): Promise<void>;
+  /** Deletes the firing's own thread. False while it has another run that is open. */
+  remove(workspaceId: string, threadId: string): Promise<boolean>;
 }
 
 const CRONS_PER_TICK = 500;
@@ -81,8 +81,8 @@ export async function startFiring(db: Database, firing: Firing, threads: Threads
   if (found.state !== "started" && found.state !== "followed") return;
   const outcome = await threads.outcome(firing.workspaceId, ids);
   if (outcome === undefined) return;
-  if (found.state === "started") await threads.remove(firing.workspaceId, ids.threadId);
-  await setFiring(db, firing, outcome, now);
+  if (found.state === "started" && !(await threads.remove(firing.workspaceId, ids.threadId))) return;
+  await setFiring(db, firing, { from: found.state, to: outcome }, now);
 }
 
 /** The due times of a cron up to `now`, and its next due time. */
@@ -113,7 +113,7 @@ async function start(db: Database, firing: Firing, ids: FiringIds, threads: Thre
     return refuseFiring(db, firing, now);
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";
-  await setFiring(db, firing, leavesThread ? "started" : "followed", now);
+  await setFiring(db, firing, { from: "due", to: leavesThread ? "started" : "followed" }, now);
 }
 
 /** The ids of a firing's run and thread. They depend on the cron and the due time only. */

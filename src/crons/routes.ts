@@ -4,6 +4,7 @@ import type * as v from "valibot";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
+import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
@@ -101,11 +102,13 @@ export const crons = new Hono<App>()
     const db = database(c.env.DB);
     if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
     const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
-    const row = await findCron(db, workspaceId, cron_id);
     // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
     const owner = user && (await ownedBy(c.env, cron_id, user));
-    const after = row && (await updateCron(db, workspaceId, cron_id, { ...changed(row, change), ...owner }));
-    if (!after) throw notFound();
+    const after = await untilUnchanged(async () => {
+      const row = await findCron(db, workspaceId, cron_id);
+      if (!row) throw notFound();
+      return (await updateCron(db, row, { ...changed(row, change), ...owner })) ?? CHANGED;
+    });
     return c.json(toWire(after));
   })
   .delete("/:cron_id", doc("Delete a cron"), param(CronPath), async (c) => {

@@ -16,9 +16,7 @@ export function threadsOf(env: Env): Threads {
       if (run?.status === "pending" || run?.status === "running") return undefined;
       return run?.status === "error" || run?.status === "timeout" ? "failed" : "ended";
     },
-    async remove(workspaceId, threadId) {
-      await threadStub(env, workspaceId, threadId).remove();
-    },
+    remove: async (workspaceId, threadId) => threadStub(env, workspaceId, threadId).removeIdle(),
   };
 }
 

@@ -47,14 +47,19 @@ export async function findCronMetadata(db: Database, workspaceId: string, id: st
   return row?.metadata;
 }
 
-/** The cron after the change; undefined when there is none. */
+/** The cron after the change, which was made for the row as it was read. Undefined when the row has changed since, or is deleted. */
 export async function updateCron(
   db: Database,
-  workspaceId: string,
-  id: string,
-  change: Partial<CronRow>,
+  { workspaceId, id, updatedAt, nextRunDate }: CronRow,
+  change: Partial<CronRow> & Pick<CronRow, "updatedAt">,
 ): Promise<CronRow | undefined> {
-  return db.update(crons).set(change).where(isCron(workspaceId, id)).returning().get();
+  // A tick moves the due time, and leaves the time of the last change.
+  const asRead = and(
+    isCron(workspaceId, id),
+    eq(crons.updatedAt, updatedAt),
+    sql`${crons.nextRunDate} IS ${nextRunDate}`,
+  );
+  return db.update(crons).set(change).where(asRead).returning().get();
 }
 
 /** False when there was no such cron. */
@@ -199,14 +204,15 @@ export async function findFiring(
     .get();
 }
 
-/** Records how far a firing has come. */
+/** Records how far a firing has come, unless another delivery of the message has brought it further. */
 export async function setFiring(
   db: Database,
   firing: Firing,
-  state: Exclude<FiringState, "due" | "refused">,
+  { from, to }: { from: FiringState; to: Exclude<FiringState, "due" | "refused"> },
   now: number,
 ): Promise<void> {
-  await db.update(cronFirings).set({ state, touchedAt: now }).where(isFiring(firing));
+  const waiting = and(isFiring(firing), eq(cronFirings.state, from));
+  await db.update(cronFirings).set({ state: to, touchedAt: now }).where(waiting);
 }
 
 /** Records that the run was not started, unless another delivery of the message has started it. */

@@ -14,6 +14,9 @@ export interface WorkspaceSettings {
   exports?: boolean;
 }
 
+/** How a key's grant ended: it was taken back, its person's key expired, or all of its tokens did. */
+export type KeyEnd = "grant_revoked" | "grant_expired" | "grant_lapsed";
+
 /** API keys: only the SHA-256 of the key is kept. */
 export const apiKeys = sqliteTable(
   "api_keys",
@@ -36,6 +39,8 @@ export const apiKeys = sqliteTable(
     lastUsedAt: integer("last_used_at"),
     /** The networks (CIDR) from which the key works. Null: any. */
     allowedIps: text("allowed_ips", { mode: "json" }).$type<string[]>(),
+    /** Why it ended at `expires_at` with its grant. Null: it did not end with its grant. */
+    endReason: text("end_reason").$type<KeyEnd>(),
   },
   (table) => [index("api_keys_workspace").on(table.workspaceId)],
 );

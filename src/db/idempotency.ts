@@ -13,7 +13,10 @@ export const idempotencyKeys = sqliteTable(
     headers: text("headers", { mode: "json" }).$type<Record<string, string>>(),
     /** The answer's body, encrypted: it may show an API key. */
     body: text("body"),
+    /** When it was claimed last, milliseconds since 1970. */
     createdAt: integer("created_at").notNull(),
+    /** When it was first claimed within its 24 hours, milliseconds since 1970. Null: by version 1.0. */
+    epoch: integer("epoch"),
   },
   (table) => [
     primaryKey({ columns: [table.workspaceId, table.key] }),

@@ -1,9 +1,47 @@
-/** An answer that is a JSON array, written as its items come: however long, it is never in memory whole. */
+/** Answers that are a JSON array, written as its items come: however long, they are never in memory whole. */
+import { sourceOf, streamFrom } from "./source.ts";
+
+const encoder = new TextEncoder();
+const LINE_FEED = 10;
+const COMMA = 44;
+
+/** A JSON array of the lines of a stream, each of which is JSON. The items pass unread. */
+export function jsonArrayOfLines(lines: ReadableStream<Uint8Array>): Response {
+  const { next, leave } = sourceOf(lines);
+  let before = "[";
+  let waiting: Uint8Array | undefined;
+  let ended = false;
+  const read = async (): Promise<Uint8Array | undefined> => {
+    const bytes = waiting ?? (await next());
+    waiting = undefined;
+    if (!bytes) {
+      ended = true;
+      return encoder.encode(before === "[" ? "[]" : "]");
+    }
+    if (before !== "") {
+      waiting = bytes;
+      const opened = encoder.encode(before);
+      before = "";
+      return opened;
+    }
+    // A line feed may stand between two items of an array. The comma takes the place of those that another line follows.
+    for (let at = bytes.indexOf(LINE_FEED); at !== -1 && at < bytes.length - 1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+      bytes[at] = COMMA;
+    }
+    if (bytes.at(-1) === LINE_FEED) before = ",";
+    return bytes;
+  };
+  return answer(streamFrom({ next: async () => (ended ? undefined : read()), leave }));
+}
+
+const answer = (body: ReadableStream<Uint8Array>) =>
+  new Response(body, { headers: { "content-type": "application/json" } });
+
+/** A JSON array of items. */
 export function jsonArray<T>(
   items: AsyncGenerator<T, void, void>,
   shown: (item: T) => unknown = (item) => item,
 ): Response {
-  const encoder = new TextEncoder();
   let open = "[";
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -20,5 +58,5 @@ export function jsonArray<T>(
       await items.return();
     },
   });
-  return new Response(body, { headers: { "content-type": "application/json" } });
+  return answer(body);
 }

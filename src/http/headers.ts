@@ -85,7 +85,8 @@ const HARDENED = {
   "x-frame-options": "DENY",
   "cross-origin-resource-policy": "same-origin",
 };
-const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=31536000; includeSubDomains" };
+/** Without `includeSubDomains`: other hosts of the domain are not this server's. */
+const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=31536000" };
 
 export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
   await next();

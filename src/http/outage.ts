@@ -14,11 +14,12 @@ interface Flags {
 }
 
 /**
- * Messages of platform errors. Errors of streams and of D1 have no flags. Sources: the "Troubleshooting" page of the
+ * Messages of platform errors. Errors of streams and of D1 have no flags. While a deploy replaces objects, one of the version
+ * before may lack a method. Sources: the "Troubleshooting" page of the
  * Durable Objects documentation, and workerd.
  */
 const RESTARTED =
-  /reset because|to be reset|was reset|Network connection lost|due to transient issue|disconnected prematurely|can no longer access storage|^Application called abort/;
+  /reset because|to be reset|was reset|Network connection lost|due to transient issue|disconnected prematurely|can no longer access storage|does not implement the method|^Application called abort/;
 const OVERLOADED = /is overloaded/;
 
 /** The outage behind an error or its cause; undefined for every other error. */

@@ -5,7 +5,17 @@ export interface App {
   Bindings: Env;
   /**
    * `threadId`: the id of the thread that the path names in another way. `serverFault`: the answer has the status 200 and
-   * says that the server failed, as JSON-RPC does.
+   * says that the server failed, as JSON-RPC does. `idempotency`: what the request has under its Idempotency-Key.
    */
-  Variables: { principal: Principal; threadId?: string; serverFault?: boolean };
+  Variables: { principal: Principal; threadId?: string; serverFault?: boolean; idempotency?: IdempotencyKey };
+}
+
+/** The Idempotency-Key of a request. Times are milliseconds since 1970. */
+interface IdempotencyKey {
+  /** With the credential that uses it. */
+  key: string;
+  /** When it was first claimed; undefined when version 1.0 claimed it. */
+  epoch: number | undefined;
+  /** When it ends. */
+  ends: number;
 }

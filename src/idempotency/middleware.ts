@@ -13,7 +13,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { uuidOf, uuidv7 } from "../http/uuid.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
-import { claimKey, KEPT_MS, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
+import { type Claim, claimKey, endOf, epochOf, holds, type KeyRow, releaseKey, saveAnswer } from "./store.ts";
 
 const KEY_LENGTH = 255;
 /**
@@ -35,12 +35,11 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   if (given.length === 0 || given.length > KEY_LENGTH) {
     throw new Problem(400, `Idempotency-Key must have 1 to ${KEY_LENGTH} characters.`);
   }
-  const { workspaceId } = principal;
-  const key = keyOf(principal, given);
   const fingerprint = await fingerprintOf(c);
-  const claim = crypto.randomUUID();
-  const held = await repeated(() => claimKey(database(c.env.DB), { workspaceId, key, fingerprint, claim }));
-  if (!held) return answer(c, next, workspaceId, key);
+  const claim = { workspaceId: principal.workspaceId, key: keyOf(principal, given), claim: crypto.randomUUID() };
+  const held = await repeated(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
+  c.set("idempotency", { key: claim.key, epoch: epochOf(held), ends: endOf(held) });
+  if (holds(claim, held)) return answer(c, next, claim);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
   }
@@ -60,28 +59,31 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
 };
 
 /**
- * The id for what this request makes: always the same for one workspace and Idempotency-Key, else a new one (UUID).
- * Routes that answer with a stream use it, so that a repeated request leads to the same run.
+ * The id (UUID) for what this request makes: a new one, but always the same one for repetitions of a request under its
+ * Idempotency-Key, as long as the key is kept. So a repetition leads to what the request made when its answer is not kept
+ * or was lost. `part` tells apart what one request makes.
  */
-export function idempotentId(c: Context<App>): string {
-  const given = c.req.header("idempotency-key");
-  if (given === undefined) return uuidv7();
-  const principal = c.get("principal");
-  return uuidOf(`idempotency\n${principal.workspaceId}\n${keyOf(principal, given)}`);
+export function idempotentId(c: Context<App>, part = ""): string {
+  const held = c.get("idempotency");
+  if (!held) return uuidv7();
+  const { key, epoch } = held;
+  const texts = ["idempotency", c.get("principal").workspaceId, key];
+  // A request of version 1.0 has made its id without an epoch.
+  if (epoch !== undefined) texts.push(String(epoch));
+  if (part !== "") texts.push(part);
+  return uuidOf(texts.join("\n"));
 }
 
 /**
  * The id for a row that this request inserts, or the row that an earlier try of the request inserted: the database may
- * carry out a write and lose its answer. After 24 hours the key makes a new row.
+ * carry out a write and lose its answer.
  */
-export async function newOrEarlier<T extends { createdAt: number }>(
+export async function newOrEarlier<T>(
   c: Context<App>,
   find: (id: string) => Promise<T | undefined>,
 ): Promise<{ id: string; earlier?: T }> {
   const id = idempotentId(c);
-  const found = c.req.header("idempotency-key") === undefined ? undefined : await find(id);
-  if (!found) return { id };
-  return Date.now() - found.createdAt < KEPT_MS ? { id, earlier: found } : { id: uuidv7() };
+  return { id, earlier: c.get("idempotency") && (await find(id)) };
 }
 
 /** Each credential has keys of its own: another one of the workspace may have other scopes. */
@@ -95,36 +97,32 @@ async function fingerprintOf(c: Context<App>): Promise<string> {
   return createHash("sha256").update(`${c.req.method} ${pathname}${search}\n`).update(bytes).digest("hex");
 }
 
-async function answer(c: Context<App>, next: () => Promise<void>, workspaceId: string, key: string): Promise<void> {
+async function answer(c: Context<App>, next: () => Promise<void>, claim: Claim): Promise<void> {
   await next();
   try {
-    await repeated(() => keep(c, workspaceId, key));
+    await repeated(() => keep(c, claim));
   } catch (error) {
     // The work is done: an error here would make the client repeat it.
     logError(error, { while: "keeping an answer under its Idempotency-Key" });
   }
 }
 
-async function keep(c: Context<App>, workspaceId: string, key: string): Promise<void> {
+async function keep(c: Context<App>, claim: Claim): Promise<void> {
   const db = database(c.env.DB);
   const { status, headers } = c.res;
-  if (status >= 500) return releaseKey(db, workspaceId, key);
-  if (status < 300 && isStream(c)) {
-    return saveAnswer(db, { workspaceId, key, status: STREAM, headers: null, body: null });
-  }
-  if (status < 300 && headers.get("cache-control") === "no-store") {
-    return saveAnswer(db, { workspaceId, key, status: SECRET, headers: null, body: null });
-  }
+  // The answer asks the client to send the request again.
+  if (status >= 500 || status === 429 || headers.has("retry-after")) return releaseKey(db, claim);
+  if (status < 300 && isStream(c)) return saveAnswer(db, claim, { status: STREAM, headers: null, body: null });
+  if (status < 300 && headers.get("cache-control") === "no-store")
+    return saveAnswer(db, claim, { status: SECRET, headers: null, body: null });
   const text = await shortText(c.res.clone().body);
   // The flag may be set while the body is written.
-  if (text === undefined || c.get("serverFault")) return releaseKey(db, workspaceId, key);
+  if (text === undefined || c.get("serverFault")) return releaseKey(db, claim);
   const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
-  await saveAnswer(db, {
-    workspaceId,
-    key,
+  await saveAnswer(db, claim, {
     status,
     headers: Object.fromEntries(kept),
-    body: await sealText(c.env, text, purposeOf(workspaceId, key)),
+    body: await sealText(c.env, text, purposeOf(claim)),
   });
 }
 
@@ -145,10 +143,11 @@ function isStream(c: Context<App>): boolean {
   return c.req.path.endsWith("/wait") || Boolean(c.res.headers.get("content-type")?.startsWith("text/event-stream"));
 }
 
-async function replay(c: Context<App>, { workspaceId, key, status, headers, body }: KeyRow): Promise<Response> {
-  const text = body === null ? null : await unseal(c.env, body, purposeOf(workspaceId, key));
+async function replay(c: Context<App>, held: KeyRow): Promise<Response> {
+  const { status, headers, body } = held;
+  const text = body === null ? null : await unseal(c.env, body, purposeOf(held));
   const init = { status: status ?? 200, headers: { ...headers, "idempotency-replayed": "true" } };
   return new Response(status === 204 ? null : text, init);
 }
 
-const purposeOf = (workspaceId: string, key: string) => `idempotency:${workspaceId}:${key}`;
+const purposeOf = ({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) => `idempotency:${workspaceId}:${key}`;

@@ -1,49 +1,74 @@
-import { and, eq, isNull, lt, or } from "drizzle-orm";
+import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { idempotencyKeys } from "../db/schema.ts";
 
 export type KeyRow = typeof idempotencyKeys.$inferSelect;
+/** A request that holds its key. */
+export type Claim = Pick<KeyRow, "workspaceId" | "key"> & { claim: string };
 
-/** How long a key's answer is kept, milliseconds. */
+/** How long a key is kept from its first claim, milliseconds. */
 export const KEPT_MS = 24 * 3_600_000;
 /** A request without an answer after this time counts as failed. Another request may then use its key. */
 const ABANDONED_MS = 120_000;
 
 /**
- * Takes the key for a request about to be answered; undefined when it is ours now, else what holds it. `claim` is an id of
- * the request: a second call with it, after the answer to the first one was lost, finds that the key is ours.
+ * Takes the key for a request about to be answered, and returns the key's row: it is the request's own when `holds` says
+ * so. `claim` is an id of the request: a second call with it, after the answer to the first one was lost, takes the key
+ * once.
  */
 export async function claimKey(
   db: Database,
-  { workspaceId, key, fingerprint, claim }: Pick<KeyRow, "workspaceId" | "key" | "fingerprint"> & { claim: string },
-): Promise<KeyRow | undefined> {
+  { fingerprint, ...mine }: Claim & Pick<KeyRow, "fingerprint">,
+): Promise<KeyRow> {
+  const { workspaceId, key, claim } = mine;
   const now = Date.now();
-  const free = or(
-    lt(idempotencyKeys.createdAt, now - KEPT_MS),
-    and(isNull(idempotencyKeys.status), lt(idempotencyKeys.createdAt, now - ABANDONED_MS)),
-  );
+  const { epoch, createdAt, status } = idempotencyKeys;
+  // The version before claims a key without its epoch, which is then that of an earlier 24 hours.
+  const began = sql`CASE WHEN ${epoch} > ${createdAt} - ${KEPT_MS} THEN ${epoch} ELSE ${createdAt} END`;
+  const over = lt(began, now - KEPT_MS);
+  const free = or(over, and(isNull(status), lt(createdAt, now - ABANDONED_MS)));
   // Until there is an answer, `body` holds the claim.
   const row = { workspaceId, key, fingerprint, status: null, headers: null, body: claim, createdAt: now };
+  const again = { ...row, epoch: sql`CASE WHEN ${over} THEN ${now} ELSE ${epoch} END` };
   const target = [idempotencyKeys.workspaceId, idempotencyKeys.key];
   const [, [held]] = await db.batch([
-    db.insert(idempotencyKeys).values(row).onConflictDoUpdate({ target, set: row, setWhere: free }),
-    db.select().from(idempotencyKeys).where(isKey(workspaceId, key)),
+    db
+      .insert(idempotencyKeys)
+      .values({ ...row, epoch: now })
+      .onConflictDoUpdate({ target, set: again, setWhere: free }),
+    db.select().from(idempotencyKeys).where(isKey(mine)),
   ]);
-  return held?.status === null && held.body === claim ? undefined : held;
+  if (!held) throw new Error("The Idempotency-Key was deleted while it was claimed.");
+  return held;
 }
+
+/** Whether the request holds the key of this row. */
+export const holds = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
+
+/** When the key of this row was first claimed; undefined when the version before claimed it. */
+export const epochOf = ({ epoch, createdAt }: KeyRow): number | undefined =>
+  epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
+
+/** When the key of this row ends. */
+export const endOf = (row: KeyRow): number => (epochOf(row) ?? row.createdAt) + KEPT_MS;
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
 export async function saveAnswer(
   db: Database,
-  { workspaceId, key, ...answer }: Pick<KeyRow, "workspaceId" | "key" | "status" | "headers" | "body">,
+  claim: Claim,
+  answer: Pick<KeyRow, "status" | "headers" | "body">,
 ): Promise<void> {
-  await db.update(idempotencyKeys).set(answer).where(isKey(workspaceId, key));
+  await db.update(idempotencyKeys).set(answer).where(isHeld(claim));
 }
 
-/** Lets a key go whose request failed on our side, so that the client's next try is a first one. */
-export async function releaseKey(db: Database, workspaceId: string, key: string): Promise<void> {
-  await db.delete(idempotencyKeys).where(isKey(workspaceId, key));
+/**
+ * Lets the next request have the key. The epoch stays: what this request made, although its answer says otherwise, has
+ * ids of that epoch. A released key is like an abandoned one, which the version before takes, too.
+ */
+export async function releaseKey(db: Database, claim: Claim): Promise<void> {
+  const createdAt = Date.now() - ABANDONED_MS - 1;
+  await db.update(idempotencyKeys).set({ body: null, createdAt }).where(isHeld(claim));
 }
 
 /** Deletes keys older than 24 hours. */
@@ -51,6 +76,11 @@ export async function deleteOldKeys(db: Database, now: number): Promise<void> {
   await deleteOverdue(db, idempotencyKeys, lt(idempotencyKeys.createdAt, now - KEPT_MS));
 }
 
-function isKey(workspaceId: string, key: string) {
+function isKey({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) {
   return and(eq(idempotencyKeys.workspaceId, workspaceId), eq(idempotencyKeys.key, key));
+}
+
+/** A request that takes longer than `ABANDONED_MS` may have lost its key to another one. */
+function isHeld(claim: Claim) {
+  return and(isKey(claim), isNull(idempotencyKeys.status), eq(idempotencyKeys.body, claim.claim));
 }

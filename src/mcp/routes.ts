@@ -16,6 +16,7 @@ import { decodeJson, NESTING, nestsDeeper } from "../http/json.ts";
 import { Problem, toProblem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
+import { idempotentId } from "../idempotency/middleware.ts";
 import { VERSION } from "../system/info.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { authorize } from "../users/authorize.ts";
@@ -42,8 +43,10 @@ function serverFor(c: Context<App>): Server {
     if (!assistant)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
     const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
+    // One POST of 2025-03-26 may have several calls.
+    const run = { id: idempotentId(c, String(mcpReq.id)), keepUntil: c.get("idempotency")?.ends };
     try {
-      return await callAssistant(by, assistant, params.arguments ?? {}, mcpReq.signal);
+      return await callAssistant(by, assistant, params.arguments ?? {}, run, mcpReq.signal);
     } catch (error) {
       const { status, detail } = toProblem(error);
       if (status >= 500) c.set("serverFault", true);

@@ -1,6 +1,7 @@
 /** The clients of a workspace. A client belongs to the deployment; what a workspace allowed it are its grants. */
 import { and, count, desc, eq, max, sql } from "drizzle-orm";
 import { forgetCredentials } from "../auth/credential-cache.ts";
+import { keyEnds } from "../auth/ended-store.ts";
 import type { Database } from "../db/client.ts";
 import { oauthClients, oauthGrants } from "../db/schema.ts";
 import { type ClientRow, standing } from "./store.ts";
@@ -51,12 +52,14 @@ export async function revokeClient(
   clientId: string,
   now: number,
 ): Promise<string[]> {
-  const ended = await db
-    .update(oauthGrants)
-    .set({ revokedAt: now })
-    .where(and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId)))
-    .returning({ id: oauthGrants.id })
-    .all();
+  const [ended] = await db.batch([
+    db
+      .update(oauthGrants)
+      .set({ revokedAt: now })
+      .where(and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId)))
+      .returning({ id: oauthGrants.id }),
+    ...keyEnds(db, now),
+  ]);
   forgetCredentials();
   return ended.map(({ id }) => id);
 }

@@ -1,5 +1,6 @@
 import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { endKeys, keyEnds } from "../auth/ended-store.ts";
 import { forgetCredentials } from "../auth/credential-cache.ts";
 import type { GrantRow } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
@@ -163,12 +164,14 @@ function insertTokenIf(db: Database, row: TokenRow, condition: SQL) {
 
 /** Ends a grant and with it every token of its family. Undefined when there is none or it had ended. */
 export async function revokeGrant(db: Database, id: string, now: number): Promise<GrantRow | undefined> {
-  const ended = await db
-    .update(oauthGrants)
-    .set({ revokedAt: now })
-    .where(and(eq(oauthGrants.id, id), isNull(oauthGrants.revokedAt)))
-    .returning()
-    .get();
+  const [[ended]] = await db.batch([
+    db
+      .update(oauthGrants)
+      .set({ revokedAt: now })
+      .where(and(eq(oauthGrants.id, id), isNull(oauthGrants.revokedAt)))
+      .returning(),
+    ...keyEnds(db, now),
+  ]);
   forgetCredentials();
   return ended;
 }
@@ -207,8 +210,8 @@ const DAY_MS = 24 * 3600 * 1000;
 const UNUSED_CLIENT_DAYS = 7;
 
 /**
- * Removes clients that were never granted access, and expired sign-ins, codes and tokens. Codes
- * and tokens stay a day longer, so that a late replay is still known for what it is.
+ * Removes clients that were never granted access, expired sign-ins, codes and tokens, and grants without one of these. Codes
+ * and tokens stay a day longer, so that a late replay is still known for what it is. Keys end with their grants.
  */
 export async function forgetExpired(db: Database, now: number): Promise<void> {
   const unused = and(isNull(oauthClients.usedAt), lt(oauthClients.createdAt, now - UNUSED_CLIENT_DAYS * DAY_MS));
@@ -222,4 +225,5 @@ export async function forgetExpired(db: Database, now: number): Promise<void> {
     notExists(db.select().from(oauthCodes).where(eq(oauthCodes.grantId, oauthGrants.id))),
   );
   await deleteOverdue(db, oauthGrants, bare);
+  await endKeys(db, now);
 }

@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { database } from "../db/client.ts";
 import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
+import { answerCall, type Answering } from "../http/calls.ts";
 import { logError } from "../http/log.ts";
 import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
@@ -56,7 +57,7 @@ const SEALED_AT_ONCE = 100;
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
  * write.
  */
-export class TracePartition extends DurableObject<Env> implements TracePartitionRpc {
+export class TracePartition extends DurableObject<Env> implements TracePartitionRpc, Answering {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
   /** A newer version wrote the partition: every call answers 503. */
@@ -77,6 +78,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;
+  }
+
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    return answerCall(this, method, args);
   }
 
   async upsert(
@@ -153,9 +158,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known(() => childrenOf(this.sql, id)) ?? { direct: [], all: [] };
   }
 
-  async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback> {
+  async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback, asRead?: string) {
     await this.begin(identity);
-    const stored = this.commit(identity, () => putFeedback(this.sql, feedback));
+    const stored = this.commit(identity, () => putFeedback(this.sql, feedback, asRead));
     await this.scheduleRegistration();
     return stored;
   }
@@ -176,7 +181,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async deleteTraces(traceIds: string[]): Promise<number> {
     // A first write that waits for D1 may have read the deletions before this one was noted.
-    if (!this.held) this.deletedBefore.push(...traceIds);
+    if (!this.held) this.deletedBefore = this.deletedBefore.concat(traceIds);
     let runs = 0;
     for (;;) {
       const identity = this.known((known) => known);
@@ -276,7 +281,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Prepares the first commit. */
   private async begin(identity: PartitionIdentity): Promise<void> {
     if (this.isNewer) throw newerFormat();
-    if (!this.held) this.deletedBefore.push(...(await announce(this.env, identity)));
+    if (this.held) return;
+    const deleted = await announce(this.env, identity);
+    this.deletedBefore = this.deletedBefore.concat(deleted);
   }
 
   private get sql(): SqlStorage {

@@ -94,7 +94,12 @@ export interface TracePartitionRpc {
   runTimes(): Promise<RunTimes>;
   /** Ids of the direct children and of all descendants of a run, in tree order. */
   children(id: string): Promise<{ direct: string[]; all: string[] }>;
-  putFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<StoredFeedback>;
+  /** Undefined when `asRead` is given and is not the time of the last change of what is stored. */
+  putFeedback(
+    identity: PartitionIdentity,
+    feedback: StoredFeedback,
+    asRead?: string,
+  ): Promise<StoredFeedback | undefined>;
   getFeedback(ids: string[]): Promise<StoredFeedback[]>;
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */

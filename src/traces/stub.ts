@@ -1,5 +1,6 @@
 /** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../db/objects.ts";
+import { callsOf } from "../http/calls.ts";
 import { repeating } from "../http/outage.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { dayOf } from "./time.ts";
@@ -26,7 +27,7 @@ export function payloadKey(prefix: string, hash: string): string {
  */
 export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
   const name = pathOf(workspaceId, place);
-  return repeating<TracePartitionRpc>(() => objectNamed(env, env.TRACE_PARTITION, name));
+  return repeating(() => callsOf<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
 }
 
 /** Shard 0 has the name of a day without shards. */

@@ -20,11 +20,11 @@ export async function signedHeaders(
   const rows = await listSecrets(database(env.DB), workspaceId, now);
   const secrets = await Promise.all(rows.map(({ id, sealed }) => unseal(env, sealed, purposeOf(id))));
   const time = Math.floor(now / 1000);
-  const signatures = secrets.map((secret) => `v1=${hmac(secret, `${time}.${delivery}.${body}`)}`);
+  const signatures = secrets.map((secret) => `v1=${hmac(secret, `${time}.${delivery}.`, body)}`);
   const signature = signatures.length > 0 && { "weir-signature": [`t=${time}`, ...signatures].join(",") };
   return { "weir-delivery": delivery, ...signature };
 }
 
-function hmac(secret: string, text: string): string {
-  return createHmac("sha256", secret).update(text).digest("hex");
+function hmac(secret: string, head: string, body: string): string {
+  return createHmac("sha256", secret).update(head).update(body).digest("hex");
 }

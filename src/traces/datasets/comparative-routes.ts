@@ -9,6 +9,7 @@ import { JsonMembers } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
+import { newOrEarlier } from "../../idempotency/middleware.ts";
 import { Time } from "../time.ts";
 import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./comparative-store.ts";
 import { existingDataset, existingExperiments, knownExperiments } from "./existing.ts";
@@ -33,9 +34,14 @@ export const comparativeExperiments = new Hono<App>()
     const given = c.req.valid("json");
     const { id: datasetId, workspaceId } = await existingDataset(c, given.reference_dataset_id);
     await existingExperiments(c, datasetId, given.experiment_ids);
+    const db = database(c.env.DB);
+    const { id, earlier } = await newOrEarlier(c, async (one) => {
+      return (await listComparatives(db, workspaceId, datasetId, { id: [one], limit: 1, offset: 0 }))[0];
+    });
+    if (earlier) return c.json(await toWire(c, earlier));
     const now = Date.now();
-    const made = await insertComparative(database(c.env.DB), {
-      id: given.id ?? crypto.randomUUID(),
+    const made = await insertComparative(db, {
+      id: given.id ?? id,
       workspaceId,
       name: given.name ?? null,
       description: given.description ?? null,

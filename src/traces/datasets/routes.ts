@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
+import { isTaken } from "../../db/unchanged.ts";
 import { documented } from "../../http/documented.ts";
 import { Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
@@ -55,16 +56,15 @@ export const datasets = new Hono<App>()
     const row = await existingDataset(c, c.req.valid("param").dataset_id);
     const given = c.req.valid("json");
     const db = database(c.env.DB);
-    const { name } = given;
-    const [holder] = name === undefined ? [] : await listDatasets(db, row.workspaceId, { name, limit: 1, offset: 0 });
-    if (holder && holder.id !== row.id) throw new Problem(409, TAKEN);
     const changed = await updateDataset(db, row.workspaceId, row.id, {
-      name,
+      name: given.name,
       description: given.description,
       metadata: given.metadata,
       inputsSchema: given.inputs_schema_definition,
       outputsSchema: given.outputs_schema_definition,
       modifiedAt: Date.now(),
+    }).catch((error: unknown) => {
+      throw isTaken(error) ? new Problem(409, TAKEN) : error;
     });
     return c.json(await toWire(c, changed ?? row));
   })

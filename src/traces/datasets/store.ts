@@ -47,7 +47,10 @@ export async function listDatasets(db: Database, workspaceId: string, wanted: Da
     .all();
 }
 
-/** Changes what is given; undefined leaves a column as it is. */
+/**
+ * Changes what is given; undefined leaves a column as it is.
+ * @throws when another dataset has the name (see `isTaken`)
+ */
 export async function updateDataset(
   db: Database,
   workspaceId: string,

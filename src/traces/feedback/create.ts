@@ -39,18 +39,24 @@ export async function createFeedback(
   if (!project) throw new Problem(404, "session_id: project not found.");
   const { projectId, day, shard } = place;
   const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
-  return storeFeedback(env, identity, storedFeedback(id, given, projectId));
+  const feedback = storedFeedback(id, given, projectId);
+  return (await storeFeedback(env, identity, feedback)) ?? feedback;
 }
 
-/** Writes feedback to its partition and its place to D1. 422 when it is too large. */
+/**
+ * Writes feedback to its partition and its place to D1. Undefined when `asRead` is given and is not the time of the last
+ * change of what is stored. 422 when the feedback is too large.
+ */
 export async function storeFeedback(
   env: Env,
   identity: PartitionIdentity,
   feedback: StoredFeedback,
-): Promise<StoredFeedback> {
+  asRead?: string,
+): Promise<StoredFeedback | undefined> {
   withinBytes(feedback, FEEDBACK_BYTES, "the feedback as a whole");
   const { workspaceId, projectId, day, shard } = identity;
-  const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, feedback);
+  const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, feedback, asRead);
+  if (!stored) return undefined;
   await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...listed(stored) });
   return stored;
 }

@@ -1,15 +1,17 @@
 /** Feedback: create, list, read, change, delete. */
 import { Hono } from "hono";
 import { database } from "../../db/client.ts";
+import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 import { documented } from "../../http/documented.ts";
+import { isObject } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
+import { idempotentId } from "../../idempotency/middleware.ts";
 import { projectById } from "../projects/resolve.ts";
 import { refuseHeld } from "../projects/retention.ts";
 import { findProject } from "../store/project-store.ts";
 import { tracePartition } from "../stub.ts";
-import type { StoredFeedback } from "../types.ts";
 import { createFeedback, storeFeedback } from "./create.ts";
 import { loadFeedback } from "./load.ts";
 import { FeedbackId, ListFeedback, UpdateFeedback } from "./schema.ts";
@@ -18,9 +20,11 @@ import { deletePlace, findPlace, listPlaces } from "./store.ts";
 const doc = documented("Feedback");
 
 export const feedback = new Hono<App>()
-  .on("POST", ["/feedback", "/feedback/eager"], doc("Give feedback on a run or a project"), async (c) =>
-    c.json(await createFeedback(c.env, c.get("principal"), await readJson(c.req.raw))),
-  )
+  .on("POST", ["/feedback", "/feedback/eager"], doc("Give feedback on a run or a project"), async (c) => {
+    const given = await readJson(c.req.raw);
+    const body = isObject(given) ? { ...given, id: given.id ?? idempotentId(c) } : given;
+    return c.json(await createFeedback(c.env, c.get("principal"), body));
+  })
   .get("/feedback", doc("List feedback, newest first"), query(ListFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
     const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
@@ -32,16 +36,20 @@ export const feedback = new Hono<App>()
   })
   .patch("/feedback/:feedback_id", doc("Change feedback"), param(FeedbackId), body(UpdateFeedback), async (c) => {
     const { workspaceId } = c.get("principal");
-    const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-    const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
-    if (!project) throw new Problem(404, "Feedback not found.");
     const { score, value, comment, correction, error, feedback_config } = c.req.valid("json");
     const changes = Object.entries({ score, value, comment, correction, error, feedback_config });
     const given = Object.fromEntries(changes.filter(([, item]) => item !== undefined));
-    const changed: StoredFeedback = { ...feedback, ...given, modified_at: new Date().toISOString() };
-    const { projectId, day, shard } = place;
-    const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
-    return c.json(await storeFeedback(c.env, identity, changed));
+    const stored = await untilUnchanged(async () => {
+      const { place, feedback } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
+      const project = await projectById(database(c.env.DB), workspaceId, place.projectId);
+      if (!project) throw new Problem(404, "Feedback not found.");
+      const modified_at = new Date(nextTime(Date.parse(feedback.modified_at))).toISOString();
+      const { projectId, day, shard } = place;
+      const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
+      const changed = { ...feedback, ...given, modified_at };
+      return (await storeFeedback(c.env, identity, changed, feedback.modified_at)) ?? CHANGED;
+    });
+    return c.json(stored);
   })
   .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");

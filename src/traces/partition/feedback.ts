@@ -21,9 +21,13 @@ const RAW_BYTES = 4 * 1024 * 1024;
 export const LIGHT = `key, score, CASE WHEN json_type(value) = 'text' THEN substr(value_text, 1, ${MAX_LABEL}) END AS label,
   rest ->> '$.error' AS error`;
 
-/** Inserts or replaces; gives what is stored. The first creation time stays. */
-export function putFeedback(sql: SqlStorage, feedback: StoredFeedback): StoredFeedback {
+/**
+ * Inserts or replaces; gives what is stored. The first creation time stays. With `asRead` it replaces only what was
+ * changed last at that time, and else gives undefined.
+ */
+export function putFeedback(sql: SqlStorage, feedback: StoredFeedback, asRead?: string): StoredFeedback | undefined {
   const [before] = getFeedback(sql, [feedback.id]);
+  if (asRead !== undefined && before?.modified_at !== asRead) return undefined;
   const stored = before ? { ...feedback, created_at: before.created_at } : feedback;
   const value = stored.value ?? null;
   sql.exec(

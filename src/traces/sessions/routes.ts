@@ -1,6 +1,7 @@
 /** Tracing projects: `/sessions`. */
 import { type Context, Hono } from "hono";
 import { database } from "../../db/client.ts";
+import { CHANGED, isTaken, untilUnchanged } from "../../db/unchanged.ts";
 import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
@@ -45,16 +46,17 @@ export const projects = new Hono<App>()
     });
     const made = await insertProject(db, row);
     if (made) return c.json(await toWire(c, made), 200);
-    const existing = await findProjectByName(db, workspaceId, name);
-    if (!existing || c.req.query("upsert") !== "true") throw new Problem(409, "A project with this name or id exists.");
-    const { description, extra: changed } = row;
+    const find = async () => {
+      const existing = await findProjectByName(db, workspaceId, name);
+      if (existing && c.req.query("upsert") === "true") return existing;
+      throw new Problem(409, "A project with this name or id exists.");
+    };
     const changes = {
-      description: description ?? existing.description,
-      extra: extraOf(existing.extra, changed),
+      description: given.description ?? undefined,
       retentionDays: given.retention_days,
       legalHold: given.legal_hold,
     };
-    return c.json(await toWire(c, await change(c, existing, changes)));
+    return c.json(await toWire(c, await change(c, find, row.extra, changes)));
   })
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
     const wanted = c.req.valid("query");
@@ -72,16 +74,12 @@ export const projects = new Hono<App>()
     );
   })
   .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
-    const row = await existingProject(c, c.req.valid("param").session_id);
-    const db = database(c.env.DB);
     const given = c.req.valid("json");
     const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
-    const holder = name === undefined ? undefined : await findProjectByName(db, row.workspaceId, name);
-    if (holder && holder.id !== row.id) throw new Problem(409, "A project with this name exists.");
-    const changed = await change(c, row, {
+    const find = () => existingProject(c, c.req.valid("param").session_id);
+    const changed = await change(c, find, extra, {
       name,
       description,
-      extra: extra && extraOf(row.extra, extra),
       defaultDatasetId: default_dataset_id,
       traceTier: trace_tier,
       retentionDays: given.retention_days,
@@ -108,13 +106,28 @@ function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | unde
   return withinBytes({ ...extra, ...changes }, METADATA_BYTES, "extra, with metadata and what is stored,");
 }
 
-/** Changes a project, and has its partitions compare their age with a retention that can be shorter now. */
-async function change(c: Context<App>, row: ProjectRow, changes: Partial<ProjectRow>): Promise<ProjectRow> {
-  const changed = await updateProject(database(c.env.DB), row.workspaceId, row.id, changes);
+/**
+ * Changes a project and merges `extra` into what it has. Its partitions compare their age with a retention that can be
+ * shorter now. `find` reads the project, and throws when there is none.
+ */
+async function change(
+  c: Context<App>,
+  find: () => Promise<ProjectRow>,
+  extra: ProjectRow["extra"] | undefined,
+  changes: Partial<Omit<ProjectRow, "extra">>,
+): Promise<ProjectRow> {
+  const db = database(c.env.DB);
+  const changed = await untilUnchanged(async () => {
+    const row = await find();
+    const merged = extra && extraOf(row.extra, extra);
+    return (await updateProject(db, row, { ...changes, extra: merged })) ?? CHANGED;
+  }).catch((error: unknown) => {
+    throw isTaken(error) ? new Problem(409, "A project with this name exists.") : error;
+  });
   forgetProjects();
   if (changes.traceTier !== undefined || changes.retentionDays !== undefined || changes.legalHold === false)
-    await checkExpiry(c.env, row.workspaceId, row.id);
-  return changed ?? row;
+    await checkExpiry(c.env, changed.workspaceId, changed.id);
+  return changed;
 }
 
 async function existingProject(c: Context<App>, id: string): Promise<ProjectRow> {

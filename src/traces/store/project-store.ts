@@ -31,15 +31,19 @@ export async function insertProject(db: Database, row: ProjectRow): Promise<Proj
   return db.insert(projects).values(row).onConflictDoNothing().returning().get();
 }
 
-/** Changes what is given; undefined leaves a column as it is. */
+/**
+ * Changes what is given; undefined leaves a column as it is. A new `extra` replaces the one that was read: undefined when
+ * another request has replaced it since, or has deleted the project.
+ * @throws when another project has the name (see `isTaken`)
+ */
 export async function updateProject(
   db: Database,
-  workspaceId: string,
-  id: string,
+  { workspaceId, id, extra }: ProjectRow,
   changes: Partial<ProjectRow>,
 ): Promise<ProjectRow | undefined> {
-  const where = and(eq(projects.workspaceId, workspaceId), eq(projects.id, id));
   if (Object.values(changes).every((value) => value === undefined)) return findProject(db, workspaceId, id);
+  const asRead = changes.extra === undefined ? undefined : eq(projects.extra, extra);
+  const where = and(eq(projects.workspaceId, workspaceId), eq(projects.id, id), asRead);
   return db.update(projects).set(changes).where(where).returning().get();
 }
 

@@ -7,6 +7,7 @@ import { addressOf } from "../../../http/origin.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
+import { idempotentId } from "../../../idempotency/middleware.ts";
 import { existingDataset } from "../existing.ts";
 import { timeOfVersion } from "../versions.ts";
 import { exampleAnswer, examplesAnswer, shownOf } from "./answer.ts";
@@ -53,7 +54,7 @@ export const examples = new Hono<App>()
     },
   )
   .post("/examples", doc("Create an example"), body(schema.CreateExample), async (c) => {
-    const { id = crypto.randomUUID(), dataset_id, ...given } = c.req.valid("json");
+    const { id = idempotentId(c), dataset_id, ...given } = c.req.valid("json");
     const written = await createExamples(c.env, await existingDataset(c, dataset_id), [givenExample(id, given)]);
     return oneAnswer(c, written);
   })
@@ -62,7 +63,7 @@ export const examples = new Hono<App>()
     const groups = [...Map.groupBy(given, ({ dataset_id }) => dataset_id)];
     const [[datasetId, group] = ["", []], ...others] = groups;
     if (others.length > 0) throw new Problem(422, "Invalid body: all examples must be of one dataset.");
-    const parts = group.map(({ id = crypto.randomUUID(), ...rest }) => givenExample(id, rest));
+    const parts = group.map(({ id, ...rest }, n) => givenExample(id ?? idempotentId(c, String(n)), rest));
     return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
   })
   .patch("/examples/bulk", doc("Change examples"), body(schema.UpdateExamples), async (c) => {

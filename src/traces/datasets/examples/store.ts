@@ -5,6 +5,7 @@ import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/contains.ts";
 import { deleteAll } from "../../../db/delete.ts";
 import { datasets, datasetVersions, examples } from "../../../db/schema.ts";
+import { isTaken } from "../../../db/unchanged.ts";
 import { inParameters } from "../../../db/parameters.ts";
 import { Problem } from "../../../http/problem.ts";
 import { exampleFilter } from "./filter.ts";
@@ -98,17 +99,12 @@ export async function writeVersion(
     if (asOf === undefined) throw new Problem(404, "Dataset not found.");
     return asOf;
   } catch (error) {
-    if (isConflict(error)) throw new Problem(409, CONFLICT);
+    if (isTaken(error, "examples")) throw new Problem(409, CONFLICT);
     throw error;
   }
 }
 
 const CONFLICT = "An example with one of these ids was created or changed at the same time. Send the request again.";
-
-function isConflict(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error.message.includes("UNIQUE constraint failed: examples") || isConflict(error.cause);
-}
 
 export interface ExamplesWanted {
   dataset?: string;

@@ -8,6 +8,7 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["api_key.updated", "Key changed"],
       ["api_key.rolled", "Key replaced"],
       ["api_key.deleted", "Key revoked"],
+      ["api_key.ended", "Key ended with its application"],
       ["webhook_secret.created", "Signing secret created"],
       ["webhook_secret.deleted", "Signing secret deleted"],
     ],
@@ -68,6 +69,7 @@ const ACTORS: Record<string, string> = {
   open: "This machine",
   anonymous: "No sign-in",
   person: "Person",
+  system: "Server",
 };
 
 /** Who did it: the name of a key where it is known, else what kind of caller, with its id. */

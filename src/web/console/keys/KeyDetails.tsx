@@ -25,7 +25,7 @@ export function KeyDetails({
   onClose: () => void;
 }) {
   const [step, setStep] = useState<Step>("facts");
-  const { id, name, hint, scopes, created_at, expires_at, last_used_at, allowed_ips } = apiKey;
+  const { id, name, hint, scopes, created_at, expires_at, last_used_at, allowed_ips, end_reason } = apiKey;
   const expired = expiryText(expires_at, Date.now()) === "expired";
   if (step === "delete")
     return (
@@ -50,6 +50,7 @@ export function KeyDetails({
           Key: <span className={css.mono}>{hint}…</span>,
           Scopes: scopes.join(", "),
           Expires: expires_at === null ? "never" : `${exactTime(expires_at)} (${expiryText(expires_at, Date.now())})`,
+          ...(end_reason && { Ended: ENDS[end_reason] }),
           Networks: allowed_ips === null ? "any" : allowed_ips.join(", "),
           "Last used": last_used_at === null ? "not yet" : <Time at={last_used_at} exact />,
           Created: <Time at={created_at} exact />,
@@ -65,6 +66,12 @@ export function KeyDetails({
     </Modal>
   );
 }
+
+const ENDS: Record<NonNullable<Key["end_reason"]>, string> = {
+  grant_revoked: "the access of its application was taken back",
+  grant_expired: "the key that allowed its application expired",
+  grant_lapsed: "its application did not use its access for 30 days",
+};
 
 const OVERLAPS = [
   { seconds: 0, name: "Ends at once" },

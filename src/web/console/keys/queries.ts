@@ -20,6 +20,8 @@ export interface Key {
   expires_at: string | null;
   last_used_at: string | null;
   allowed_ips: string[] | null;
+  /** Why an application's key ended. */
+  end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;
 }
 
 export interface NewKey extends Key {

@@ -1,0 +1,49 @@
+/**
+ * Calls of Durable Objects, whose expected errors are answers. A method that throws counts as an exception of the object in
+ * the platform's logs and metrics, also when it only says that there is no such thread. So each call goes to the object's
+ * method `answer`, which gives such an error as a value, and the caller's side throws it again.
+ */
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { remoteProblem } from "./problem.ts";
+
+/** An object whose methods are called through one. */
+export interface Answering {
+  answer(method: string, args: unknown[]): Promise<unknown>;
+}
+
+/** An expected error as a value. No method gives an object with this member. */
+interface Refusal {
+  $problem: { status: ContentfulStatusCode; detail: string };
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** What an object's `answer` does: calls its method. A `remoteProblem` with a status below 500 becomes a value. */
+export async function answerCall(object: object, method: string, args: unknown[]): Promise<unknown> {
+  try {
+    return await Reflect.apply(Reflect.get(object, method) as Method, object, args);
+  } catch (error) {
+    const [, status, detail = ""] =
+      /^Problem:(4\d\d):([\s\S]*)$/.exec(error instanceof Error ? error.message : "") ?? [];
+    if (status === undefined) throw error;
+    return { $problem: { status: Number(status) as ContentfulStatusCode, detail } } satisfies Refusal;
+  }
+}
+
+/** The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. */
+export function callsOf<Calls extends object>(stub: Answering & Partial<Calls>): Calls {
+  const call = async (method: string, args: unknown[]) => {
+    const value = await stub.answer(method, args);
+    if (isRefusal(value)) throw remoteProblem(value.$problem.status, value.$problem.detail);
+    return value;
+  };
+  return new Proxy({} as Calls, {
+    // JavaScript treats an object with a `then` method as a promise.
+    get: (_, method) =>
+      method === "then" || typeof method === "symbol" ? undefined : (...args: unknown[]) => call(method, args),
+  });
+}
+
+function isRefusal(value: unknown): value is Refusal {
+  return typeof value === "object" && value !== null && "$problem" in value;
+}
