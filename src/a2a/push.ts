@@ -1,12 +1,12 @@
-/** Push notifications: their configuration, and their delivery out of the thread's outbox. */
+/** Push notifications: their configuration, and the calls that the thread's outbox sends. */
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
-import { addressFault, webhookFault } from "../http/address.ts";
+import { webhookFault } from "../http/address.ts";
+import type { Call as HookCall } from "../threads/tasks/call.ts";
 import type { TaskEffect } from "../threads/tasks/effect.ts";
 import type { Json } from "../json.ts";
 import { threadStub } from "../threads/stub.ts";
 import type { TaskView } from "../threads/types.ts";
-import { signedHeaders } from "../webhooks/sign.ts";
 import { type Call, contextOf, params, project } from "./call.ts";
 import { taskIdOf } from "./context.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
@@ -18,7 +18,6 @@ import { type Generation, isSettled, type PushConfig, type Task } from "./types.
 
 /** How many receivers one task may have. */
 const MOST = 10;
-const REQUEST_TIMEOUT_MS = 20_000;
 
 /** What the thread stores: the receiver, and the generation of the format. */
 interface Hook {
@@ -82,51 +81,42 @@ export async function deletePush(call: Call, given: unknown): Promise<unknown> {
   return call.generation === "0.3" ? null : {};
 }
 
-/** Updates the task list when a task's run ends, or sends the task's state to a receiver. */
-export async function onTask(env: Env, effect: TaskEffect): Promise<void> {
+/** Updates the task list when a task's run ends, or gives the call that tells a receiver the task's state. */
+export async function onTask(env: Env, effect: TaskEffect): Promise<HookCall | undefined> {
   const { workspaceId, threadId, task_id, hook } = effect;
   const thread = threadStub(env, workspaceId, threadId);
   const view = await thread.task(task_id);
   const [first] = view?.runs ?? [];
-  if (!view || !first) return;
+  if (!view || !first) return undefined;
   const ids = { taskId: taskIdOf(threadId, task_id), contextId: contextOf(view) };
   const task = (await readTask({ thread, runId: task_id, ids }, view)).reducer.task();
-  if (hook === undefined) return project(database(env.DB), workspaceId, first.assistant_id, task);
+  if (hook === undefined) {
+    await project(database(env.DB), workspaceId, first.assistant_id, task);
+    return undefined;
+  }
   const receiver = view.hooks[hook] as unknown as Hook | undefined;
-  if (receiver && !isOvertaken(effect, view, task)) await notify(env, effect, receiver, task);
+  return receiver && !isOvertaken(effect, view, task) ? notification(effect, receiver, task) : undefined;
 }
 
-/** The task has changed again since: a later effect sends its current state. */
+/** The task has changed again since: a later effect sends its current state. A deleted run is not in the task: none follows. */
 function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
-  return runs.at(-1)?.run_id !== run_id || (began === true && isSettled(status.state));
+  const place = runs.findIndex((run) => run.run_id === run_id);
+  return (place >= 0 && place < runs.length - 1) || (began === true && isSettled(status.state));
 }
 
 /**
  * Signed like other webhooks of the workspace, in addition to the receiver's own credentials. Another attempt of the
  * same effect has the same delivery id.
  */
-async function notify(env: Env, effect: TaskEffect, { generation, config }: Hook, task: Task): Promise<void> {
+function notification(effect: TaskEffect, { generation, config }: Hook, task: Task): HookCall {
   const { url, token, authentication } = config;
-  // The address was allowed when it was set, and no longer is. A retry would not help.
-  if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
-  const body = JSON.stringify(wrappedTask(task, generation));
-  const delivery = sha256(JSON.stringify(effect)).slice(0, 32);
   const { scheme, credentials } = authentication ?? {};
   const headers = {
     "content-type": generation === "0.3" ? "application/json" : "application/a2a+json",
     ...(generation === "1.0" && { "a2a-version": "1.0" }),
     ...(token && { "x-a2a-notification-token": token }),
     ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
-    ...(await signedHeaders(env, effect.workspaceId, { delivery, body })),
   };
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-  const response = await fetch(url, {
-    method: "POST",
-    headers,
-    body,
-    redirect: "manual",
-    signal,
-  });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`The receiver of a push notification answered ${response.status}.`);
+  const delivery = sha256(JSON.stringify(effect)).slice(0, 32);
+  return { url, delivery, headers, body: JSON.stringify(wrappedTask(task, generation)) };
 }

@@ -1,5 +1,6 @@
 /** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../assistants/graph.ts";
+import { isObject } from "../http/json.ts";
 import { toProblem } from "../http/problem.ts";
 import { idempotentId } from "../idempotency/middleware.ts";
 import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
@@ -63,7 +64,7 @@ async function newTask(call: Call, contextId: string, runId: string): Promise<Ta
   const thread = threadStub(c.env, workspaceId, threadId);
   const ref = { thread, runId, ids: { taskId: taskIdOf(threadId, runId), contextId } };
   // Only a request under an Idempotency-Key has the id of an existing run.
-  const view = c.req.header("idempotency-key") === undefined ? undefined : await thread.task(runId);
+  const view = c.get("idempotency") && (await thread.task(runId));
   return view ? { ref, known: { view, ...(await readTask(ref, view)) } } : { ref };
 }
 
@@ -86,7 +87,7 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   const given =
     waiting.length > 0
       ? { command: { resume: resumeOf(message.parts, waiting) } }
-      : { input: await inputOf(call, sent, runId) };
+      : { command: undefined, input: await inputOf(call, sent, runId) };
   // The tracing groups by the session before the thread's own id.
   const own = { ...marks, session_id: call.envelope.metadata?.thread_id || contextId };
   const body = { assistant_id: call.assistant.assistant_id, ...given, metadata: own, if_not_exists: "create" as const };
@@ -97,7 +98,9 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   const request = await runRequest(by, threadId, body, runId).catch((error: unknown) => {
     throw toProblem(error).status === 404 ? taskNotFound() : error;
   });
-  return { ...request, task: { task_id: ref.runId, ...hooks(call, configuration.push) } };
+  // Another message may have answered since the task was read.
+  const answers = answeredBy(given.command?.resume, waiting);
+  return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push) } };
 }
 
 async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
@@ -126,6 +129,17 @@ function hooks(call: Call, push: PushConfig | undefined): { hooks?: Record<strin
   return { hooks: { [id]: hook } };
 }
 
+/** The questions that a message answers; undefined when it answers none. */
+function answeredBy(resume: unknown, waiting: TaskView["waiting"]): string[] | undefined {
+  const ids = waiting.flatMap(({ id }) => id ?? []);
+  const named = isObject(resume) ? ids.filter((id) => id in resume) : [];
+  if (ids.length === 0) return undefined;
+  return named.length > 0 ? named : ids;
+}
+
+/** How often a message is sent that finds its question answered. Each time, another message was earlier. */
+const TRIES = 4;
+
 interface Started {
   ref: TaskRef;
   reducer: TaskReducer;
@@ -139,18 +153,35 @@ interface Started {
 export async function start(call: Call, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
   const runId = idempotentId(call.c);
-  const target = await targetOf(call, sent, runId);
-  const { ref, known } = target;
-  if (known && hasRun(known.view, runId)) {
-    await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, known.reducer.task());
-    return { ref, reducer: known.reducer, updates: follow(ref, known.reducer, known.ended) };
+  for (let attempt = 1; ; attempt += 1) {
+    const target = await targetOf(call, sent, runId);
+    const { ref, known } = target;
+    if (known && hasRun(known.view, runId)) {
+      await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, known.reducer.task());
+      return { ref, reducer: known.reducer, updates: follow(ref, known.reducer, known.ended) };
+    }
+    const request = await requestOf(call, sent, target, runId);
+    const created_at = new Date().toISOString();
+    try {
+      const events = await ref.thread.startAndFollow(request, { methods: METHODS });
+      return await started(call, target, request, created_at, events);
+    } catch (error) {
+      // The question has been answered in the meantime: the message is now the task's next message.
+      if (attempt === TRIES || request.answers === undefined || toProblem(error).status !== 409) throw error;
+    }
   }
-  const request = await requestOf(call, sent, target, runId);
-  const created_at = new Date().toISOString();
-  const events = await ref.thread.startAndFollow(request, { methods: METHODS });
+}
+
+async function started(
+  call: Call,
+  { ref, known }: Target,
+  { run_id, configurable = {} }: RunRequest,
+  created_at: string,
+  events: ReadableStream<Uint8Array>,
+): Promise<Started> {
   const reducer = known?.reducer ?? new TaskReducer(ref.ids);
   const behind = known && known.ended < known.view.runs.length;
-  if (!behind) reducer.begin({ run_id: runId, created_at, configurable: request.configurable ?? {} });
+  if (!behind) reducer.begin({ run_id, created_at, configurable });
   await project(databaseOf(call), call.workspaceId, call.assistant.assistant_id, reducer.task());
   // A working task is followed from its current position; the new run follows.
   if (behind) await events.cancel();

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { documented } from "../http/documented.ts";
-import { jsonArray } from "../http/array.ts";
+import { jsonArrayOfLines } from "../http/array.ts";
 import { page } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
@@ -13,7 +13,6 @@ import { titleIn } from "../threads/title.ts";
 import { removeThread } from "../threads/requests/remove.ts";
 import { checkpointAddress } from "../threads/requests/runs/request.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
-import { readStates } from "../threads/stub.ts";
 import type { ThreadState } from "../threads/types.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../threads/requests/schema.ts";
 import { searchThreads } from "../threads/search/store.ts";
@@ -87,5 +86,5 @@ export const application = new Hono<App>()
   .post("/:thread_id/history", doc("Past states, newest first"), param(ThreadParam), body(HistoryBody), async (c) => {
     const { limit = 10, before, metadata, checkpoint } = c.req.valid("json");
     const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
-    return jsonArray(readStates(await threadOf(c, c.req.valid("param").thread_id).history(request)));
+    return jsonArrayOfLines(await threadOf(c, c.req.valid("param").thread_id).history(request));
   });

@@ -1,10 +1,15 @@
 /** What the streaming protocol asks of a thread besides what threads answer themselves. */
+import { callsOf } from "../http/calls.ts";
 import { repeated } from "../http/outage.ts";
 import { inFrames } from "../threads/remote/frames.ts";
 import { resumed } from "../threads/remote/resume.ts";
 import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Filter } from "./schema.ts";
+
+interface StreamingRpc {
+  streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
+}
 
 /**
  * SSE frames of what the filter picks after a sequence number: replayed, then live. They never end by themselves, and
@@ -18,6 +23,7 @@ export async function streamEvents(
   after: number,
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
-  const open = async (last = after) => threadObject(env, workspaceId, threadId).streamEvents(filter, last, dialect);
+  const open = async (last = after) =>
+    callsOf<StreamingRpc>(threadObject(env, workspaceId, threadId)).streamEvents(filter, last, dialect);
   return resumed(await repeated(() => open()), inFrames(open));
 }

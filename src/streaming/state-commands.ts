@@ -60,7 +60,7 @@ export async function getTree(
   const run: Run | undefined = run_id
     ? await thread.getRun(run_id)
     : (await thread.listRuns({ limit: 1, offset: 0 }).catch(notFound))?.[0];
-  const first = run && (await thread.firstSeq(run.run_id));
+  const first = run && run.status !== "pending" ? await thread.firstSeq(run.run_id) : undefined;
   if (!run || first === undefined) throw new CommandError("no_such_run", "There is no such run on this thread.");
   const query = { after: first - 1, runId: run.run_id, methods: ["lifecycle" as const], replayOnly: true };
   const nodes = new Map<string, Tree>();

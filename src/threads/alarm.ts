@@ -1,6 +1,7 @@
 /** One alarm for everything the thread must do later. */
 import { logError } from "../http/log.ts";
 import { compact } from "./compaction.ts";
+import { keepLatest } from "./graph/prune.ts";
 import type { Outbox } from "./tasks/outbox.ts";
 import type { ThreadContext } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
@@ -15,10 +16,15 @@ const REPROJECT_MS = 2_000;
  * sets the next one. Moving it at each run's end would write a row more a run.
  */
 export function armAlarm(context: ThreadContext, runner: Runner): void {
-  const due = nextDue(context, runner, Date.now());
+  // After a deletion the alarm is that of the parts that were made then.
+  const due = context.gone ? undefined : nextDue(context, runner, Date.now());
   if (due === undefined || (context.alarmAt !== undefined && context.alarmAt <= due)) return;
-  context.alarmAt = due;
-  context.ctx.waitUntil(context.ctx.storage.setAlarm(due));
+  setAlarm(context, due);
+}
+
+function setAlarm(context: ThreadContext, at: number): void {
+  context.alarmAt = at;
+  context.ctx.waitUntil(context.ctx.storage.setAlarm(at));
 }
 
 function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: number): number | undefined {
@@ -29,50 +35,51 @@ function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: 
     stale ? now + REPROJECT_MS : undefined,
     // What is due already is being carried out now; this is for when that fails with the process.
     outbox !== undefined && outbox <= now ? now + WATCHDOG_MS : outbox,
-    // Pending tasks of the outbox run before the thread is deleted.
-    outbox === undefined ? record?.temporary?.until : undefined,
-    // With a run open these wait for that run's end.
-    runner.busy ? undefined : record?.ttl?.expires,
+    // A deletion waits for every run that was accepted, other work for the end of the run in flight.
+    runner.open.length > 0 ? undefined : deletionOf(record),
+    runner.busy || record?.ttl?.strategy !== "keep_latest" || record.ttl.kept ? undefined : record.ttl.expires,
     runner.busy ? undefined : record?.compacted?.due,
+    runner.busy || !record?.prune ? undefined : now,
   ].filter((due) => due !== undefined);
   return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
+/** When the thread is to be deleted: its TTL has ended, or its stateless run was over some time ago. */
+function deletionOf({ ttl, temporary }: Partial<ThreadRecord> = {}): number | undefined {
+  return temporary?.until ?? (ttl?.strategy === "delete" ? ttl.expires : undefined);
+}
+
 /**
- * Runs what is due. `forget` deletes the thread. Never throws: after six failures the platform stops retrying the
- * alarm.
+ * Runs what is due. `forget` deletes the thread if it is still due then, and says whether it did. Never throws: after six
+ * failures the platform stops retrying the alarm.
  */
 export async function onAlarm(
   context: ThreadContext,
   runner: Runner,
   outbox: Outbox,
-  forget: () => Promise<void>,
+  forget: (isDue: () => boolean) => Promise<boolean>,
 ): Promise<void> {
   context.alarmAt = undefined;
   try {
+    const isDue = () => runner.open.length === 0 && (deletionOf(context.record) ?? Infinity) <= Date.now();
+    if (isDue() && (await forget(isDue))) return;
     const now = Date.now();
     const { record } = context;
-    const isDelivered = context.tables.outbox.nextDue() === undefined;
-    if (isDelivered && (record?.temporary?.until ?? Infinity) <= now) return await forget();
-    if (record?.ttl && record.ttl.expires <= now && !runner.busy) {
-      if (record.ttl.strategy === "delete") return await forget();
-      keepLatest(context, record);
-    }
+    const keeps = record?.ttl?.strategy === "keep_latest" && !record.ttl.kept && record.ttl.expires <= now;
     runner.next();
+    if ((keeps || record?.prune) && !runner.busy) await runner.exclusively(async () => keepLatest(context));
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(context);
-    if (context.stale) await context.project(runner.busy);
+    if (context.stale) await context.project(runner);
     await outbox.deliver();
     if (context.tables.outbox.spent && context.record) context.saveRecord(context.record);
     context.eventLog.flush();
+    if (!context.record) context.clear();
+    armAlarm(context, runner);
+    // The platform deletes an alarm that has come, in a transaction of its own after this one.
+    if (context.alarmAt === undefined && context.record) context.ctx.waitUntil(context.ctx.storage.deleteAlarm());
   } catch (error) {
     logError(error, { thread: context.threadId, while: "its alarm" });
+    // What failed is still due. It must not fail again at once, and again.
+    if (!context.gone) setAlarm(context, Date.now() + WATCHDOG_MS);
   }
-  armAlarm(context, runner);
-  // The platform deletes an alarm that has come, in a transaction of its own after this one.
-  if (context.alarmAt === undefined && context.record) context.ctx.waitUntil(context.ctx.storage.deleteAlarm());
-}
-
-function keepLatest(context: ThreadContext, { ttl: _ttl, ...record }: ThreadRecord): void {
-  context.checkpoints.keepLatest();
-  context.saveRecord(record);
 }

@@ -21,7 +21,7 @@ export function compact(context: ThreadContext): void {
   const { rows, through, more } = nextPass(tables, record.compacted?.through ?? 0, eventLog.visible);
   const compacted = { ...record, compacted: { through, ...(more && { due: Date.now() }) } };
   tables.transaction(() => {
-    for (const { first_seq, n, events } of rows) tables.setEvents(first_seq, n, events);
+    for (const row of rows) tables.setEvents(row);
     context.writeRecord(compacted);
   });
   context.keepRecord(compacted);

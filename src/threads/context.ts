@@ -3,6 +3,7 @@ import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { FORMAT } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
+import { INDEX_DELAY_MS } from "./limits.ts";
 import { storeFor } from "../memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
@@ -12,8 +13,11 @@ import { putThread, removeThread } from "./search/store.ts";
 import { Tables } from "./storage/tables.ts";
 import { Values } from "./log/values.ts";
 
-/** Milliseconds that a run may take before the index says that its thread is busy. */
-const BATCH_MS = 100;
+/** The runs of a thread that have not ended; `busy`: one of them is in flight. */
+interface Runs {
+  busy: boolean;
+  open: readonly unknown[];
+}
 
 export class ThreadContext {
   readonly workspaceId: string;
@@ -84,13 +88,13 @@ export class ThreadContext {
   }
 
   /** Writes the index row in a moment, unless something writes it before: a short run is never listed as busy. */
-  projectSoon(busy: () => boolean): void {
+  projectSoon(runs: Runs): void {
     this.stale = true;
-    this.#timer ??= setTimeout(() => void this.project(busy()), BATCH_MS);
+    this.#timer ??= setTimeout(() => void this.project(runs), INDEX_DELAY_MS);
   }
 
   /** Writes the index row; calls are carried out in order. A failure is left to the alarm. */
-  async project(busy: boolean): Promise<void> {
+  async project({ busy, open }: Runs): Promise<void> {
     const { record } = this;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -98,7 +102,7 @@ export class ThreadContext {
     this.stale = true;
     // Grows even across restarts, where a count of events would not (a patch adds none).
     this.#revision = Math.max(this.#revision + 1, Date.now());
-    const row = indexRow(record, busy, this.values, this.#revision);
+    const row = indexRow(record, { busy, open: open.length > 0 }, this.values, this.#revision);
     this.#projecting = this.#projecting.then(async () => {
       try {
         await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
@@ -115,12 +119,34 @@ export class ThreadContext {
     return this.#projecting;
   }
 
-  /** Clears all state immediately. Work that still uses these parts then finds no data and writes none. */
+  /**
+   * Deletes the thread immediately. What the outbox is still to carry out stays in the storage, which is otherwise empty
+   * (see `clear`).
+   */
   destroy(): void {
+    if (this.tables.outbox.outlives) this.tables.leaveOutbox();
+    else this.#deleteAll();
+    this.close();
+  }
+
+  /** Work that still uses these parts finds no data and writes none from here on. */
+  close(): void {
     this.record = undefined;
     this.gone = true;
     this.tables.close();
     this.eventLog.recent.forget();
+    this.eventLog.end();
+  }
+
+  /** Empties the storage of an object that has no thread, once all that its last thread has left is carried out. */
+  clear(): void {
+    const { gone, tables } = this;
+    if (gone || tables.thread() !== undefined || tables.outbox.nextDue() !== undefined) return;
+    this.#deleteAll();
+    tables.forget();
+  }
+
+  #deleteAll(): void {
     const { storage } = this.ctx;
     // They take effect now; what waits for them is only the answer.
     this.ctx.waitUntil(Promise.all([storage.deleteAlarm(), storage.deleteAll()]));

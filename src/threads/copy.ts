@@ -7,6 +7,7 @@ import { backOff } from "../http/outage.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows } from "./storage/copy-store.ts";
 import { withinMetadata } from "./limits.ts";
+import { restartTtl } from "./record.ts";
 import type { ThreadContext } from "./context.ts";
 import type { Json } from "../json.ts";
 import type { CopyPage, ThreadRpc } from "./rpc.ts";
@@ -56,9 +57,14 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
     if (!page.next) break;
   }
   const now = Date.now();
-  const { temporary: _, ...record } = first.thread;
+  // What is due on the source is not due on the copy, and it has a log of its own.
+  const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
-  tables.putThread(JSON.stringify({ ...record, thread_id: threadId, metadata, created: now, updated: now }));
+  const own = { thread_id: threadId, metadata, created: now, updated: now, ttl: restartTtl(record.ttl) };
+  // A copy has no runs, so none that failed.
+  const failed = record.rest === "error";
+  const rest = failed ? (Object.keys(record.interrupts).length > 0 ? "interrupted" : "idle") : record.rest;
+  tables.putThread(JSON.stringify({ ...record, ...own, rest, error: undefined }));
 }
 
 /** Checkpoint metadata names the thread, so packs are written again. */

@@ -25,3 +25,6 @@ export function withinMetadata<T extends object>(metadata: T): T {
   if (byteLength(metadata) <= METADATA_BYTES) return metadata;
   throw remoteProblem(422, `Invalid body: the thread's metadata must be at most ${METADATA_BYTES} bytes as JSON.`);
 }
+
+/** Milliseconds that a run may take before the index says that its thread is busy. */
+export const INDEX_DELAY_MS = 100;

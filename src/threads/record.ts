@@ -26,11 +26,17 @@ export interface ThreadRecord {
   /** The status when no run is open. */
   rest: Exclude<ThreadStatus, "busy">;
   error?: RunError;
-  ttl?: Ttl & { expires: number };
+  /** `kept`: the strategy "keep_latest" has been carried out since the last change of the state. */
+  ttl?: Ttl & { expires: number; kept?: true };
+  /** All but the latest checkpoint is deleted when no run is in flight. */
+  prune?: true;
   /** How far token deltas have been merged, and when to continue (compaction.ts). */
   compacted?: { through: number; due?: number };
-  /** Made for one stateless run: never listed, and deleted at this moment once the run has ended. */
-  temporary?: { until?: number };
+  /**
+   * Made for one stateless run: never listed, and deleted at `until`, which the run's end sets. That is not before
+   * `keep_until`.
+   */
+  temporary?: { until?: number; keep_until?: number };
 }
 
 /** The record of a thread that has just been made. */
@@ -74,6 +80,11 @@ export function startTtl(ttl: Ttl | undefined): ThreadRecord["ttl"] {
   return ttl && { ...ttl, expires: Date.now() + ttl.ttl_minutes * 60_000 };
 }
 
+/** The same TTL, counted from now: the thread has changed. */
+export function restartTtl(ttl: ThreadRecord["ttl"]): ThreadRecord["ttl"] {
+  return ttl && startTtl({ strategy: ttl.strategy, ttl_minutes: ttl.ttl_minutes });
+}
+
 /** The thread on the wire. */
 export function toWireThread(record: ThreadRecord, busy: boolean, values: Values): Thread {
   const { ttl, error } = record;
@@ -112,12 +123,18 @@ const INDEXED_VALUES = 16_000;
 /** Longest interrupts, in characters of JSON, that the index holds: a row of D1 holds 2 MB. */
 const INDEXED_INTERRUPTS = 256_000;
 
-/** The thread's row in the D1 index. */
-export function indexRow(record: ThreadRecord, busy: boolean, values: Values, revision: number): IndexRow {
+/** The thread's row in the index. `open`: a run has not ended, also one that is not due yet. */
+export function indexRow(
+  record: ThreadRecord,
+  { busy, open }: { busy: boolean; open: boolean },
+  values: Values,
+  revision: number,
+): IndexRow {
   const small = record.values !== null && values.size(record.values) <= INDEXED_VALUES;
   return {
     id: record.thread_id,
     status: busy ? "busy" : record.rest,
+    open,
     metadata: record.metadata,
     config: record.config,
     values: small && record.values ? (JSON.parse(values.flatAll(record.values)) as Json) : null,

@@ -60,6 +60,8 @@ export interface RunRequest {
   depth?: number;
   /** The thread belongs to this run only and is deleted at the end of the run. */
   temporary?: boolean;
+  /** Of a temporary thread: it is not deleted before this time, so that a repeated request finds its run; milliseconds. */
+  keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */
   configurable?: Json;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
@@ -110,7 +112,10 @@ export interface RunStream {
   modes?: string[];
   /** Only these graphs' events: namespaces joined by `|`, the root is `""`. */
   namespaces?: string[];
-  /** Frames up to this sequence number are left out; from the run's beginning when absent or negative. */
+  /**
+   * Frames up to this sequence number are left out; from the run's beginning when absent, negative, or beyond the log's end,
+   * where it belongs to a deleted log.
+   */
   seen?: number;
   /** Without `seen`: events up to this checkpoint are left out. */
   checkpointId?: string;
@@ -131,6 +136,8 @@ export interface CopyPage {
 export interface OpenRuns {
   runIds?: string[];
   status?: "pending" | "running" | "all";
+  /** Only those that were created before this time, milliseconds. */
+  createdBefore?: number;
 }
 
 /**
@@ -148,6 +155,8 @@ export interface ThreadRpc {
   patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
+  /** Deletes the thread unless a run is open, also one that waits to begin. False when one is. */
+  removeIdle(): Promise<boolean>;
   /**
    * Makes this thread a copy of another one of the workspace, or changes nothing. `metadata` replaces the metadata of the
    * other thread. A thread that exists is only returned. `values` is null when the state is too long for one answer. 409 when the other thread does not
@@ -170,7 +179,8 @@ export interface ThreadRpc {
   /** SSE frames of a run, replayed, then live, to its end. 404 when there is no such run. */
   streamRun(runId: string, options: RunStream): Promise<ReadableStream<Uint8Array>>;
   /**
-   * SSE frames of all runs, after a sequence number (from now on when absent). The server does not end it.
+   * SSE frames of all runs, after a sequence number (from now on when absent). A number beyond the log's end belongs to a
+   * deleted log: the stream then begins at the first event. The server does not end it.
    * `modes`: lifecycle, run_modes, state_update.
    */
   streamThread(modes: string[], after?: number): Promise<ReadableStream<Uint8Array>>;
@@ -202,7 +212,7 @@ export interface ThreadRpc {
   follow(query: TailQuery): Promise<ReadableStream<Uint8Array>>;
   /** The sequence number of the last event, 0 when there is none. */
   lastSeq(): Promise<number>;
-  /** Of a run: the sequence number of its first event. */
+  /** Of a run: the sequence number of its first event; of one that has not begun, the number after the last event. */
   firstSeq(runId: string): Promise<number | undefined>;
 
   state(query: StateQuery): Promise<ThreadState | undefined>;

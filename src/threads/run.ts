@@ -36,6 +36,8 @@ export interface Outcome {
   last_seq?: number;
   values?: Refs;
   interrupts?: Interrupts;
+  /** The ids of the questions that it answers, as the log says. */
+  answered?: string[];
   error?: RunError;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;

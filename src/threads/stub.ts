@@ -1,5 +1,6 @@
 /** How to reach a thread, and how to read what it streams. */
 import { objectNamed } from "../db/objects.ts";
+import { callsOf } from "../http/calls.ts";
 import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
@@ -20,10 +21,10 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
 
 /** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote/remote.ts). */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
-  return new RemoteThread(() => threadObject(env, workspaceId, threadId));
+  return new RemoteThread(() => callsOf<ThreadRpc>(threadObject(env, workspaceId, threadId)));
 }
 
-/** The Durable Object itself. */
+/** The stub of the Durable Object itself. */
 export function threadObject(env: Env, workspaceId: string, threadId: string): ReturnType<Env["THREAD"]["get"]> {
   return objectNamed(env, env.THREAD, objectName(workspaceId, threadId));
 }

@@ -1,6 +1,7 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { DurableObject } from "cloudflare:workers";
 import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
+import { answerCall, type Answering } from "../http/calls.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
@@ -15,22 +16,26 @@ import { newRecord, readRecord, toWireThread, standingOf, startTtl, type ThreadR
 import type * as rpc from "./rpc.ts";
 import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
+import { deleteRun } from "./runs/delete.ts";
 import { Runner } from "./runs/runner.ts";
+import { listRuns, toOpenRun } from "./runs/list.ts";
+import { resultOf } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
-import { toWireRun, type StoredRun, storedRun } from "./run.ts";
+import { toWireRun, type StoredRun } from "./run.ts";
+import { keepLatest } from "./graph/prune.ts";
 import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
-import { ANSWER_LIMIT, withinMetadata } from "./limits.ts";
+import { withinMetadata } from "./limits.ts";
 import { PING_MS, tail } from "./log/tail.ts";
-import { threadFraming } from "./runs/thread-stream.ts";
+import { threadStream } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 
 /** Characters of the longest state in the answer to a copy. An RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
+export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answering {
   /** Undefined when a newer version wrote the thread: every call then answers 503. */
   #parts: { context: ThreadContext; outbox: Outbox; runner: Runner } | undefined;
   #copying: Promise<void> | undefined;
@@ -45,24 +50,31 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (!this.#parts) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
+    // A deleted thread may have left effects that are still to be carried out.
+    if (!this.#context.record) armAlarm(this.#context, this.#runner);
+  }
+
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    return answerCall(this, method, args);
   }
 
   override async alarm(): Promise<void> {
     // An alarm that throws is dropped after six times.
     if (!this.#parts) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
-    await onAlarm(this.#context, this.#runner, this.#outbox, () => this.#forget());
+    await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
   }
 
   async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
     const context = this.#context;
-    if (context.record && ifExists === "raise") throw remoteProblem(409, "A thread with this id exists.");
+    if (context.record && (ifExists === "raise" || context.record.temporary))
+      throw remoteProblem(409, "A thread with this id exists.");
     if (!context.record) {
       const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
       context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
       if (supersteps) await this.#seed(supersteps);
       armAlarm(context, this.#runner);
     }
-    await context.project(this.#runner.busy);
+    await context.project(this.#runner);
     return this.#shown(this.#existing());
   }
 
@@ -80,21 +92,25 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async patch({ metadata, ttl }: rpc.ThreadPatch): Promise<types.Thread> {
-    const record = this.#existing();
+    const record = this.#changeable();
     const merged = withinMetadata({ ...record.metadata, ...metadata });
     this.#context.saveRecord({ ...record, metadata: merged, updated: Date.now(), ttl: startTtl(ttl) ?? record.ttl });
-    await this.#context.project(this.#runner.busy);
+    await this.#context.project(this.#runner);
     armAlarm(this.#context, this.#runner);
     return this.#shown(this.#existing());
   }
 
   async remove(): Promise<boolean> {
-    const context = this.#context;
+    const { context, runner } = this.#open();
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
-    while (!context.gone && this.#runner.busy) await this.#runner.stopAll("interrupt");
-    if (!context.gone) await this.#forget();
+    do await runner.stopAll("interrupt");
+    while (!context.gone && !(await this.#forget()));
     return true;
+  }
+
+  async removeIdle(): Promise<boolean> {
+    return !this.#context.record || this.#forget();
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
@@ -108,8 +124,13 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async keepLatest(): Promise<boolean> {
-    if (!this.#context.record) return false;
-    this.#context.checkpoints.keepLatest();
+    const { record } = this.#context;
+    if (!record || record.temporary) return false;
+    if (this.#runner.busy) {
+      this.#context.saveRecord({ ...record, prune: true });
+      return true;
+    }
+    await this.#runner.exclusively(() => keepLatest(this.#context));
     return true;
   }
 
@@ -125,7 +146,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     const fresh = this.#context.record === undefined;
     const run = this.#runner.create(request);
     // A thread that this run has made is found by searches once its caller has the answer.
-    if (fresh) void this.#context.project(this.#runner.busy);
+    if (fresh) void this.#context.project(this.#runner);
     const answer = {
       run: toWireRun(run, this.#context.threadId),
       seq: run.outcome.first_seq ?? this.#context.eventLog.seq,
@@ -151,10 +172,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async streamThread(modes: string[], after = this.#context.eventLog.visible): Promise<ReadableStream<Uint8Array>> {
-    return this.read(
-      { after },
-      threadFraming(modes, (runId) => this.#context.run(runId)),
-    );
+    const { query, framing } = threadStream(this.#context.tables, (runId) => this.#context.run(runId), modes, after);
+    return this.read(query, framing);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -162,29 +181,14 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return run && toWireRun(run, this.#context.threadId);
   }
 
-  async listRuns({ limit, offset, status }: rpc.RunsQuery): Promise<types.Run[]> {
+  async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
     this.#existing();
-    const { tables, threadId } = this.#context;
-    const runs: types.Run[] = [];
-    let size = 0;
-    for (const row of tables.runs(limit, offset, status)) {
-      size += row.request.length;
-      if (size > ANSWER_LIMIT)
-        throw remoteProblem(
-          413,
-          "The inputs of these runs are too large for one answer. Request fewer runs with limit.",
-        );
-      runs.push(toWireRun(storedRun(row), threadId));
-    }
-    return runs;
+    return listRuns(this.#context, query);
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
     this.#existing();
-    return this.#runner.open.slice(0, most).map((run) => {
-      const { kwargs: _kwargs, ...shown } = toWireRun(run, this.#context.threadId);
-      return shown;
-    });
+    return this.#runner.open.slice(0, most).map((run) => toOpenRun(run, this.#context.threadId));
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
@@ -192,29 +196,25 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     if (wait) await this.#runner.ended(runId);
   }
 
-  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+  async cancelMany(
+    { runIds, status, createdBefore = Infinity }: rpc.OpenRuns,
+    action: types.CancelAction,
+  ): Promise<number> {
     const chosen = this.#runner.open.filter(
-      ({ id, status }) => which.runIds?.includes(id) ?? (which.status === "all" || which.status === status),
+      (run) => run.created < createdBefore && (runIds?.includes(run.id) ?? (status === "all" || status === run.status)),
     );
     for (const { id } of chosen) this.#runner.stop(id, action);
     return chosen.length;
   }
 
   async deleteRun(runId: string): Promise<boolean> {
-    if (!this.#context.run(runId)) return false;
-    if (this.#runner.open.some((run) => run.id === runId)) {
-      this.#runner.stop(runId, "interrupt");
-      await this.#runner.ended(runId);
-    }
-    this.#context.tables.deleteRun(runId);
-    return true;
+    return deleteRun(this.#context, this.#runner, this.#outbox, runId);
   }
 
   async join(runId: string): Promise<ReadableStream<Uint8Array>> {
     if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
     await this.#runner.ended(runId);
-    const run = this.#context.run(runId);
-    return new Blob([run ? this.#result(run.outcome) : "{}"]).stream();
+    return new Blob([resultOf(this.#context, this.#context.run(runId)?.outcome)]).stream();
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -246,7 +246,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   }
 
   async firstSeq(runId: string): Promise<number | undefined> {
-    return this.#context.run(runId)?.outcome.first_seq;
+    const run = this.#context.run(runId);
+    return run && (run.outcome.first_seq ?? this.#context.eventLog.visible + 1);
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
@@ -259,15 +260,14 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
 
   async history(query: rpc.HistoryQuery): Promise<ReadableStream<Uint8Array>> {
     this.#existing();
-    return lineStream(historyOf(this.#context, query));
+    return lineStream(await historyOf(this.#context, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
-    this.#existing();
-    if (this.#runner.busy)
-      throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
-    const written = await applyUpdates(this.#context, [{ updates: [update] }], checkpoint, graphId);
-    await this.#context.project(this.#runner.busy);
+    this.#changeable();
+    const steps = [{ updates: [update] }];
+    const written = await this.#runner.exclusively(() => applyUpdates(this.#context, steps, checkpoint, graphId));
+    await this.#context.project(this.#runner);
     return written;
   }
 
@@ -302,19 +302,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
     return this.read(query, framing);
   }
 
-  /** As JSON; the state is long, so it is not read to be written again. */
-  #result({ values = {}, interrupts = {}, error }: ReturnType<typeof storedRun>["outcome"]): string {
-    if (error) return JSON.stringify({ __error__: error });
-    const state = this.#context.values.flatAll(values);
-    const raised = Object.values(interrupts).flat();
-    if (raised.length === 0) return state;
-    return `${state.slice(0, -1)}${state === "{}" ? "" : ","}"__interrupt__":${JSON.stringify(raised)}}`;
-  }
-
   /** A thread whose first states cannot be made is not made. */
   async #seed(supersteps: NonNullable<rpc.CreateThread["supersteps"]>): Promise<void> {
     try {
-      await applyUpdates(this.#context, supersteps, undefined);
+      await this.#runner.exclusively(() => applyUpdates(this.#context, supersteps, undefined));
     } catch (error) {
       await this.#forget();
       throw error;
@@ -329,35 +320,41 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
       this.#rebuild();
     }
     armAlarm(this.#context, this.#runner);
-    await this.#context.project(false);
+    await this.#context.project(this.#runner);
   }
 
   /**
-   * Deletes the thread. No other work runs between the deletion and a new thread with the same id, because it would
-   * write into both.
+   * Deletes the thread, once the outbox does not need it. False when a run is open or `isDue` no longer holds. No
+   * other work runs between the deletion and a new thread with the same id, because it would write into both.
    */
-  async #forget(): Promise<void> {
-    const context = this.#context;
+  async #forget(isDue = () => true): Promise<boolean> {
+    const { context, outbox, runner } = this.#open();
+    while (runner.open.length === 0 && !outbox.isSealed()) await outbox.seal();
+    if (context.gone) return true;
+    if (runner.open.length > 0 || !isDue()) return false;
     context.destroy();
     this.#rebuild();
+    armAlarm(this.#context, this.#runner);
     await context.unlist();
     // A thread with the same id may have been created in the meantime.
-    if (this.#context.record) await this.#context.project(this.#runner.busy);
+    if (this.#context.record) await this.#context.project(this.#runner);
+    return true;
   }
 
   /** Reads all state again, because the state in memory is no longer valid. */
   #rebuild(): void {
-    this.#context.eventLog.end();
-    this.#parts = this.#read();
+    const { context, outbox } = this.#open();
+    context.close();
+    this.#parts = this.#read(outbox);
   }
 
   /** Undefined when a newer version wrote the thread: nothing else of its storage may be read then. */
-  #read() {
+  #read(before?: Outbox) {
     const tables = new Tables(this.ctx.storage);
     const record = readRecord(tables);
     if (isNewer(record?.format)) return undefined;
     const context = new ThreadContext(this.ctx, this.env, tables, record);
-    const outbox = new Outbox(context, this.onTask);
+    const outbox = new Outbox(context, this.onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));
     return { context, outbox, runner };
   }
@@ -382,6 +379,13 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc {
   #existing(): ThreadRecord {
     if (!this.#context.record) throw remoteProblem(404, "Thread not found.");
     return this.#context.record;
+  }
+
+  /** The record of a thread that may be changed. 404 for that of a stateless run: it is deleted soon after the run. */
+  #changeable(): ThreadRecord {
+    const record = this.#existing();
+    if (record.temporary) throw remoteProblem(404, "Thread not found.");
+    return record;
   }
 
   /** The thread as answers have it, with `values` null when they have more than `mostValues` characters of JSON. */

@@ -2,28 +2,27 @@
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
  * come in the same flush as their checkpoint are stored in its entry, later ones in rows of their own.
  */
-import { dump, revive } from "../../runtime/serde.ts";
+import { DeltaSnapshot, TASKS } from "@langchain/langgraph-checkpoint";
+import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
+import { isObject } from "../../http/json.ts";
 import { withinState } from "../limits.ts";
 import type { Tables } from "../storage/tables.ts";
+import type { Interrupts } from "../types.ts";
 import type { Ref, Refs, Values } from "../log/values.ts";
-
-/** A write as stored: task, index, channel, and the value in stored form. */
-type StoredWrite = [taskId: string, index: number, channel: string, value: unknown];
-
-interface Entry extends SavedCheckpoint {
-  refs: Refs;
-  writes: StoredWrite[];
-}
+import { type Entry, keyOf, replayedChannels, withValues } from "./entry.ts";
+import { Newest } from "./newest.ts";
+import { filterRow, filterWrites, rewriteAll } from "./rewrite.ts";
+import { countingWrites, isAnswer, questionsIn, type StoredWrite, unusedAnswers } from "./writes.ts";
 
 export class Checkpoints implements CheckpointStorage {
   /** Not yet flushed, by namespace and id. */
   #pending = new Map<string, Entry>();
   #lateWrites = new Map<string, { ns: string; id: string; writes: StoredWrite[] }>();
   #flushPlanned = false;
-  /** The newest checkpoint per namespace: the one that a running graph reads. */
-  #newest = new Map<string, Entry>();
+  /** The newest checkpoints of some namespaces: the ones that a running graph reads. */
+  readonly #newest = new Newest<Entry>();
 
   constructor(
     private readonly tables: Tables,
@@ -35,7 +34,7 @@ export class Checkpoints implements CheckpointStorage {
     const newest = this.#newest.get(ns);
     if (id === undefined ? newest : newest?.id === id) return newest;
     if (id === undefined) return this.#latest(ns);
-    return this.#pending.get(key(ns, id)) ?? this.#find(ns, id);
+    return this.#pending.get(keyOf({ ns, id })) ?? this.#find(ns, id);
   }
 
   *list(
@@ -62,26 +61,37 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   async writes(ns: string, checkpointId: string): Promise<SavedWrite[]> {
-    const stored = [
-      ...(this.get(ns, checkpointId)?.writes ?? []),
-      ...this.tables.writes(ns, checkpointId).flatMap((body) => JSON.parse(body) as StoredWrite[]),
-      ...(this.#lateWrites.get(key(ns, checkpointId))?.writes ?? []),
-    ];
-    const bySlot = new Map<string, StoredWrite>();
-    for (const write of stored) {
-      const slot = `${write[0]},${write[1]}`;
-      // LangGraph's rule: a task's first write is kept, while errors, interrupts and resumes replace each other.
-      if (write[1] < 0) bySlot.delete(slot);
-      if (!bySlot.has(slot)) bySlot.set(slot, write);
-    }
     return Promise.all(
-      [...bySlot.values()].map(async ([taskId, index, channel, value]) => ({
+      countingWrites(this.#stored(ns, checkpointId)).map(async ([taskId, index, channel, value]) => ({
         taskId,
         index,
         channel,
         value: await revive(this.#expand(value)),
       })),
     );
+  }
+
+  /**
+   * The questions that wait at a checkpoint of the root graph (the latest when none is named), by task, in wire form. Of
+   * several questions of a nested graph LangGraph keeps only the last at the root, so those are read from the nested ones.
+   */
+  questions(id?: string): Interrupts {
+    const root = this.get("", id);
+    if (!root) return {};
+    const found = this.#questionsAt(root);
+    for (const [taskId, questions] of Object.entries(found)) {
+      const pending = [...this.#pending.values()].map(({ ns }) => ns).filter((ns) => ns.includes(`:${taskId}`));
+      for (const ns of new Set([...this.tables.headsOf(taskId), ...pending])) {
+        const nested = this.get(ns);
+        const more = nested ? Object.values(this.#questionsAt(nested)).flat() : [];
+        questions.push(...more.filter((one) => !questions.some((known) => known.id === one.id)));
+      }
+    }
+    return found;
+  }
+
+  #questionsAt({ ns, id }: Entry): Interrupts {
+    return questionsIn(this.#stored(ns, id), (value) => this.#expand(value));
   }
 
   put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void {
@@ -95,50 +105,119 @@ export class Checkpoints implements CheckpointStorage {
     }
     withinState(this.store.size(refs));
     const entry: Entry = { ...saved, refs, writes: [] };
-    this.#pending.set(key(saved.ns, saved.id), entry);
+    this.#pending.set(keyOf(saved), entry);
     this.#newest.set(saved.ns, entry);
     this.#planFlush();
   }
 
-  putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void {
+  putWrites(ns: string, checkpointId: string, writes: SavedWrite[], runId: string | undefined): void {
     const stored = writes.map(({ taskId, index, channel, value }): StoredWrite => {
-      this.store.touch(value);
-      return [taskId, index, channel, this.#shrink(dump(value))];
+      const shrunk = this.#shrink(dump(value));
+      return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];
     });
-    const pending = this.#pending.get(key(ns, checkpointId));
-    if (pending) pending.writes.push(...stored);
+    const pending = this.#pending.get(keyOf({ ns, id: checkpointId }));
+    if (pending) pending.writes = pending.writes.concat(stored);
     else {
-      const late = this.#lateWrites.get(key(ns, checkpointId)) ?? { ns, id: checkpointId, writes: [] };
-      late.writes.push(...stored);
-      this.#lateWrites.set(key(ns, checkpointId), late);
+      const late = this.#lateWrites.get(keyOf({ ns, id: checkpointId })) ?? { ns, id: checkpointId, writes: [] };
+      late.writes = late.writes.concat(stored);
+      this.#lateWrites.set(keyOf({ ns, id: checkpointId }), late);
     }
     this.#planFlush();
   }
 
-  /** Removes the stored checkpoints that `which` picks, with their writes. Called within a transaction. */
-  remove(which: (entry: SavedCheckpoint) => boolean): void {
-    const gone: SavedCheckpoint[] = [];
-    for (const pack of this.tables.packs()) {
-      const entries = JSON.parse(pack.entries) as Entry[];
-      const kept = entries.filter((entry) => !which(entry));
-      if (kept.length === entries.length) continue;
-      gone.push(...entries.filter(which));
-      this.tables.setPack(pack.last_id, pack.n, JSON.stringify(kept));
-    }
-    for (const { ns, id } of gone) this.tables.deleteWrites(ns, id);
+  /**
+   * Removes what a run has left: its checkpoints, and its writes under those of others. Checkpoints that continue from its
+   * own continue from the one before. `replaced`: new forms of checkpoints, by `keyOf`. Called within a transaction.
+   */
+  removeRun(runId: string, replaced: Map<string, Entry> = new Map()): void {
+    const isOfOthers = ([, , , , run]: StoredWrite) => run !== runId;
+    const parents = new Map<string, string | undefined>();
+    for (const entry of this.list(undefined, {}))
+      if (entry.metadata.run_id === runId) parents.set(keyOf(entry), entry.parentId);
+    rewriteAll(this.tables, (entry) => {
+      if (parents.has(keyOf(entry))) return undefined;
+      let { parentId } = entry;
+      while (parentId !== undefined && parents.has(keyOf({ ns: entry.ns, id: parentId })))
+        parentId = parents.get(keyOf({ ns: entry.ns, id: parentId }));
+      const full = replaced.get(keyOf(entry)) ?? entry;
+      if (full === entry && parentId === entry.parentId && entry.writes.every(isOfOthers)) return entry;
+      return { ...full, parentId, writes: full.writes.filter(isOfOthers) };
+    });
+    for (const row of this.tables.writesOf(runId)) filterRow(this.tables, row, isOfOthers);
     this.#newest.clear();
-    for (const ns of new Set(gone.map((entry) => entry.ns))) {
-      if (ns === "") continue;
-      const latest = [...this.list(ns, { limit: 1 })][0];
-      if (latest) this.tables.setHead(ns, latest.id);
-      else this.tables.deleteHead(ns);
-    }
   }
 
-  /** Deletes every checkpoint but the latest of the root graph. */
-  keepLatest(): void {
-    const latest = this.get("")?.id;
-    this.eventLog.commit(() => this.eventLog.due(() => this.remove((entry) => entry.id !== latest)));
+  /**
+   * Removes a run's answers to questions that wait again, because the run was stopped: LangGraph would take the next answer
+   * for the answer to a later question of the task. Called within a transaction.
+   */
+  removeAnswers(runId: string): void {
+    for (const entry of this.live()) {
+      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId);
+      if (unused.size > 0)
+        filterWrites(
+          this.tables,
+          entry,
+          ([taskId, , channel, , run]) => !isAnswer(channel, run, runId) || !unused.has(taskId),
+        );
+    }
+    this.#newest.clear();
+  }
+
+  /**
+   * The checkpoints from which the thread continues: the latest of the root graph, those of nested graphs that are in the
+   * middle of its tasks, and those of graphs that keep their state from call to call, whose namespace names no task.
+   */
+  live(): Entry[] {
+    const latest = this.get("");
+    if (!latest) return [];
+    const pending = [...this.#pending.values()].map(({ ns }) => ns);
+    const namespaces = new Set([...this.tables.headsAfter(latest.id), ...pending]);
+    namespaces.delete("");
+    const nested = [...namespaces].flatMap((ns) => this.get(ns) ?? []);
+    return [latest, ...nested.filter(({ ns, metadata }) => !ns.includes(":") || metadata.parents?.[""] === latest.id)];
+  }
+
+  /** The checkpoints that continue from one of this run. */
+  after(runId: string): Entry[] {
+    const own = new Set<string>();
+    for (const entry of this.list(undefined, {})) if (entry.metadata.run_id === runId) own.add(keyOf(entry));
+    const after: Entry[] = [];
+    for (const entry of own.size > 0 ? this.list(undefined, {}) : []) {
+      const { ns, parentId: id = "" } = entry;
+      if (!own.has(keyOf(entry)) && own.has(keyOf({ ns, id }))) after.push(entry);
+    }
+    return after;
+  }
+
+  /** The checkpoints, by `keyOf`, with these values of channels that are replayed. The next flush stores the values. */
+  withValues(given: Map<Entry, Record<string, unknown>>): Map<string, Entry> {
+    return new Map(
+      [...given].map(([entry, values]) => {
+        const refs = Object.entries(values).map(([channel, value]) => {
+          return [channel, this.store.encode(`${entry.ns}|${channel}`, new DeltaSnapshot(value))] as const;
+        });
+        return [keyOf(entry), withValues(entry, Object.fromEntries(refs))];
+      }),
+    );
+  }
+
+  /**
+   * Deletes all checkpoints but those that are live, and those that channels of these are replayed from. `replaced`: new
+   * forms of checkpoints, by `keyOf`. Called within a transaction.
+   */
+  keepLatest(replaced: Map<string, Entry> = new Map()): void {
+    const live = this.live().map((entry) => replaced.get(keyOf(entry)) ?? entry);
+    const sends = live.flatMap((entry) => this.#sendsBefore(entry));
+    const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
+    const kept = new Map([...replayed, ...live].map((entry) => [keyOf(entry), entry]));
+    rewriteAll(this.tables, (entry) => {
+      const left = kept.get(keyOf(entry));
+      return left && replaced.has(keyOf(entry)) ? left : left && entry;
+    });
+    for (const { ns, id, writes } of sends)
+      if (!kept.has(keyOf({ ns, id }))) this.tables.insertWrites(ns, id, JSON.stringify(writes));
+    this.#newest.clear();
   }
 
   #planFlush(): void {
@@ -162,16 +241,45 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   #latest(ns: string): Entry | undefined {
-    if (ns !== "") {
-      const head = this.tables.head(ns);
-      return head === undefined ? undefined : this.#find(ns, head);
+    if (ns === "") return [...this.list(ns, { limit: 1 })][0];
+    const pending = [...this.#pending.values()].findLast((entry) => entry.ns === ns);
+    const head = pending ? undefined : this.tables.head(ns);
+    return pending ?? (head === undefined ? undefined : this.#find(ns, head));
+  }
+
+  /** All writes under a checkpoint, in the order in which they came. */
+  #stored(ns: string, id: string): StoredWrite[] {
+    return [
+      ...(this.get(ns, id)?.writes ?? []),
+      ...this.tables.writes(ns, id).flatMap((body) => JSON.parse(body) as StoredWrite[]),
+      ...(this.#lateWrites.get(keyOf({ ns, id }))?.writes ?? []),
+    ];
+  }
+
+  /** What LangGraph before 1.0 sends to the next step is kept as writes of the parent (`Saver`). */
+  #sendsBefore({ checkpoint, ns, parentId: id }: Entry): { ns: string; id: string; writes: StoredWrite[] }[] {
+    if (checkpoint.v >= 4 || id === undefined) return [];
+    const writes = this.#stored(ns, id).filter(([, , channel]) => channel === TASKS);
+    return writes.length > 0 ? [{ ns, id, writes }] : [];
+  }
+
+  /** The earlier checkpoints that channels of this one are replayed from. */
+  #replayedFrom(entry: Entry): Entry[] {
+    const found: Entry[] = [];
+    let missing = replayedChannels(entry);
+    for (let at = entry; missing.length > 0 && at.parentId !== undefined;) {
+      const parent = this.get(entry.ns, at.parentId);
+      if (!parent) break;
+      found.push(parent);
+      missing = missing.filter((channel) => !(channel in parent.refs));
+      at = parent;
     }
-    return [...this.list(ns, { limit: 1 })][0];
+    return found;
   }
 
   #find(ns: string, id: string): Entry | undefined {
-    for (const pack of this.tables.packsWith(id)) {
-      const found = (JSON.parse(pack) as Entry[]).find((entry) => entry.ns === ns && entry.id === id);
+    for (const { entries } of this.tables.packsAt(id)) {
+      const found = (JSON.parse(entries) as Entry[]).find((entry) => entry.ns === ns && entry.id === id);
       if (found) return found;
     }
     return undefined;
@@ -190,18 +298,17 @@ export class Checkpoints implements CheckpointStorage {
     yield* held;
   }
 
-  /** A long written value is stored separately, by content: a row holds 2 MB at most. */
+  /** A long written value is stored separately, by content: a row holds 2 MB at most. So is one that looks like a reference. */
   #shrink(text: string): unknown {
-    return text.length > 100_000 ? { $b: this.store.blob(text) } : (JSON.parse(text) as unknown);
+    const isApart = text.length > 100_000 || text.startsWith('{"$b":');
+    return isApart ? { $b: this.store.blob(text) } : (JSON.parse(text) as unknown);
   }
 
   #expand(value: unknown): unknown {
-    const blob = (value as { $b?: string } | null)?.$b;
+    const blob = isObject(value) && Object.keys(value)[0] === "$b" ? (value.$b as string) : undefined;
     return blob === undefined ? value : (JSON.parse(this.store.readBlob(blob)) as unknown);
   }
 }
-
-const key = (ns: string, id: string): string => `${ns}|${id}`;
 
 /** The entries' ids and JSON, in groups whose JSON stays well below a row's limit. */
 function packed(entries: Entry[]): { ids: string[]; texts: string[] }[] {

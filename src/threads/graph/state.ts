@@ -2,11 +2,11 @@
 import { remoteProblem } from "../../http/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
-import { readHistory, readState, writeState } from "../../runtime/state.ts";
+import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../graphs/make.ts";
 import { configOf, graphOf } from "./config.ts";
 import type { ThreadContext } from "../context.ts";
-import type { ThreadRecord } from "../record.ts";
+import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";
 import type { Json } from "../../json.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
@@ -36,12 +36,41 @@ export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }:
     throw remoteProblem(404, "Checkpoint not found on this thread.");
   }
   const options = { threadId: context.threadId, checkpointId, checkpointNs: ns, subgraphs };
-  return JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
+  const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
+  return ns === "" ? withQuestions(context, state) : state;
+}
+
+/**
+ * The state with all questions that wait, of which LangGraph shows one a task. It leaves a task that has answered one
+ * question and asks another out of `next`.
+ */
+function withQuestions({ checkpoints }: ThreadContext, state: ThreadState): ThreadState {
+  const id = state.checkpoint?.checkpoint_id;
+  if (state.interrupts.length === 0 || typeof id !== "string") return state;
+  const questions = checkpoints.questions(id);
+  const tasks = state.tasks.map((task): Json => ({
+    ...task,
+    interrupts: questions[String(task.id)] ?? task.interrupts,
+  }));
+  const asking = tasks.flatMap(({ name, interrupts }) => ((interrupts as unknown[]).length > 0 ? String(name) : []));
+  const next = [...state.next, ...asking.filter((name) => !state.next.includes(name))];
+  return { ...state, next, tasks, interrupts: tasks.flatMap(({ interrupts }) => interrupts) };
 }
 
 /** States newest first, each as JSON. */
-export async function* historyOf(context: ThreadContext, query: HistoryQuery): AsyncGenerator<string, void, void> {
-  const graph = await graphOfThread(context, "threads.read");
+export async function historyOf(
+  context: ThreadContext,
+  query: HistoryQuery,
+): Promise<AsyncGenerator<string, void, void>> {
+  // An error of the graph is an answer, so it comes before the stream.
+  return readStates(context, await graphOfThread(context, "threads.read"), query);
+}
+
+async function* readStates(
+  context: ThreadContext,
+  graph: Graph | undefined,
+  query: HistoryQuery,
+): AsyncGenerator<string, void, void> {
   if (!graph) return;
   const { limit, before, metadata, checkpoint } = query;
   const options = {
@@ -52,7 +81,10 @@ export async function* historyOf(context: ThreadContext, query: HistoryQuery): A
     before,
     filter: metadata,
   };
-  yield* readHistory(graph, saver(context), options);
+  for await (const text of readHistory(graph, saver(context), options)) {
+    const asks = !checkpoint?.checkpoint_ns && !text.endsWith('"interrupts":[]}');
+    yield asks ? JSON.stringify(withQuestions(context, JSON.parse(text) as ThreadState)) : text;
+  }
 }
 
 /** Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. */
@@ -85,37 +117,39 @@ export async function applyUpdates(
 }
 
 /** Makes the thread's record show its latest checkpoint. */
-async function refresh(context: ThreadContext, graph: Graph): Promise<void> {
-  const { record, eventLog } = context;
+export async function refresh(context: ThreadContext, graph: Graph): Promise<void> {
+  const { values, next } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
+  const { record } = context;
   if (!record) return;
-  const state = JSON.parse(await readState(graph, saver(context), { threadId: context.threadId })) as ThreadState;
-  const latest = context.checkpoints.get("");
-  const shown = Object.keys(state.values ?? {});
-  const refs = Object.fromEntries(Object.entries(latest?.refs ?? {}).filter(([channel]) => shown.includes(channel)));
-  const interrupts = state.tasks
-    .filter((task) => (task.interrupts as unknown[]).length > 0)
-    .map((task) => [task.id, task.interrupts]);
   const now = Date.now();
+  // With what ended tasks of the next step have written, as a run that pauses leaves it.
+  const refs = Object.entries((values ?? {}) as Json).flatMap(([channel, value]) =>
+    value === undefined ? [] : [[channel, context.values.encode(`|${channel}`, value)] as const],
+  );
+  const interrupts = context.checkpoints.questions();
+  const waits = next.length > 0 || Object.keys(interrupts).length > 0;
   const refreshed: ThreadRecord = {
     ...record,
     updated: now,
     stateUpdated: now,
-    values: refs,
-    interrupts: Object.fromEntries(interrupts) as typeof record.interrupts,
-    rest: state.next.length > 0 ? "interrupted" : "idle",
+    values: Object.fromEntries(refs),
+    interrupts,
+    rest: waits ? "interrupted" : "idle",
     error: undefined,
+    ttl: restartTtl(record.ttl),
   };
-  eventLog.due(() => context.writeRecord(refreshed));
-  eventLog.flush();
+  context.eventLog.due(() => context.writeRecord(refreshed));
+  context.eventLog.flush();
   context.keepRecord(refreshed);
 }
 
-function saver(context: ThreadContext): Saver {
+export function saver(context: ThreadContext): Saver {
   const { graph_id, assistant_id } = context.record?.metadata ?? {};
   return new Saver(context.checkpoints, context.threadId, { thread_id: context.threadId, graph_id, assistant_id });
 }
 
-async function graphOfThread(
+/** The graph that made the thread's state; undefined while there is none. 409 when it cannot be made here. */
+export async function graphOfThread(
   context: ThreadContext,
   access: "threads.read" | "threads.update",
   graphId?: string,
@@ -123,10 +157,15 @@ async function graphOfThread(
   const { record, threadId, env } = context;
   const id = record?.metadata.graph_id ?? graphId;
   if (typeof id !== "string") return undefined;
-  // A factory may make another graph of another config: the state is one of the graph that ran last.
-  const run = record && (await isFactory(id)) ? lastRun(context) : undefined;
-  const config = run ? configOf({ run, thread: record as ThreadRecord }) : { configurable: { thread_id: threadId } };
-  return graphOf(id, config, env, access);
+  try {
+    // A factory may make another graph of another config: the state is one of the graph that ran last.
+    const run = record && (await isFactory(id)) ? lastRun(context) : undefined;
+    const config = run ? configOf({ run, thread: record as ThreadRecord }) : { configurable: { thread_id: threadId } };
+    return await graphOf(id, config, env, access);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw remoteProblem(409, `The graph "${id}" of this thread cannot be made: ${reason}`);
+  }
 }
 
 /** The newest run that has begun. */

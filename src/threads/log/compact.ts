@@ -1,33 +1,43 @@
 /**
- * Token deltas of runs that have ended, added up: per block of a message, and per message of the classic streams, the last
- * delta stays and holds everything. Ids stay, so any cursor stays good; the log gets gaps, and a long thread replays fast.
+ * Token deltas of runs that have ended, merged. A stretch is what comes between two events of other kinds. In it the deltas
+ * of each block, and the chunks of each message that differ in their text only, become one event with the number of the
+ * last one and the whole text. `cuts` says which delta had which part, so that any cursor stays good (cuts.ts). The log gets
+ * gaps, and a long thread replays fast.
  */
 import { Accumulator } from "../../runtime/accumulate.ts";
 import type { Json } from "../../json.ts";
+import { canonical } from "./canonical.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
+import { cutsOf, textOf, type TextDelta, withText } from "./cuts.ts";
 import type { StoredEvent } from "./segments.ts";
 
 /** The most characters of events in a pass, so that any events fit in memory. */
 const PASS = 4_000_000;
-/** A sum longer than this stays in its parts: a row has its limit. */
+/** About the most characters of a merged stretch: it is kept in one row. */
 const LONGEST = 250_000;
 
 /** What a pass over the log changes: the rows that get shorter, and how far it has come. */
 export interface Pass {
-  rows: Pick<EventsRow, "first_seq" | "n" | "events">[];
+  rows: EventsRow[];
   through: number;
   more: boolean;
 }
 
+/** An event of the pass, with the metadata that its row has for it, as JSON. */
+type PassEvent = StoredEvent & { about?: string };
+
 /** The next pass after the sequence number `after`, over events up to `visible`. It reads; the caller writes. */
 export function nextPass(tables: Tables, after: number, visible: number): Pass {
   const read = rowsOfPass(tables, after, visible);
-  const events = read.map((row) => JSON.parse(row.events) as StoredEvent[]);
-  const sums = summed(events.flat());
+  const events = read.map(eventsIn);
+  const merged = new Map(stretchesOf(events.flat()).flatMap(mergedIn));
+  // Events that move to a later row are not before its number: readers skip what they have passed.
+  let last_seq = after;
   const rows = read.flatMap(({ first_seq, n }, i) => {
     const before = events[i] ?? [];
-    const left = before.flatMap((event) => sums.get(event) ?? (sums.has(event) ? [] : [event]));
-    return left.length < before.length ? [{ first_seq, n, events: JSON.stringify(left) }] : [];
+    const left = before.flatMap((event) => merged.get(event) ?? [event]);
+    last_seq = left.at(-1)?.seq ?? last_seq;
+    return before.some((event) => merged.has(event)) ? [{ first_seq, n, last_seq, ...rowOf(left) }] : [];
   });
   const through = read.at(-1)?.last_seq ?? after;
   return { rows, through, more: read.length > 0 && through < visible };
@@ -44,56 +54,110 @@ function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[]
   return rows;
 }
 
-/** For each delta that is part of a sum: the event that replaces it, or undefined when it is removed. */
-function summed(events: StoredEvent[]): Map<StoredEvent, StoredEvent | undefined> {
-  const groups = new Map<string, StoredEvent[]>();
-  for (const event of events) {
-    const key = groupOf(event);
-    if (key === undefined) continue;
-    const group = groups.get(key);
-    if (group) group.push(event);
-    else groups.set(key, [event]);
-  }
-  const result = new Map<StoredEvent, StoredEvent | undefined>();
-  for (const group of groups.values()) {
-    const last = group.at(-1);
-    if (!last || group.length < 2) continue;
-    const data = last.method === "tuple" ? messageOf(group) : blockOf(group);
-    if (JSON.stringify(data).length > LONGEST) continue;
-    for (const event of group) result.set(event, event === last ? { ...last, data } : undefined);
-  }
-  return result;
+function eventsIn({ events, metas }: EventsRow): PassEvent[] {
+  const abouts = (JSON.parse(metas) as unknown[]).map((meta) => JSON.stringify(meta));
+  return (JSON.parse(events) as StoredEvent[]).map((event) =>
+    event.meta === undefined ? event : { ...event, about: abouts[event.meta] },
+  );
 }
 
-/**
- * Deltas with the same key are merged. Undefined for other events, and for events stored separately because of their
- * size.
- */
-function groupOf({ run, method, ns, node, refs, data }: StoredEvent): string | undefined {
-  if (data === null || refs) return undefined;
-  if (method === "tuple") {
-    return data.type === "AIMessageChunk" && data.id ? JSON.stringify([run, ns, data.id]) : undefined;
-  }
+function rowOf(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
+  const metas = [...new Set(left.flatMap(({ about }) => about ?? []))];
+  const events = left.map(({ about, ...event }) =>
+    about === undefined ? event : { ...event, meta: metas.indexOf(about) },
+  );
+  return { events: JSON.stringify(events), metas: `[${metas.join(",")}]` };
+}
+
+/** The message or the block of a token delta. Undefined for other events, and for deltas stored apart or merged already. */
+function ownerOf({ run, method, ns, node, refs, cuts, data }: StoredEvent): string | undefined {
+  if (data === null || refs || cuts) return undefined;
+  if (method === "tuple") return data.type === "AIMessageChunk" && data.id ? JSON.stringify([run, data.id]) : undefined;
   if (method !== "messages" || data.event !== "content-block-delta") return undefined;
   return JSON.stringify([run, ns, node, data.run_id, data.index, (data.delta as Json).type]);
 }
 
-/** What the deltas append; a `block-delta` replaces, so the last one holds everything already. */
-const APPENDED = ["text", "reasoning", "data"];
-
-function blockOf(group: StoredEvent[]): Json {
-  const data = group.at(-1)?.data ?? {};
-  const deltas = group.map((event) => (event.data as { delta: Json }).delta);
-  const delta = { ...deltas.at(-1) };
-  for (const member of APPENDED) {
-    if (typeof delta[member] === "string")
-      delta[member] = deltas.map((one) => (one[member] as string | undefined) ?? "").join("");
-  }
-  return { ...data, delta };
+/** Events of a stretch that become one. */
+interface Group {
+  shape: string;
+  events: PassEvent[];
 }
 
-function messageOf(group: StoredEvent[]): Json {
-  const accumulator = new Accumulator();
-  for (const { data } of group) accumulator.take(data as Json & { id: string });
-  return accumulator.chunk(String(group[0]?.data?.id));
+interface Stretch {
+  events: PassEvent[];
+  groups: Group[];
+  /** The last group of each owner. */
+  open: Map<string, Group>;
+  /** About how many characters the groups take. */
+  size: number;
+}
+
+function stretchesOf(events: PassEvent[]): Stretch[] {
+  const stretches: Stretch[] = [];
+  let stretch: Stretch | undefined;
+  for (const event of events) {
+    const owner = ownerOf(event);
+    if (owner === undefined || (stretch && stretch.size > LONGEST)) stretch = undefined;
+    if (owner === undefined) continue;
+    if (!stretch) stretches.push((stretch = { events: [], groups: [], open: new Map(), size: 0 }));
+    add(stretch, owner, event);
+  }
+  return stretches;
+}
+
+function add(stretch: Stretch, owner: string, event: PassEvent): void {
+  const delta = textOf(event);
+  const shape = shapeOf(event, delta);
+  const open = stretch.open.get(owner);
+  stretch.events.push(event);
+  stretch.size += delta?.text.length ?? 0;
+  // The first two of a group show it for all of them.
+  if (open?.shape === shape && (open.events.length > 1 || addsUp(event, delta))) {
+    open.events.push(event);
+    return;
+  }
+  const group = { shape, events: [event] };
+  stretch.groups.push(group);
+  stretch.open.set(owner, group);
+  stretch.size += shape.length;
+}
+
+/** What deltas of one group have in common: all but the text. A `block-delta` replaces the one before it. */
+function shapeOf({ ns, about, data }: PassEvent, delta: TextDelta | undefined): string {
+  if (delta) return JSON.stringify([ns, about, delta.places, withText(data, delta.places, "")]);
+  return replaces(data) ? "" : JSON.stringify(data);
+}
+
+const replaces = (data: Json | null): boolean => (data?.delta as Json | undefined)?.type === "block-delta";
+
+/**
+ * Whether a delta with two texts is the same as two deltas with one each. Clients add chunks up member by member, and
+ * their other members may add up, too.
+ */
+function addsUp({ method, data }: PassEvent, delta: TextDelta | undefined): boolean {
+  if (method === "messages") return delta !== undefined || replaces(data);
+  if (!delta) return false;
+  const sumOf = (...texts: string[]) => {
+    const sum = new Accumulator();
+    const chunks = texts.map((text) => withText(data, delta.places, text) as Json & { id: string });
+    for (const chunk of chunks) sum.take(chunk);
+    return canonical(sum.chunk(String(data?.id)));
+  };
+  return sumOf("a", "b") === sumOf("ab");
+}
+
+/** For each event of a stretch what takes its place; none when nothing is merged. */
+function mergedIn({ events, groups }: Stretch): [PassEvent, PassEvent[]][] {
+  if (groups.length === events.length) return [];
+  const merged = groups.map(mergedGroup).toSorted((a, b) => a.seq - b.seq);
+  return events.map((event, i) => [event, i === events.length - 1 ? merged : []]);
+}
+
+function mergedGroup({ events }: Group): PassEvent {
+  const last = events.at(-1) as PassEvent;
+  const delta = textOf(last);
+  if (!delta || events.length === 1) return { ...last, cuts: [] };
+  const texts = events.map((event) => textOf(event)?.text ?? "");
+  const data = withText(last.data, delta.places, texts.join(""));
+  return { ...last, data, cuts: cutsOf(events.map(({ seq }, i) => ({ seq, length: texts[i]?.length ?? 0 }))) };
 }

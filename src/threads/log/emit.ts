@@ -27,7 +27,8 @@ export class Emitter implements DriveSink {
   firstAt: number | undefined;
   /** How many token deltas the graph gave. */
   deltas = 0;
-  #requested = new Set<string>();
+  /** The ids of the questions that the graph has asked in this run. */
+  readonly requested = new Set<string>();
   #opened = new Set<string>();
   #closed = false;
   /** A message's metadata as JSON, made once and not for each of its chunks. */
@@ -145,8 +146,8 @@ export class Emitter implements DriveSink {
     this.emit("updates", ns, wire(payload));
     for (const { id, value } of raised ?? []) {
       // A nested graph's interrupt is reported again by each graph around it.
-      if (id === undefined || this.#requested.has(id)) continue;
-      this.#requested.add(id);
+      if (id === undefined || this.requested.has(id)) continue;
+      this.requested.add(id);
       this.emit("input.requested", ns, wire({ interrupt_id: id, payload: value }));
     }
   }

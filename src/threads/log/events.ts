@@ -70,6 +70,8 @@ export type EventMethod =
 export interface TailQuery {
   /** Only events after this sequence number. */
   after: number;
+  /** No event contains parts of a text from both sides of this sequence number. `after` is such a number, too. */
+  seen?: number;
   /** Only this run's, and the stream ends when the run has ended. Without it the stream never ends. */
   runId?: string;
   /** Only these methods; all when absent. Leaving out events that are not framed avoids rebuilding whole states. */

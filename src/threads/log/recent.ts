@@ -1,4 +1,5 @@
 /** The latest events of the log in memory: readers that follow need no statement, and share one text of an event. */
+import { SizedCache } from "./cache.ts";
 import type { EventText } from "./events.ts";
 
 /** An event as it was appended. */
@@ -13,72 +14,70 @@ export interface RecentEvent extends Omit<EventText, "text"> {
 
 /** Characters that one thread keeps. A reader further back reads the tables. */
 const LIMIT = 2_000_000;
-/** What all threads of this isolate keep together: its 128 MB are shared. Past it, each keeps its latest few. */
-const LIMIT_OF_ALL = 16_000_000;
-const LEAST = 100_000;
 /** Events that one reading takes at most, so that a slow reader does not hold thousands of lines. */
 const AT_ONCE = 512;
 
-/** What all threads of this isolate keep now. */
-let kept = 0;
+/**
+ * What all threads of this isolate keep. It belongs to none of them: nothing runs when an object is evicted, and what such
+ * an object kept is evicted from here as soon as others need the room.
+ */
+const kept = new SizedCache<Recent, Kept>(16_000_000);
+
+interface Kept {
+  events: RecentEvent[];
+  size: number;
+}
 
 export class Recent {
-  #events: RecentEvent[] = [];
-  #size = 0;
-
   /** Takes the next event of the log: sequence numbers come without gaps. */
   add(event: RecentEvent): void {
-    this.#events.push(event);
-    this.#grow(sizeOf(event));
+    const { events, size } = kept.get(this) ?? { events: [], size: 0 };
+    events.push(event);
+    this.#keep(events, size + sizeOf(event));
   }
 
   /** The next events after `seq`, up to `last`; undefined when they are no longer all here. */
   after(seq: number, last: number): RecentEvent[] | undefined {
-    const first = this.#events[0]?.seq;
-    if (first === undefined || first > seq + 1) return undefined;
+    const events = kept.get(this)?.events;
+    const first = events?.[0]?.seq;
+    if (!events || first === undefined || first > seq + 1) return undefined;
     const from = seq + 1 - first;
-    return this.#events.slice(from, Math.min(from + AT_ONCE, last + 1 - first));
+    return events.slice(from, Math.min(from + AT_ONCE, last + 1 - first));
   }
 
   /** The event with its whole data; `expand` puts in what the data refers to, the first time. */
   text(event: RecentEvent, expand: (data: string) => string): string {
     if (!event.refs) return event.data;
     if (event.whole !== undefined) return event.whole;
-    event.whole = expand(event.data);
+    const whole = expand(event.data);
+    if (whole.length > LIMIT) return whole;
+    event.whole = whole;
+    const { events, size } = kept.get(this) ?? { events: [], size: 0 };
     // A removed event is no longer counted.
-    if (event.seq >= (this.#events[0]?.seq ?? Infinity)) this.#grow(event.whole.length);
-    return event.whole;
+    if (events[event.seq - (events[0]?.seq ?? 0)] === event) this.#keep(events, size + whole.length);
+    return whole;
   }
 
   /** Removes the events after `seq`: their commit failed. */
   dropAfter(seq: number): void {
-    this.#keep(this.#events.filter((event) => event.seq <= seq));
+    const events = (kept.get(this)?.events ?? []).filter((event) => event.seq <= seq);
+    this.#keep(events, sumOf(events));
   }
 
   /** Clears the cache: the tables have changed, or the thread is deleted. */
   forget(): void {
-    this.#keep([]);
+    kept.delete(this);
   }
 
-  #grow(size: number): void {
-    this.#size += size;
-    kept += size;
-    const most = kept > LIMIT_OF_ALL ? LEAST : LIMIT;
-    if (this.#size <= most) return;
-    let left = this.#size;
-    const from = this.#events.findIndex((event, i) => {
-      if (left <= most / 2 || i === this.#events.length - 1) return true;
+  #keep(events: RecentEvent[], size: number): void {
+    if (size <= LIMIT) return kept.set(this, { events, size }, size);
+    let left = size;
+    const from = events.findIndex((event, i) => {
+      if (left <= LIMIT / 2 || i === events.length - 1) return true;
       left -= sizeOf(event);
       return false;
     });
-    this.#keep(this.#events.slice(from));
-  }
-
-  #keep(events: RecentEvent[]): void {
-    const size = events.reduce((sum, event) => sum + sizeOf(event), 0);
-    kept += size - this.#size;
-    this.#size = size;
-    this.#events = events;
+    kept.set(this, { events: events.slice(from), size: left }, left);
   }
 }
 
@@ -86,3 +85,5 @@ export class Recent {
 function sizeOf({ data, meta = "", whole = "" }: RecentEvent): number {
   return 200 + data.length + meta.length + whole.length;
 }
+
+const sumOf = (events: RecentEvent[]): number => events.reduce((sum, event) => sum + sizeOf(event), 0);

@@ -13,6 +13,8 @@ export interface StoredEvent extends Omit<EventText, "meta" | "text"> {
   meta?: number;
   /** `data` refers to what is kept elsewhere. */
   refs?: boolean;
+  /** Of an event that compaction merged, or that is beside one: see cuts.ts. Empty when it is one part. */
+  cuts?: number[];
   data: Json | null;
 }
 

@@ -1,5 +1,6 @@
 /** Readers of the log: stored events in order, then new events. */
 import { type EventText, type Framing, PING, type TailQuery } from "./events.ts";
+import { unfold } from "./cuts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
 import type { EventsRow, Tables } from "../storage/tables.ts";
@@ -106,12 +107,13 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   const { visible, recent } = source.eventLog;
   let text = "";
   let last = cursor;
+  const isWanted = ({ run, method }: Pick<EventText, "run" | "method">) =>
+    (query.runId === undefined || run === query.runId) && (query.methods?.includes(method) ?? true);
   /** Takes one event; false when it is enough. */
   const take = (event: Pick<EventText, "seq" | "run" | "method">, whole: () => EventText): boolean => {
     if (event.seq > last && event.seq <= visible) {
       last = event.seq;
-      const wanted = query.runId === undefined || event.run === query.runId;
-      if (wanted && (query.methods?.includes(event.method) ?? true)) text += framing(whole());
+      if (isWanted(event)) text += framing(whole());
     }
     return text.length < AT_ONCE;
   };
@@ -123,8 +125,10 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   }
   let rows = 0;
   for (const row of tables.eventsAfter(cursor)) {
-    const events = JSON.parse(row.events) as StoredEvent[];
-    if (!events.every((event) => take(event, () => storedText(event, row, values)))) break;
+    const events = (JSON.parse(row.events) as StoredEvent[]).filter(isWanted);
+    for (const event of unfold(events, cursor, query.seen ?? 0)) {
+      if (!take(event, () => storedText(event, row, values))) return { text, last };
+    }
     last = Math.min(row.last_seq, visible);
     if ((rows += 1) >= ROWS_AT_ONCE) break;
   }

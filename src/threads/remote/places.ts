@@ -73,12 +73,9 @@ export function inHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
   };
 }
 
-/** The sequence number after which all events of the run come; for a run that has not begun, of the last event. */
+/** The sequence number after which all events of the run come. A run that is deleted has none. */
 async function beforeRun(thread: ThreadRpc, runId: string): Promise<number> {
-  // Read first: the events of a run that starts between the two calls come after this number.
-  const visible = await thread.lastSeq();
-  const first = await thread.firstSeq(runId);
-  return first === undefined ? visible : first - 1;
+  return ((await thread.firstSeq(runId)) ?? 1) - 1;
 }
 
 /** The sequence number ends within this many bytes of a line. */

@@ -46,6 +46,10 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(async (attempt) => (await this.stub().remove()) || attempt > 1);
   }
 
+  async removeIdle(): Promise<boolean> {
+    return repeated(() => this.stub().removeIdle());
+  }
+
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
     return repeated(() => this.stub().copyFrom(threadId, metadata));
   }
@@ -87,8 +91,9 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async streamThread(modes: string[], after?: number): Promise<Bytes> {
     // A stream that is opened again must begin where this one did, also when nothing has come yet.
-    const from = after ?? (await this.lastSeq());
-    const open = (last = from) => this.stub().streamThread(modes, last);
+    const last = await this.lastSeq();
+    const from = after === undefined ? last : after > last ? 0 : after;
+    const open = (seen = from) => this.stub().streamThread(modes, seen);
     return resumed(await repeated(() => open()), inFrames(open));
   }
 

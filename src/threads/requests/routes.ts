@@ -1,6 +1,6 @@
 /** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
 import { Hono } from "hono";
-import { jsonArray } from "../../http/array.ts";
+import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { documented } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
 import { page, selected } from "../../http/paging.ts";
@@ -8,6 +8,7 @@ import { Problem } from "../../http/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
+import { idempotentId } from "../../idempotency/middleware.ts";
 import { authorize } from "../../users/authorize.ts";
 import { found, threadOf } from "./access.ts";
 import { forEach } from "./fan-out.ts";
@@ -40,8 +41,8 @@ function selectedState(state: ThreadState, select: string[] | undefined): Partia
 export const threads = new Hono<App>()
   .post("/", doc("Create a thread"), body(schema.ThreadCreate), async (c) => {
     const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
-    const thread = threadOf(c, thread_id ?? crypto.randomUUID());
-    // The id is new, so a thread that a repeated call finds is the one that the first call made.
+    const thread = threadOf(c, thread_id ?? idempotentId(c));
+    // The id is the request's own, so a thread that a repeated call finds is the one that the first call made.
     const known = thread_id === undefined ? "do_nothing" : ifExists;
     return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
   })
@@ -84,7 +85,7 @@ export const threads = new Hono<App>()
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
     const { thread_id } = c.req.valid("param");
-    const id = crypto.randomUUID();
+    const id = idempotentId(c);
     const copy = threadOf(c, id);
     const principal = c.get("principal");
     if (!principal.user) return c.json(withoutTtl(await copy.copyFrom(thread_id)));
@@ -155,7 +156,7 @@ export const threads = new Hono<App>()
     query(schema.HistoryQuery),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      return jsonArray(readStates(await threadOf(c, thread_id).history(c.req.valid("query"))));
+      return jsonArrayOfLines(await threadOf(c, thread_id).history(c.req.valid("query")));
     },
   )
   .post(
@@ -166,8 +167,9 @@ export const threads = new Hono<App>()
     async (c) => {
       const { limit = 10, before, metadata, checkpoint, select, extract } = c.req.valid("json");
       const request = { limit, before, metadata, checkpoint: checkpointAddress(checkpoint) };
-      const states = readStates(await threadOf(c, c.req.valid("param").thread_id).history(request));
-      return jsonArray(states, (state) => ({
+      const lines = await threadOf(c, c.req.valid("param").thread_id).history(request);
+      if (!select && !extract) return jsonArrayOfLines(lines);
+      return jsonArray(readStates(lines), (state) => ({
         ...selectedState(state, select),
         ...(extract && { extracted: extracted({ ...state }, extract) }),
       }));

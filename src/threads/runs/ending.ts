@@ -2,16 +2,22 @@
 import type { Json } from "../../json.ts";
 import { compactLater } from "../compaction.ts";
 import type { Emitter } from "../log/emit.ts";
-import type { ThreadRecord } from "../record.ts";
+import { restartTtl, type ThreadRecord } from "../record.ts";
 import type { StoredRun } from "../run.ts";
-import type { RunError, RunStatus, StopReason } from "../types.ts";
+import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
 
-/** The record after a run has ended. `busy`: other runs are open. `reason`: why the run was stopped, if it was. */
+/** How long the thread of a stateless run is found after the run's end, milliseconds. */
+const FOUND_MS = 60_000;
+
+/**
+ * The record after a run has ended. `open`: other runs are. `reason`: why the run was stopped, if it was. `questions`: what
+ * waits for an answer now.
+ */
 export function recordAfter(
   record: ThreadRecord,
   { status, outcome }: StoredRun,
   emitter: Emitter,
-  { busy, reason }: { busy: boolean; reason?: StopReason },
+  { open, reason, questions }: { open: boolean; reason?: StopReason; questions: Interrupts },
 ): ThreadRecord {
   const now = Date.now();
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
@@ -22,14 +28,18 @@ export function recordAfter(
     ...(ran && {
       stateUpdated: now,
       values: emitter.values ?? record.values,
-      interrupts: emitter.interrupts,
-      rest: failed ? "error" : emitter.interrupted ? "interrupted" : "idle",
+      interrupts: questions,
+      rest: failed ? "error" : emitter.interrupted || Object.keys(questions).length > 0 ? "interrupted" : "idle",
       error: outcome.error,
     }),
     compacted: compactLater(record, emitter.deltas, now),
-    ...(record.temporary && !busy && { temporary: { until: now + 60_000 } }),
-    ...(record.ttl && { ttl: { ...record.ttl, expires: now + record.ttl.ttl_minutes * 60_000 } }),
+    ...(record.temporary && !open && { temporary: endingAt(record.temporary, now) }),
+    ttl: restartTtl(record.ttl),
   };
+}
+
+function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {
+  return { ...temporary, until: Math.max(now + FOUND_MS, temporary.keep_until ?? 0) };
 }
 
 /**

@@ -5,6 +5,8 @@ import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isOpen, storedRun, type StoredRun } from "../run.ts";
+import { isInFlight } from "./queue.ts";
+import { answeredBy } from "./strict.ts";
 
 /**
  * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
@@ -12,9 +14,17 @@ import { isOpen, storedRun, type StoredRun } from "../run.ts";
  */
 const REPEAT_MS = 10_000;
 
-/** The run that the same command has made: for a client that retries after a lost answer. */
-export function repeatedRun({ tables }: ThreadContext, { fingerprint }: RunRequest): StoredRun | undefined {
+/**
+ * The run that the same command has made: for a client that retries after a lost answer. A command whose answers are waited
+ * for is no repetition: the run that it made before was stopped, or asked again.
+ */
+export function repeatedRun(
+  { record, tables }: ThreadContext,
+  open: readonly StoredRun[],
+  { answers = [], fingerprint }: RunRequest,
+): StoredRun | undefined {
   if (fingerprint === undefined) return undefined;
+  if (answers.length > 0 && areWaitedFor(answers, record, open)) return undefined;
   const since = Date.now() - REPEAT_MS;
   for (const row of tables.runs(5, 0)) {
     const run = storedRun(row);
@@ -30,10 +40,15 @@ export function checkAnswers(
   open: readonly StoredRun[],
   { answers = [] }: RunRequest,
 ): void {
-  const taken = open.flatMap((run) => run.request.answers ?? []);
-  const pending = pendingInterrupts(record).filter((id) => !taken.includes(id));
-  if (answers.every((id) => pending.includes(id))) return;
+  if (areWaitedFor(answers, record, open)) return;
   throw remoteProblem(409, "The interrupt does not wait for an answer, or has been given one.");
+}
+
+function areWaitedFor(answers: string[], record: ThreadRecord | undefined, open: readonly StoredRun[]): boolean {
+  const asked = pendingInterrupts(record);
+  const taken = open.filter((run) => isInFlight(run)).flatMap(({ request }) => answeredBy(request, asked));
+  const pending = asked.filter((id) => !taken.includes(id));
+  return answers.every((id) => pending.includes(id));
 }
 
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
@@ -41,12 +56,12 @@ export function newRun(open: readonly StoredRun[], request: RunRequest, size: nu
   if (open.length > 0 && open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
     throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
   const now = Date.now();
-  const last = open.at(-1);
+  const last = open.reduce((latest, run) => Math.max(latest, run.created), 0);
   return {
     id: request.run_id,
     size,
     // The queue is ordered by creation time, and Date.now() does not advance within a request.
-    created: last && last.created >= now ? last.created + 1 : now,
+    created: Math.max(now, last + 1),
     due: now + (request.after_seconds ?? 0) * 1000,
     status: "pending",
     request,
@@ -54,8 +69,12 @@ export function newRun(open: readonly StoredRun[], request: RunRequest, size: nu
   };
 }
 
-/** The record of the run's thread with the run's assistant. 404 when there is no thread and the request makes none. */
+/**
+ * The record of the run's thread with the run's assistant. 404 when there is no thread and the request makes none, and for
+ * the thread of a stateless run: it is deleted soon after that run's end.
+ */
 export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
+  if (context.record?.temporary) throw remoteProblem(404, "Thread not found.");
   const record = context.record ?? newThread(context, request);
   const { graph_id, assistant_id } = request;
   const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
@@ -66,5 +85,6 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
   if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
-  return request.temporary ? { ...record, temporary: {}, ttl: undefined } : record;
+  const { temporary, keep_until } = request;
+  return temporary ? { ...record, temporary: { ...(keep_until && { keep_until }) }, ttl: undefined } : record;
 }

@@ -11,9 +11,10 @@ export function runStream(
   tables: Tables,
   run: StoredRun,
   visible: number,
-  { modes = run.request.stream_mode ?? ["values"], seen = -1, checkpointId, ...options }: RunStream,
+  { modes = run.request.stream_mode ?? ["values"], seen: given = -1, checkpointId, ...options }: RunStream,
 ): { query: TailQuery; framing: Framing } {
   const { first_seq } = run.outcome;
+  const seen = given > visible ? -1 : given;
   const start = first_seq === undefined ? visible : first_seq - 1;
   const shown = checkpointId && seen <= start ? seqOfCheckpoint(tables, start + 1, checkpointId) : undefined;
   const after = Math.max(seen, start, shown ?? 0);
@@ -23,6 +24,7 @@ export function runStream(
     // The `messages` mode shows messages so far, so it is framed from the run's first event on.
     query: {
       after: modes.includes("messages") ? start : after,
+      seen: after,
       runId: run.id,
       methods: methodsOf(modes),
       cancelOnDisconnect,

@@ -1,5 +1,5 @@
 /**
- * The thread's runs: one at a time, in order of creation, each to an end. Every change of a run's status is committed
+ * The thread's runs: one at a time, in the order in which they are due, each to an end. Every change of a run's status is committed
  * together with its events.
  */
 import { logError } from "../../http/log.ts";
@@ -15,12 +15,12 @@ import { attemptOf, attemptsSpent, diedError, timeLeft } from "./attempts.ts";
 import { endOf, recordAfter } from "./ending.ts";
 import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
-import type { Json } from "../../json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
 import { stateOf } from "../graph/state.ts";
 import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
-import { refusalOf, refusedError } from "./strict.ts";
+import { inOrder, isInFlight } from "./queue.ts";
+import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
 
@@ -41,22 +41,31 @@ interface Ending {
 
 export class Runner {
   /** Pending and running, in the order they will run. */
-  readonly open: StoredRun[];
+  #open: StoredRun[];
   #active: Active | undefined;
   #waiters = new Map<string, (() => void)[]>();
   /** Ended, but its end is not yet published. */
   #settling = new Set<string>();
+  /** How many changes of the state exclude runs, and the end of the last one. */
+  #held = 0;
+  #exclusive: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly context: ThreadContext,
     private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
-    this.open = context.tables.openRuns().map(storedRun);
+    this.#open = inOrder(context.tables.openRuns().map(storedRun));
   }
 
+  get open(): readonly StoredRun[] {
+    return this.#open;
+  }
+
+  /** Whether a run is in flight. One that is not due yet is not. */
   get busy(): boolean {
-    return this.open.length > 0;
+    const now = Date.now();
+    return this.#open.some((run) => isInFlight(run, now));
   }
 
   settled(runId: string): boolean {
@@ -65,16 +74,16 @@ export class Runner {
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. */
   create(request: RunRequest): StoredRun {
-    const known = this.context.run(request.run_id) ?? repeatedRun(this.context, request);
+    const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
     if (!request.strict_resume) checkAnswers(this.context.record, this.open, request);
     const strategy = strategyOf(request);
     const record = threadFor(this.context, request);
-    if (strategy === "reject" && this.busy) throw busy();
+    if (strategy === "reject" && this.open.length > 0) throw busy();
     const text = JSON.stringify(request);
     const given = newRun(this.open, request, text.length);
     const before = [...this.open];
-    const starts = !this.#active && before.length === 0 && given.due <= Date.now();
+    const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(given, record) : given;
@@ -89,19 +98,20 @@ export class Runner {
       return made;
     });
     this.context.keepRecord(record);
-    this.open.push(run);
-    this.context.projectSoon(() => this.busy);
-    if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
+    this.#open = inOrder([...before, run]);
+    this.context.projectSoon(this);
     if (starts) this.#launch(run);
+    if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
     this.arm();
-    return run;
+    // When the runs before it have only waited, it has begun.
+    return this.#open.find((one) => one.id === run.id) ?? run;
   }
 
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
-    if (this.#active) return;
-    const [waiting] = this.open;
-    if (!waiting || waiting.due > Date.now()) return;
+    if (this.#active || this.#held > 0) return;
+    const [waiting, ...others] = this.open;
+    if (!waiting || !isInFlight(waiting)) return;
     const { eventLog, tables, record } = this.context;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
@@ -114,9 +124,36 @@ export class Runner {
       });
       return begun;
     });
-    this.open[0] = run;
-    this.context.projectSoon(() => this.busy);
+    this.#open = [run, ...others];
+    this.context.projectSoon(this);
     this.#launch(run, prior);
+  }
+
+  /**
+   * Changes the state while no run is in flight: a run that is created in the meantime begins after it. Calls follow each
+   * other. 409 while a run is in flight.
+   */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.busy) throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
+    this.#held += 1;
+    const done = this.#exclusive.then(work);
+    this.#exclusive = done.catch(() => undefined);
+    try {
+      return await done;
+    } finally {
+      this.#held -= 1;
+      if (!this.context.gone) this.#continue();
+    }
+  }
+
+  /** Starts what has waited. An error of that is not the caller's: the alarm tries again. */
+  #continue(): void {
+    try {
+      this.next();
+    } catch (error) {
+      logError(error, { thread: this.context.threadId, while: "starting the next run" });
+    }
+    this.arm();
   }
 
   /** Stops a run: an active one when its graph next waits, a pending one at once. The stop survives a restart. */
@@ -171,7 +208,7 @@ export class Runner {
     const first = emitter.lifecycle([], { event: "running", graph_name: request.graph_id, ...again });
     emitter.emit("metadata", [], JSON.stringify({ run_id: run.id, attempt }));
     const refusal = refusalOf(request, record);
-    const answered = attempt === 1 && !refusal ? this.#answers(request) : [];
+    const answered = attempt === 1 && !refusal ? answeredBy(request, pendingInterrupts(this.context.record)) : [];
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
     const begun = run.status === "pending" ? transitioned(run, "running") : run;
     const outcome: Outcome = {
@@ -180,17 +217,9 @@ export class Runner {
       began: run.outcome.began ?? Date.now(),
       first_seq: run.outcome.first_seq ?? first,
       refusal,
+      ...(answered.length > 0 && { answered }),
     };
     return { ...begun, outcome };
-  }
-
-  /** The pending interrupts that the run's command answers. */
-  #answers(request: RunRequest): string[] {
-    const resume = request.command?.resume;
-    if (resume === undefined) return [];
-    const pending = pendingInterrupts(this.context.record);
-    const named = typeof resume === "object" && resume !== null ? pending.filter((id) => id in (resume as Json)) : [];
-    return named.length > 0 ? named : pending;
   }
 
   #launch(run: StoredRun, prior?: PriorAttempt): void {
@@ -200,6 +229,8 @@ export class Runner {
     if (stopped) stop.abort(stopped);
     this.#active = { run, stop };
     const emitter = new Emitter(eventLog, values, run.id, prior);
+    // A run that is stopped before its next step leaves the state of its last one.
+    emitter.values = prior?.values;
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
     const work = async () => {
       const thread = this.context.record as ThreadRecord;
@@ -247,8 +278,15 @@ export class Runner {
     const run = transitioned(given, status);
     const { outcome } = run;
     outcome.first_event ??= emitter.firstAt;
+    const before = this.context.record as ThreadRecord;
+    const questions = reason === "rollback" || outcome.attempt === 0 ? before.interrupts : checkpoints.questions();
     Object.assign(outcome, { values: emitter.values, interrupts: emitter.interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
+    for (const { id = "", value } of Object.values(questions).flat()) {
+      // The answer was undone, or not used: readers of the log that saw it find the question again.
+      if (!outcome.answered?.includes(id) || emitter.requested.has(id)) continue;
+      prior.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
+    }
     if (error) prior.emit("error", [], JSON.stringify(error));
     if (feedback) prior.emit("feedback", [], JSON.stringify(feedback));
     const pause = reason ? "cancel" : Object.keys(emitter.interrupts).length > 0 ? "input" : "breakpoint";
@@ -258,19 +296,22 @@ export class Runner {
     });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
-    const record = recordAfter(this.context.record as ThreadRecord, run, emitter, { busy: others.length > 0, reason });
+    const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
     eventLog.due(() => {
       queueSideEffects(this.context, run, tracer);
       this.context.writeRecord(record);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
-        checkpoints.remove((entry) => entry.metadata.run_id === run.id);
-      } else tables.setRun(run.id, run.status, JSON.stringify(outcome));
+        checkpoints.removeRun(run.id);
+        return;
+      }
+      if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
+      tables.setRun(run.id, run.status, JSON.stringify(outcome));
     });
     eventLog.flush();
     if (this.#active?.run.id === run.id) this.#active = undefined;
     this.context.keepRecord(record);
-    this.open.splice(0, this.open.length, ...others);
+    this.#open = others;
     this.#settling.add(run.id);
     this.context.ctx.waitUntil(this.#settle(run.id));
     this.next();
@@ -281,11 +322,15 @@ export class Runner {
    * A client that sees the run's end also finds it in searches: the index is written before readers receive the end.
    */
   async #settle(runId: string): Promise<void> {
-    await Promise.all([this.context.eventLog.settled(), this.context.project(this.busy)]);
-    this.#settling.delete(runId);
-    for (const resolve of this.#waiters.get(runId) ?? []) resolve();
-    this.#waiters.delete(runId);
-    this.context.eventLog.notify();
+    try {
+      await Promise.all([this.context.eventLog.settled(), this.context.project(this)]);
+    } finally {
+      // Also when this fails: clients must not wait for a run that has ended.
+      this.#settling.delete(runId);
+      for (const resolve of this.#waiters.get(runId) ?? []) resolve();
+      this.#waiters.delete(runId);
+      this.context.eventLog.notify();
+    }
     await this.outbox.deliver();
     // Failed deliveries run again later. With none left, the watchdog's alarm is no longer needed.
     this.arm();

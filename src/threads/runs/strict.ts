@@ -1,4 +1,7 @@
-/** Strict resume: an answer to a question that does not wait runs nothing, and leaves the thread as it was. */
+/**
+ * Which questions a run answers. Strict resume: an answer to a question that does not wait runs nothing, and leaves the
+ * thread as it was.
+ */
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { Refusal } from "../run.ts";
@@ -6,16 +9,23 @@ import type { Refusal } from "../run.ts";
 /** LangGraph's rule to distinguish a map of answers by interrupt from an answer that is an object. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
+/** The ids of the pending questions that a command answers: those that it names, or all when it names none. */
+export function answeredBy({ command, answers }: RunRequest, pending: string[]): string[] {
+  if (command?.resume === undefined) return [];
+  const named = answers ?? namedIn(command.resume);
+  return named.length > 0 ? pending.filter((id) => named.includes(id)) : pending;
+}
+
 /**
  * Why the run must not continue; undefined when it may. A run from an earlier checkpoint depends on the interrupts of
- * that checkpoint.
+ * that checkpoint. A request that says what it answers is strict: what it answers may have been replaced since it came.
  */
 export function refusalOf(
   { strict_resume, command, checkpoint, answers }: RunRequest,
   record: ThreadRecord | undefined,
 ): Refusal | undefined {
   const resume = command?.resume;
-  if (!strict_resume || resume === undefined || checkpoint) return undefined;
+  if ((!strict_resume && !answers) || resume === undefined || checkpoint) return undefined;
   const pending_ids = pendingInterrupts(record);
   const named = answers ?? namedIn(resume);
   const interrupt_ids = named.filter((id) => !pending_ids.includes(id));
@@ -35,5 +45,5 @@ export const refusedError = ({ interrupt_ids }: Refusal) => ({
 
 function namedIn(resume: unknown): string[] {
   const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];
-  return keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
+  return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
 }

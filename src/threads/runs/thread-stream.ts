@@ -1,13 +1,47 @@
 /** `GET /threads/{id}/stream`: the events of all runs of a thread, as they come, in the classic framing. */
 import { sseFrame } from "../../http/sse.ts";
-import { ClassicFramer } from "../log/classic.ts";
-import type { EventText, Framing } from "../log/events.ts";
+import { CLASSIC_MODES, ClassicFramer, methodsOf } from "../log/classic.ts";
+import type { EventText, Framing, TailQuery } from "../log/events.ts";
+import type { StoredEvent } from "../log/segments.ts";
 import type { StoredRun } from "../run.ts";
+import type { Tables } from "../storage/tables.ts";
 
 const ENDS = new Set(["completed", "failed", "interrupted"]);
 
+type RunOf = (runId: string) => StoredRun | undefined;
+
+/** What to read of the log after a sequence number, and how to frame it. */
+export function threadStream(
+  tables: Tables,
+  runOf: RunOf,
+  modes: string[],
+  after: number,
+): { query: TailQuery; framing: Framing } {
+  const framing = threadFraming(modes, runOf);
+  const run = modes.includes("run_modes") ? runAfter(tables, runOf, after) : undefined;
+  const { first_seq = after + 1 } = run?.outcome ?? {};
+  // The `messages` mode shows messages so far, so it is framed from its run's first event on.
+  const start = run?.request.stream_mode?.includes("messages") ? Math.min(first_seq - 1, after) : after;
+  return {
+    query: { after: start, seen: after, methods: [...methodsOf(CLASSIC_MODES), "lifecycle"] },
+    framing: (event) => {
+      const frames = framing(event);
+      return event.seq > after ? frames : "";
+    },
+  };
+}
+
+/** The run of the first event after a sequence number. */
+function runAfter(tables: Tables, runOf: RunOf, after: number): StoredRun | undefined {
+  for (const row of tables.eventsAfter(after)) {
+    const next = (JSON.parse(row.events) as StoredEvent[]).find(({ seq }) => seq > after);
+    if (next) return runOf(next.run);
+  }
+  return undefined;
+}
+
 /** `modes`: lifecycle, run_modes (each run's own stream modes), state_update. */
-export function threadFraming(modes: string[], runOf: (runId: string) => StoredRun | undefined): Framing {
+function threadFraming(modes: string[], runOf: RunOf): Framing {
   const wanted = new Set(modes);
   const framers = new Map<string, ClassicFramer>();
   const ofRun = (event: EventText): string => {

@@ -13,5 +13,6 @@ export async function threadsBefore(
 ): Promise<IndexRow[]> {
   const where = and(eq(threads.workspaceId, workspaceId), gt(threads.id, after));
   const { workspaceId: _workspaceId, ...columns } = getTableColumns(threads);
-  return db.select(columns).from(threads).where(where).orderBy(asc(threads.id)).limit(limit).all();
+  const rows = await db.select(columns).from(threads).where(where).orderBy(asc(threads.id)).limit(limit).all();
+  return rows.map((row) => ({ ...row, open: row.status === "busy" }));
 }

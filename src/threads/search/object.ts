@@ -1,5 +1,6 @@
 /** The Durable Object of one shard of a workspace's thread index. */
 import { DurableObject } from "cloudflare:workers";
+import { answerCall, type Answering } from "../../http/calls.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
 import { Changes } from "./changes.ts";
@@ -24,7 +25,7 @@ const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
 
-export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
+export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, Answering {
   readonly #tables: IndexTables;
   readonly #workspaceId: string;
   readonly #shard: number;
@@ -49,6 +50,10 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc {
     this.#workspaceId = workspaceId;
     this.#shard = Number(shard);
     this.#complete = this.#shard > 0;
+  }
+
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    return answerCall(this, method, args);
   }
 
   async put(row: IndexRow): Promise<number> {

@@ -1,5 +1,5 @@
 /** Which threads of a shard a search finds, and in which order. */
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, or, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { inList } from "../../db/in-list.ts";
@@ -16,7 +16,8 @@ const threads = sqliteTable("threads", {
   metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
   config: text("config", { mode: "json" }).$type<Json>().notNull(),
   values: text("values", { mode: "json" }).$type<Json>(),
-  hasValues: integer("has_values", { mode: "boolean" }).notNull(),
+  /** 1: it has values; 2: it has an open run, which in rows of version 1.0 only the status says. */
+  flags: integer("has_values").notNull(),
   interrupts: text("interrupts", { mode: "json" }).$type<Json>().notNull(),
   error: text("error", { mode: "json" }).$type<Json>(),
   createdAt: integer("created_at").notNull(),
@@ -67,8 +68,12 @@ export function idsOf(db: Database, { limit, offset, sortBy, sortOrder, ...filte
 /** The rows of these threads, in this order, as far as they exist. */
 export function rowsOf(db: Database, ids: string[]): IndexRow[] {
   const rows = db.select(getTableColumns(threads)).from(threads).where(inList(threads.id, ids)).all();
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byId = new Map(rows.map((row) => [row.id, indexRowOf(row)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+function indexRowOf({ flags, ...row }: typeof threads.$inferSelect): IndexRow {
+  return { ...row, hasValues: (flags & 1) === 1, open: flags > 1 || row.status === "busy" };
 }
 
 /** Threads by filter, in the order of their ids. */
@@ -86,10 +91,11 @@ export function countOf(db: Database, filter: ThreadFilter): number {
 const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
   ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 
-function matching({ ids, metadata = {}, values = {}, status, query = [] }: ThreadFilter): SQL | undefined {
+function matching({ ids, metadata = {}, values = {}, status, open, query = [] }: ThreadFilter): SQL | undefined {
   return and(
     ids && inList(threads.id, ids),
     status && eq(threads.status, status),
+    open && or(gt(threads.flags, 1), eq(threads.status, "busy")),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
     ...query.map(says),

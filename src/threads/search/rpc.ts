@@ -1,5 +1,6 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
 import { objectNamed } from "../../db/objects.ts";
+import { callsOf } from "../../http/calls.ts";
 import { repeating } from "../../http/outage.ts";
 import type { Json } from "../../json.ts";
 import type { ThreadStatus } from "../types.ts";
@@ -11,6 +12,8 @@ import type { ThreadStatus } from "../types.ts";
 export interface IndexRow {
   id: string;
   status: string;
+  /** Whether the thread has a run that has not ended, also one that is not due yet. */
+  open: boolean;
   metadata: Json;
   config: Json;
   /** The state when it is small. Null when it is large: it is then read from the thread itself. */
@@ -35,6 +38,7 @@ export interface ThreadFilter {
   metadata?: Json;
   values?: Json;
   status?: ThreadStatus;
+  open?: true;
   /** Words, each of which must be in the thread's title or in the text of one of its messages. */
   query?: string[];
 }
@@ -91,5 +95,5 @@ export interface ThreadIndexRpc {
 
 /** A shard of the workspace's index. Its calls may be carried out twice, so a restart of the object repeats them. */
 export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
-  return repeating<ThreadIndexRpc>(() => objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`));
+  return repeating(() => callsOf<ThreadIndexRpc>(objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`)));
 }

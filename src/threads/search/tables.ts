@@ -16,6 +16,11 @@ const MIGRATIONS = [
   // write of a row writes this index anyway, because of the time.
   `DROP INDEX threads_updated;
    CREATE INDEX threads_updated ON threads (updated_at, id, created_at, state_updated_at, status, revision, metadata);`,
+  // Of `has_values`, 1 says that there are values, and 2 that a run is open: a column more would break the version before,
+  // which inserts a value for each column.
+  `DROP INDEX threads_updated;
+   CREATE INDEX threads_updated ON threads
+     (updated_at, id, created_at, state_updated_at, status, has_values, revision, metadata);`,
 ];
 
 /** Written for each run, so without the query builder. */
@@ -60,9 +65,10 @@ export class IndexTables {
     const refused = new Set<string>();
     this.#write(() => {
       for (const row of rows) {
-        const { id, status, metadata, config, values, hasValues, interrupts, error, revision } = row;
+        const { id, status, open, metadata, config, values, hasValues, interrupts, error, revision } = row;
         const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
-        const rest = [hasValues ? 1 : 0, JSON.stringify(interrupts), error && JSON.stringify(error)];
+        const flags = (hasValues ? 1 : 0) + (open ? 2 : 0);
+        const rest = [flags, JSON.stringify(interrupts), error && JSON.stringify(error)];
         const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
         const written = this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times).toArray().length > 0;
         if (!written) refused.add(id);

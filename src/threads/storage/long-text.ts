@@ -29,15 +29,25 @@ export class LongTexts {
 
   /** The full value of a column. */
   load(held: Value): Value {
-    return typeof held === "string" && held.startsWith(MARK) ? this.get(held.slice(1)) : held;
+    return isReference(held) ? this.get(held.slice(1)) : held;
   }
 
   /** Keeps a text under its content's hash, once. */
   put(hash: string, text: string): void {
     if (this.exec("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
-    for (const [part, body] of partsOf(text, PART).entries()) {
-      this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part, body);
-    }
+    let part = 0;
+    for (const body of partsOf(text, PART)) this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part++, body);
+  }
+
+  /** Deletes the text of a column's only row that refers to it. */
+  drop(held: Value): void {
+    if (isReference(held)) this.exec("DELETE FROM blobs WHERE hash = ?", held.slice(1));
+  }
+
+  /** Deletes all texts but those to which a column refers. */
+  keepOnly(table: string, column: string): void {
+    const used = `SELECT substr(${column}, 2) FROM ${table} WHERE substr(${column}, 1, 1) = ?`;
+    this.exec(`DELETE FROM blobs WHERE hash NOT IN (${used})`, MARK);
   }
 
   /** The text of this hash; "" when there is none. */
@@ -47,21 +57,21 @@ export class LongTexts {
   }
 }
 
+const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
+
 /** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
 function exceeds(text: string, size: number): boolean {
   return text.length * 3 > size && Buffer.byteLength(text) > size;
 }
 
 /** Cuts a text into parts of at most `size` bytes of UTF-8, between characters: half a character would be lost. */
-export function partsOf(text: string, size: number): string[] {
-  if (!exceeds(text, size)) return [text];
+export function* partsOf(text: string, size: number): Generator<string, void, void> {
+  if (!exceeds(text, size)) return yield text;
   const bytes = Buffer.from(text);
-  const parts: string[] = [];
   for (let start = 0; start < bytes.length;) {
     let end = Math.min(start + size, bytes.length);
     while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-    parts.push(bytes.toString("utf8", start, end));
+    yield bytes.toString("utf8", start, end);
     start = end;
   }
-  return parts;
 }

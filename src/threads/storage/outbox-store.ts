@@ -27,14 +27,15 @@ export class OutboxStore {
   readonly #moved = new Map<number, number>();
   /** The thread's row, as stored, holds a trace. */
   #stored = false;
+  /** The highest id so far. None is given twice: the call of an effect may end after another one has removed its row. */
+  #last = 0;
 
   constructor(private readonly statements: Statements) {}
 
   /** Adds an effect that is due at once. Returns its id, or undefined when the thread is deleted. */
   add(kind: string, body: string): number | undefined {
     const due = Date.now();
-    const sql = "INSERT INTO outbox (kind, body, due) VALUES (?, ?, ?) RETURNING id";
-    const id = this.statements.all<{ id: number }>(sql, kind, body, due)[0]?.id;
+    const id = this.#insert({ kind, body, attempts: 0, due });
     if (id !== undefined) this.#dues().set(id, { due, kind, row: { id, kind, body, attempts: 0, due } });
     return id;
   }
@@ -71,20 +72,36 @@ export class OutboxStore {
     return this.#stored && this.#trace === undefined;
   }
 
-  /** The next effects of these kinds that are due, in the order in which they came. */
-  due(now: number, kinds: readonly string[]): OutboxRow[] {
-    const due = [...this.#dues().values()].filter((one) => one.due <= now && kinds.includes(one.kind));
-    const rows = due.flatMap(({ row }) => row ?? []);
-    if (rows.length === due.length) return rows;
-    const sql = `SELECT * FROM outbox WHERE due <= ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 8`;
-    const stored = this.statements.all<OutboxRow>(sql, now, JSON.stringify(kinds));
-    return [...stored, ...rows.filter(({ id }) => id < 0)];
+  /** At most `most` effects of these kinds that are due, in the order in which they came. */
+  due(now: number, kinds: readonly string[], most: number): OutboxRow[] {
+    const due = [...this.#dues()].filter(([, one]) => one.due <= now && kinds.includes(one.kind));
+    return due.slice(0, most).flatMap(([id]) => this.#row(id) ?? []);
+  }
+
+  /** The first effect of these kinds for which `test` holds. */
+  find(kinds: readonly string[], test: (row: OutboxRow) => boolean): OutboxRow | undefined {
+    for (const [id, { kind }] of this.#dues()) {
+      const row = kinds.includes(kind) ? this.#row(id) : undefined;
+      if (row && test(row)) return row;
+    }
+    return undefined;
+  }
+
+  /** Whether the effect is still to be carried out, and is the same as when its row was read. */
+  holds({ id, kind }: OutboxRow): boolean {
+    return this.#dues().get(id)?.kind === kind;
+  }
+
+  /** Some effect must be carried out even when the thread is deleted. A task of a deleted thread is in no list. */
+  get outlives(): boolean {
+    return [...this.#dues().values()].some(({ kind }) => kind !== "task");
   }
 
   /** When the next effect is due; undefined when nothing is left. */
   nextDue(): number | undefined {
-    const dues = this.#dues();
-    return dues.size === 0 ? undefined : Math.min(...[...dues.values()].map(({ due }) => due));
+    let next: number | undefined;
+    for (const { due } of this.#dues().values()) if (next === undefined || due < next) next = due;
+    return next;
   }
 
   /** The effect has been carried out. Gives the id of its row in the outbox, for `remove`; undefined when it has none. */
@@ -96,25 +113,51 @@ export class OutboxStore {
     return id > 0 ? id : undefined;
   }
 
-  /** The effect has been carried out, or is given up. */
+  /** The effect has been carried out, or is given up. Its long text goes with it. */
   remove(given: number): void {
     // Memory changes after the statement: an effect whose statement fails stays due.
     const id = this.#moved.get(given) ?? given;
-    if (id > 0) this.statements.run("DELETE FROM outbox WHERE id = ?", id);
+    if (id > 0) {
+      const [row] = this.statements.held("DELETE FROM outbox WHERE id = ? RETURNING body", id);
+      if (row) this.statements.texts.drop(row.body ?? null);
+    }
     this.done(given);
+  }
+
+  /** Replaces what the effect is. Its attempts and its due time stay. Called inside a transaction. */
+  replace(id: number, kind: string, body: string): void {
+    this.statements.run("UPDATE outbox SET kind = ?, body = ? WHERE id = ?", kind, body, id);
+    const { due } = this.#dues().get(id) ?? { due: Date.now() };
+    this.#dues().set(id, { due, kind });
+  }
+
+  /**
+   * Keeps what outlives the thread, and nothing else. Called inside the transaction that deletes the thread. What it gives
+   * is called after that.
+   */
+  leave(): () => void {
+    const trace = this.#trace;
+    const id = trace && this.#insert(trace);
+    this.statements.run("DELETE FROM outbox WHERE kind = 'task'");
+    this.statements.texts.keepOnly("outbox", "body");
+    return () => {
+      if (trace && id !== undefined) this.#moved.set(trace.id, id);
+      this.#trace = undefined;
+    };
   }
 
   /** Notes a failed attempt; the next is due at `due`. A trace that the thread's row holds moves to the outbox. */
   retry({ id: given, kind, body }: OutboxRow, due: number): void {
     const id = this.#moved.get(given) ?? given;
+    const known = this.#dues().get(id);
     if (id > 0) {
       this.statements.run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
-      this.#dues().set(id, { due, kind });
+      // It may be of another kind by now, or removed.
+      if (known) this.#dues().set(id, { due, kind: known.kind });
     } else if (this.#trace?.id === id) {
-      const sql = "INSERT INTO outbox (kind, body, attempts, due) VALUES (?, ?, 1, ?) RETURNING id";
-      const rows = this.statements.all<{ id: number }>(sql, kind, body, due);
+      const moved = this.#insert({ kind, body, attempts: 1, due });
       this.done(id);
-      for (const row of rows) this.#dues().set(row.id, { due, kind });
+      if (moved !== undefined) this.#dues().set(moved, { due, kind });
     }
   }
 
@@ -129,10 +172,23 @@ export class OutboxStore {
     this.#dues().set(this.#trace.id, { due, kind, row: this.#trace });
   }
 
+  /** Undefined when the thread is deleted. */
+  #insert({ kind, body, attempts, due }: Omit<OutboxRow, "id">): number | undefined {
+    this.#dues();
+    this.#last += 1;
+    const sql = "INSERT INTO outbox (id, kind, body, attempts, due) VALUES (?, ?, ?, ?, ?) RETURNING id";
+    return this.statements.all<{ id: number }>(sql, this.#last, kind, body, attempts, due)[0]?.id;
+  }
+
+  #row(id: number): OutboxRow | undefined {
+    return this.#dues().get(id)?.row ?? this.statements.all<OutboxRow>("SELECT * FROM outbox WHERE id = ?", id)[0];
+  }
+
   #dues(): Map<number, Due> {
     if (this.#known) return this.#known;
-    const rows = this.statements.all<Omit<Due, "row"> & { id: number }>("SELECT id, due, kind FROM outbox");
+    const rows = this.statements.all<Omit<Due, "row"> & { id: number }>("SELECT id, due, kind FROM outbox ORDER BY id");
     this.#known = new Map(rows.map(({ id, ...due }) => [id, due]));
+    this.#last = Math.max(this.#last, rows.at(-1)?.id ?? 0);
     const trace = this.#trace;
     if (trace) this.#known.set(trace.id, { due: trace.due, kind: trace.kind, row: trace });
     return this.#known;

@@ -44,9 +44,16 @@ export class Statements {
     return this.#exec(statement, params);
   }
 
-  /** A transaction failed: tables that it created were rolled back. */
-  rolledBack(): void {
+  /** Tables have been deleted, or a transaction failed and the tables that it created were rolled back. */
+  forget(): void {
     this.#made = tablesOf(this.sql);
+  }
+
+  /** Deletes the tables, also that of earlier versions, except `kept`. */
+  dropAllBut(kept: string[]): void {
+    const names = ["_migrations", ...Object.keys(this.definitions)].filter((name) => !kept.includes(name));
+    for (const name of names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
+    this.forget();
   }
 
   /** From here on nothing is found and nothing is written. */

@@ -79,7 +79,7 @@ export class Tables {
     try {
       return this.storage.transactionSync(work);
     } catch (error) {
-      this.#rolledBack();
+      this.forget();
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export class Tables {
     try {
       return await this.storage.transaction(work);
     } catch (error) {
-      this.#rolledBack();
+      this.forget();
       throw error;
     }
   }
@@ -182,8 +182,9 @@ export class Tables {
     }
   }
 
-  setEvents(first: number, n: number, events: string): void {
-    this.#sql.run("UPDATE segments SET events = ? WHERE first_seq = ? AND n = ?", events, first, n);
+  setEvents({ first_seq, n, last_seq, events, metas }: EventsRow): void {
+    const sql = "UPDATE segments SET last_seq = ?, events = ?, metas = ? WHERE first_seq = ? AND n = ?";
+    this.#sql.run(sql, last_seq, events, metas, first_seq, n);
   }
 
   /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
@@ -195,12 +196,6 @@ export class Tables {
   insertPack(lastId: string, firstId: string, entries: string): void {
     const sql = `INSERT INTO packs SELECT ?1, coalesce(max(n) + 1, 0), ?2, ?3 FROM packs WHERE last_id = ?1`;
     this.#sql.run(sql, lastId, firstId, entries);
-  }
-
-  /** Packs that may hold checkpoint `id`. */
-  packsWith(id: string): string[] {
-    const sql = "SELECT entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
-    return this.#sql.all<{ entries: string }>(sql, id).map((row) => row.entries);
   }
 
   /** Packs newest first, from those that may hold checkpoints before `before`. */
@@ -220,6 +215,12 @@ export class Tables {
     }
   }
 
+  /** Packs that may hold checkpoint `id`. */
+  packsAt(id: string): { last_id: string; n: number; entries: string }[] {
+    const sql = "SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id LIMIT 8";
+    return this.#sql.all(sql, id);
+  }
+
   setPack(lastId: string, n: number, entries: string): void {
     if (entries === "[]") this.#sql.run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
     else this.#sql.run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
@@ -227,6 +228,18 @@ export class Tables {
 
   head(ns: string): string | undefined {
     return this.#sql.all<{ id: string }>("SELECT id FROM heads WHERE ns = ?", ns)[0]?.id;
+  }
+
+  /** Namespaces with a checkpoint after `id`, and those that name no task. Ids are in the order of time. */
+  headsAfter(id: string): string[] {
+    const sql = "SELECT ns FROM heads WHERE id > ? OR instr(ns, ':') = 0";
+    return this.#sql.all<{ ns: string }>(sql, id).map(({ ns }) => ns);
+  }
+
+  /** The namespaces of the graphs nested in a task. */
+  headsOf(taskId: string): string[] {
+    const sql = "SELECT ns FROM heads WHERE instr(ns, ':' || ?) > 0";
+    return this.#sql.all<{ ns: string }>(sql, taskId).map(({ ns }) => ns);
   }
 
   setHead(ns: string, id: string): void {
@@ -247,6 +260,24 @@ export class Tables {
     return this.#sql.all<{ body: string }>(sql, ns, checkpointId).map((row) => row.body);
   }
 
+  /** The rows under one checkpoint. */
+  writesUnder(ns: string, checkpointId: string): { n: number; body: string }[] {
+    return this.#sql.all("SELECT n, body FROM writes WHERE ns = ? AND checkpoint_id = ? ORDER BY n", ns, checkpointId);
+  }
+
+  /** The rows that may hold writes of a run. A long body is kept apart, so its row may be one. */
+  writesOf(runId: string): { ns: string; checkpoint_id: string; n: number; body: string }[] {
+    const sql =
+      "SELECT ns, checkpoint_id, n, body FROM writes WHERE instr(body, ?) > 0 OR substr(body, 1, 1) = char(1)";
+    return this.#sql.all(sql, runId);
+  }
+
+  setWrites(ns: string, checkpointId: string, n: number, body: string): void {
+    const key = [ns, checkpointId, n];
+    if (body === "[]") this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ? AND n = ?", ...key);
+    else this.#sql.run("UPDATE writes SET body = ? WHERE ns = ? AND checkpoint_id = ? AND n = ?", body, ...key);
+  }
+
   deleteWrites(ns: string, checkpointId: string): void {
     this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
   }
@@ -264,7 +295,9 @@ export class Tables {
   insertCopied(table: CopiedTable, row: Row): void {
     const names = Object.keys(row);
     const marks = names.map(() => "?").join(", ");
-    this.#sql.held(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks})`, ...Object.values(row));
+    // Long texts that a deleted thread has left are the same under the same hash.
+    const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks}) ON CONFLICT DO NOTHING`;
+    this.#sql.held(sql, ...Object.values(row));
   }
 
   /** Rows as the tables hold them, for a copy. */
@@ -293,9 +326,18 @@ export class Tables {
     this.#sql.run(sql, taskId, body);
   }
 
-  /** Cached facts about the tables may no longer be valid. */
-  #rolledBack(): void {
-    this.#sql.rolledBack();
+  /** Deletes the thread as a whole, but not what its outbox is still to carry out. */
+  leaveOutbox(): void {
+    const onceLeft = this.transaction(() => {
+      this.#sql.dropAllBut(["outbox", "blobs"]);
+      return this.outbox.leave();
+    });
+    onceLeft();
+  }
+
+  /** All tables have been deleted, or a transaction was rolled back: cached facts about them may no longer be valid. */
+  forget(): void {
+    this.#sql.forget();
     this.outbox.forget();
   }
 

@@ -1,4 +1,5 @@
 /** What other folders do when a task changes. */
+import type { Call } from "./call.ts";
 
 /**
  * What has happened to a task: a run of it ended or began, it was cancelled, or a hook was set on it while it rested.
@@ -13,5 +14,8 @@ export interface TaskEffect {
   hook?: string;
 }
 
-/** What a change of a task leads to. Called at least once for each change. */
-export type OnTask = (env: Env, effect: TaskEffect) => Promise<void>;
+/**
+ * What a change of a task leads to: with a hook, the call of its receiver, unless a later effect overtakes it. Called at
+ * least once for each change.
+ */
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<Call | undefined>;

@@ -2,25 +2,37 @@
 import { storeOwnRuns } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
+import { type Call, CALL_OF, packCall, sendCall, unpackCall } from "./call.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
-import { type Delivery, deliverWebhook } from "./webhook.ts";
+import { type Delivery, webhookCall } from "./webhook.ts";
 
 /** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
-const LANES = [TRACES, ["webhook"], ["task", "task-hook"]];
+const LANES = [TRACES, ["webhook", "webhook-call"], ["task", "task-hook", "task-call"]];
 type Lane = readonly string[];
+/** Effects that are carried out together. Calls are carried out one at a time: each may have megabytes. */
+const TOGETHER = 8;
 
 export class Outbox {
   /** By lane: resolves when the side effects that are being carried out are done. */
-  readonly #delivering = new Map<Lane, Promise<void>>();
+  readonly #delivering: Map<Lane, Promise<void>>;
+  /** What was carried out after the thread had been deleted. It has a row, which the next outbox removes. */
+  readonly #delivered: Set<string>;
 
-  /** `onTask`: what a change of a task leads to. */
+  /**
+   * `onTask`: what a change of a task leads to. `before`: the outbox of the thread that this object had until now. What it
+   * is carrying out is not begun again.
+   */
   constructor(
     private readonly context: ThreadContext,
     private readonly onTask: OnTask,
-  ) {}
+    before?: Outbox,
+  ) {
+    this.#delivering = before ? before.#delivering : new Map<Lane, Promise<void>>();
+    this.#delivered = before ? before.#delivered : new Set<string>();
+  }
 
   /**
    * Carries out what is due: each effect is removed when done, or put off. The effects of one lane follow each other, and
@@ -28,6 +40,31 @@ export class Outbox {
    */
   async deliver(): Promise<void> {
     await Promise.all(LANES.map((lane) => this.#inTurn(lane)));
+  }
+
+  /** Whether no effect reads the thread, or this run of it, when it is carried out. */
+  isSealed(runId?: string): boolean {
+    return this.#unsealed(runId) === undefined;
+  }
+
+  /**
+   * Makes the calls of all effects that read the thread, or this run of it, so that it can be deleted. More effects may come
+   * while it waits.
+   */
+  async seal(runId?: string): Promise<void> {
+    const { tables } = this.context;
+    for (let row = this.#unsealed(runId); row; row = this.#unsealed(runId)) {
+      const { id, kind } = row;
+      const call = await this.#callOf(row);
+      if (!tables.outbox.holds(row)) continue;
+      if (call) tables.transaction(() => tables.outbox.replace(id, CALL_OF[kind] as string, packCall(call)));
+      else tables.outbox.remove(id);
+    }
+  }
+
+  #unsealed(runId?: string): OutboxRow | undefined {
+    const isOf = ({ body }: OutboxRow) => runId === undefined || (JSON.parse(body) as Delivery).run_id === runId;
+    return this.context.tables.outbox.find(Object.keys(CALL_OF), isOf);
   }
 
   async #inTurn(lane: Lane): Promise<void> {
@@ -41,38 +78,56 @@ export class Outbox {
     const { eventLog, tables } = this.context;
     // The content is read from the log.
     await eventLog.settled();
-    const due = () => tables.outbox.due(Date.now(), lane);
+    // Traces have no order, and each waits for company in its partition.
+    const due = () => tables.outbox.due(Date.now(), lane, lane === TRACES ? TOGETHER : 1);
     for (let rows = due(); rows.length > 0; rows = due()) {
-      // Traces have no order, and each waits for company in its partition.
-      if (lane === TRACES) await Promise.all(rows.map((row) => this.#deliverOne(row)));
-      else for (const row of rows) await this.#deliverOne(row);
+      await Promise.all(rows.map((row) => this.#deliverOne(row)));
       // The table is read again for pending rows, so finished rows must be deleted first.
       if ((tables.outbox.nextDue() ?? Infinity) <= Date.now()) eventLog.flush();
     }
   }
 
   async #deliverOne(row: OutboxRow): Promise<void> {
-    const { eventLog, tables } = this.context;
+    const { outbox } = this.context.tables;
     try {
-      await this.#carryOut(row);
-      if (row.kind !== "trace") return tables.outbox.remove(row.id);
-      // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
-      const id = tables.outbox.done(row.id);
-      if (id !== undefined) eventLog.due(() => tables.outbox.remove(id));
+      if (row.kind === "trace") return await this.#storeTrace(row);
+      const call = await this.#callOf(row);
+      // What the call is made of may have been deleted in the meantime. Then the row has become a call.
+      if (!outbox.holds(row)) return;
+      if (call) await this.#send(call);
+      outbox.remove(row.id);
     } catch (error) {
       this.#postpone(row, String(error));
     }
   }
 
-  async #carryOut({ kind, body }: OutboxRow): Promise<void> {
-    if (kind === "webhook") return deliverWebhook(this.context, JSON.parse(body) as Delivery);
+  async #storeTrace({ id: given, body }: OutboxRow): Promise<void> {
+    const { env, workspaceId, eventLog, tables } = this.context;
+    if (!this.#delivered.delete(`trace ${given}`)) await storeOwnRuns(env, workspaceId, JSON.parse(body) as unknown[]);
+    const id = tables.outbox.done(given);
+    if (id === undefined) return;
+    // A trace may be sent twice, so its row is removed with the next transaction: of another run, or of the alarm.
+    if (this.context.gone) this.#delivered.add(`trace ${id}`);
+    else eventLog.due(() => tables.outbox.remove(id));
+  }
+
+  async #send(call: Call): Promise<void> {
+    const { env, workspaceId } = this.context;
+    if (!this.#delivered.delete(call.delivery)) await sendCall(env, workspaceId, call);
+    if (this.context.gone) this.#delivered.add(call.delivery);
+  }
+
+  /** The call that the effect leads to. Undefined when it leads to none, or has been carried out. */
+  async #callOf({ kind, body }: OutboxRow): Promise<Call | undefined> {
     const { env, workspaceId, threadId } = this.context;
-    if (kind === "trace") return storeOwnRuns(env, workspaceId, JSON.parse(body) as unknown[]);
-    await this.onTask(env, {
-      workspaceId,
-      threadId,
-      ...(JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">),
-    });
+    if (kind === "webhook") {
+      const delivery = JSON.parse(body) as Delivery;
+      const run = this.context.run(delivery.run_id);
+      return run && webhookCall(this.context, run, delivery);
+    }
+    if (kind !== "task" && kind !== "task-hook") return unpackCall(body);
+    const effect = JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">;
+    return this.onTask(env, { workspaceId, threadId, ...effect });
   }
 
   #postpone(row: OutboxRow, reason: string): void {

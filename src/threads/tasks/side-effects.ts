@@ -5,6 +5,7 @@ import { ownProject } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import { queueTaskEffects } from "./tasks.ts";
+import { queueWebhook } from "./webhook.ts";
 
 /** Characters of trace runs in one row: even at three bytes each it stays under SQLite's 2 MB. */
 const TRACE_ROW = 400_000;
@@ -16,11 +17,7 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   const { webhook } = run.request;
   const end = tracer && traceEndOf(context, run);
   if (end) queueTrace(context, end, tracer);
-  if (webhook)
-    context.tables.outbox.add(
-      "webhook",
-      JSON.stringify({ run_id: run.id, url: webhook, delivery: crypto.randomUUID() }),
-    );
+  if (webhook) queueWebhook(context, run, webhook);
   queueTaskEffects(context, run);
 }
 

@@ -1,13 +1,9 @@
-/** The call of a run's webhook. */
-import { addressFault } from "../../http/address.ts";
-import type { Json } from "../../json.ts";
-import { signedHeaders } from "../../webhooks/sign.ts";
+/** The webhook of a run. */
 import type { ThreadContext } from "../context.ts";
-import { toWireRun } from "../run.ts";
+import { type StoredRun, toWireRun } from "../run.ts";
+import { type Call, CALL_OF, packCall } from "./call.ts";
 
-const REQUEST_TIMEOUT_MS = 20_000;
-
-/** What the outbox keeps of a call. */
+/** What the outbox keeps of a webhook while its run exists. */
 export interface Delivery {
   run_id: string;
   url: string;
@@ -15,31 +11,31 @@ export interface Delivery {
   delivery?: string;
 }
 
-/** Calls the webhook of a run that has ended. Throws when its receiver does not answer with a 2xx status. */
-export async function deliverWebhook(
-  context: ThreadContext,
-  { run_id, url, delivery = run_id }: Delivery,
-): Promise<void> {
-  const row = context.run(run_id);
-  if (!row) return;
-  // It was set when the deployment allowed it. Another attempt would change nothing.
-  if (addressFault(url, context.env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
-  const { outcome } = row;
-  const values = outcome.values ? (JSON.parse(context.values.flatAll(outcome.values)) as Json) : {};
-  const body = JSON.stringify({
-    ...toWireRun(row, context.threadId),
-    workspace_id: context.workspaceId,
+/** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
+export function queueWebhook(context: ThreadContext, run: StoredRun, url: string): void {
+  const given: Delivery = { run_id: run.id, url, delivery: crypto.randomUUID() };
+  // The same transaction deletes a run that is rolled back.
+  if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
+  else context.tables.outbox.add(CALL_OF.webhook as string, packCall(webhookCall(context, run, given)));
+}
+
+/** What the webhook of a run that has ended sends. */
+export function webhookCall(
+  { workspaceId, threadId, values }: ThreadContext,
+  run: StoredRun,
+  { url, delivery = run.id }: Delivery,
+): Call {
+  const { error, stopped, updated, values: refs } = run.outcome;
+  const head = JSON.stringify({
+    ...toWireRun(run, threadId),
+    workspace_id: workspaceId,
     delivery_id: delivery,
-    run_started_at: new Date(row.due).toISOString(),
-    run_ended_at: new Date(outcome.updated).toISOString(),
-    webhook_sent_at: new Date().toISOString(),
-    values,
-    ...(outcome.error && { error: outcome.error }),
+    run_started_at: new Date(run.due).toISOString(),
+    run_ended_at: new Date(updated).toISOString(),
+    ...(error && { error }),
   });
-  const signed = await signedHeaders(context.env, context.workspaceId, { delivery, body });
-  const headers = { "content-type": "application/json", ...signed };
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
+  // The state of a run that was rolled back is deleted with it.
+  const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
+  const body = `${head.slice(0, -1)},"values":${state}}`;
+  return { url, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
 }

@@ -7,7 +7,6 @@ import { sseBytes } from "../../../http/sse.ts";
 import { page, selected } from "../../../http/paging.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
-import { uuidv7 } from "../../../http/uuid.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { webhookOf } from "../../../http/webhook.ts";
 import { idempotentId } from "../../../idempotency/middleware.ts";
@@ -43,7 +42,8 @@ async function statelessRequest(c: C, given: schema.RunCreate, runId = idempoten
   if (given.command?.resume !== undefined)
     throw new Problem(400, "A stateless run has nothing to resume: command.resume needs a thread.");
   const request = await requestOf(c, runId, { ...given, if_not_exists: "create" }, runId);
-  return { ...request, temporary: (given.on_completion ?? "delete") === "delete" };
+  const temporary = (given.on_completion ?? "delete") === "delete";
+  return { ...request, temporary, keep_until: c.get("idempotency")?.ends };
 }
 
 function created(c: C, run: Run, base: string): Response {
@@ -202,7 +202,9 @@ export const statelessRuns = new Hono<App>()
     doc("Start several stateless runs in the background"),
     body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
     async (c) => {
-      const requests = await forEach(c.req.valid("json"), (one) => statelessRequest(c, one, uuidv7()));
+      const requests = await forEach([...c.req.valid("json").entries()], ([n, one]) =>
+        statelessRequest(c, one, idempotentId(c, String(n))),
+      );
       return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
     },
   )

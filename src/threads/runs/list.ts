@@ -1,0 +1,26 @@
+/** Lists of a thread's runs. */
+import { remoteProblem } from "../../http/problem.ts";
+import type { ThreadContext } from "../context.ts";
+import { ANSWER_LIMIT } from "../limits.ts";
+import type { RunsQuery } from "../rpc.ts";
+import { storedRun, type StoredRun, toWireRun } from "../run.ts";
+import type { OpenRun, Run } from "../types.ts";
+
+/** Runs on the wire, newest first; 413 when they are too large for one answer. */
+export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, status }: RunsQuery): Run[] {
+  const runs: Run[] = [];
+  let size = 0;
+  for (const row of tables.runs(limit, offset, status)) {
+    size += row.request.length;
+    if (size > ANSWER_LIMIT)
+      throw remoteProblem(413, "The inputs of these runs are too large for one answer. Request fewer runs with limit.");
+    runs.push(toWireRun(storedRun(row), threadId));
+  }
+  return runs;
+}
+
+/** A run on the wire without what it was given. */
+export function toOpenRun(run: StoredRun, threadId: string): OpenRun {
+  const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
+  return shown;
+}

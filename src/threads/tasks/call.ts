@@ -1,0 +1,42 @@
+/** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
+import { addressFault } from "../../http/address.ts";
+import { signedHeaders } from "../../webhooks/sign.ts";
+
+const REQUEST_TIMEOUT_MS = 20_000;
+
+/** By kind of an effect that reads the thread when it is carried out: the kind of the call that it becomes. */
+export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
+
+export interface Call {
+  url: string;
+  /** The id of the delivery: the same at every attempt. */
+  delivery: string;
+  headers: Record<string, string>;
+  /** A JSON object. */
+  body: string;
+  /** The member of the body that says when it is sent. Each attempt adds it. */
+  stamp?: string;
+}
+
+/** The call as text. JSON has no raw line break; a body within JSON would be escaped, and megabytes would be copied. */
+export function packCall({ body, ...head }: Call): string {
+  return `${JSON.stringify(head)}\n${body}`;
+}
+
+export function unpackCall(text: string): Call {
+  const end = text.indexOf("\n");
+  return { ...(JSON.parse(text.slice(0, end)) as Omit<Call, "body">), body: text.slice(end + 1) };
+}
+
+/** Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. */
+export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
+  const { url, delivery, stamp } = call;
+  // The address was allowed when it was set, and no longer is. Another attempt would change nothing.
+  if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
+  const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
+  const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
+}
