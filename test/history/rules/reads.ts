@@ -1,0 +1,149 @@
+/** Reads: each shows every write that was acknowledged before it began, and no client sees the past again. */
+import { AUDITOR, type Operation } from "../record.ts";
+import { before, type Facts, mayBeUndone, type Violation } from "../facts.ts";
+import { sameState, type Shown, textsOf } from "../shown.ts";
+
+type Reader = { by: Operation; shown: Shown };
+
+/** Reads of the newest state of a thread. */
+function readsOf(facts: Facts, thread: string): Reader[] {
+  const states = facts.answered("state", thread).flatMap((by) => (by.state ? [{ by, shown: by.state }] : []));
+  const histories = facts
+    .answered("history", thread)
+    .flatMap((by) => (by.states[0] ? [{ by, shown: by.states[0] }] : []));
+  return [...states, ...histories].sort((a, b) => a.by.at - b.by.at);
+}
+
+const has = ({ shown }: Reader, text: string): boolean => textsOf(shown, "human").includes(text);
+
+/** Whether the messages of this text may have been removed again by a rollback of its run. */
+function mayVanish(facts: Facts, text: string, moment: number): boolean {
+  const run = facts.runOf(text);
+  return run !== undefined && mayBeUndone(run, moment);
+}
+
+interface Write {
+  text: string;
+  by: Operation;
+}
+
+/** The ends of successful runs that a client waited for or saw on a stream. */
+function endsSeen(facts: Facts, thread: string): Write[] {
+  const ends: (Operation & { run?: string })[] = [
+    ...facts.answered("start", thread).filter(({ via }) => via === "wait"),
+    ...facts.answered("read", thread).filter(({ ended }) => ended),
+    ...facts.answered("join", thread),
+  ];
+  return ends.flatMap((by) => {
+    const run = by.run === undefined ? undefined : facts.runs.get(by.run);
+    const [start] = run?.starts ?? [];
+    return start && !start.answer && run?.atRest === "success" ? [{ by, text: start.text }] : [];
+  });
+}
+
+/** A state update, or a run whose end its client has seen, is in each state that is read later. */
+export function writesAreRead(facts: Facts): Violation[] {
+  return facts.threads.flatMap((thread) => {
+    const reads = readsOf(facts, thread);
+    const updates = facts.answered("update", thread).map((by) => ({ by, text: by.text }));
+    return [...updates, ...endsSeen(facts, thread)].flatMap(({ text, by }) => {
+      const wrong = reads.find(
+        (read) => before(by, read.by) && !has(read, text) && !mayVanish(facts, text, read.by.until),
+      );
+      if (!wrong) return [];
+      const message = `${text} was written, and a later read does not show it.`;
+      return [{ rule: "writes-are-read", thread, message, operations: [by, wrong.by] }];
+    });
+  });
+}
+
+/** What one client has seen in the state does not vanish for it, unless its run may have been rolled back. */
+export function readsAreMonotonic(facts: Facts): Violation[] {
+  return facts.threads.flatMap((thread) => {
+    const byClient = Map.groupBy(readsOf(facts, thread), ({ by }) => by.client);
+    return [...byClient.values()].flatMap((reads) => {
+      for (const [index, later] of reads.entries()) {
+        for (const earlier of reads.slice(0, index)) {
+          if (!before(earlier.by, later.by)) continue;
+          const lost = textsOf(earlier.shown, "human").find(
+            (text) => !has(later, text) && !mayVanish(facts, text, later.by.until),
+          );
+          if (lost === undefined) continue;
+          const message = `The client saw ${lost} in the state, and later a state without it.`;
+          return [{ rule: "reads-are-monotonic", thread, message, operations: [earlier.by, later.by] }];
+        }
+      }
+      return [];
+    });
+  });
+}
+
+/** A thread is there for each read that begins after it was created. */
+export function threadsAreThere(facts: Facts): Violation[] {
+  return facts.answered("create thread").flatMap((creation) => {
+    const { thread } = creation;
+    const kinds = ["thread", "state", "runs", "history"] as const;
+    const wrong = kinds
+      .flatMap((kind): Operation[] => facts.all(kind, thread))
+      .find((read) => before(creation, read) && read.outcome === "refused");
+    if (!wrong) return [];
+    const message = "The thread was created, and a later read was refused.";
+    return [{ rule: "threads-are-there", thread, message, operations: [creation, wrong] }];
+  });
+}
+
+/** Within the bound, searches find each thread with the status and state that the thread itself shows. */
+export function searchesAgree(facts: Facts): Violation[] {
+  const { searchBound } = facts.history;
+  const search = facts.answered("search").findLast(({ client }) => client === AUDITOR);
+  const missing = facts.answered("create thread").flatMap((creation) => {
+    const late = facts
+      .answered("search")
+      .find(
+        ({ at, found }) => at > creation.until + searchBound && !found.some((one) => one.thread === creation.thread),
+      );
+    return late ? [difference(creation.thread, "does not find the thread", [creation, late])] : [];
+  });
+  const different = facts.threads.flatMap((thread) => {
+    const read = facts.atRest("thread", thread);
+    const found = search?.found.find((one) => one.thread === thread);
+    if (!search || !read?.seen || !found) return [];
+    const { status, values } = read.seen;
+    if (status !== found.status)
+      return [difference(thread, `shows the status ${found.status}, the thread has ${status}`, [read, search])];
+    if (values && found.values && !sameState(values, found.values))
+      return [difference(thread, "shows another state than the thread", [read, search])];
+    return [];
+  });
+  return [...missing, ...different];
+}
+
+const difference = (thread: string, what: string, operations: Operation[]): Violation => ({
+  rule: "searches-agree",
+  thread,
+  message: `Longer than the bound after the change, a search ${what}.`,
+  operations,
+});
+
+/** A copy has what its source had at one moment of the request, and keeps it. */
+export function copiesAreWhole(facts: Facts): Violation[] {
+  return facts.answered("copy").flatMap((copy) => {
+    const reads = facts.answered("state", copy.copy);
+    const [first] = reads;
+    if (!copy.copy || !first?.state) return [];
+    const texts = textsOf(first.state, "human");
+    const source = readsOf(facts, copy.thread);
+    const missing = source
+      .filter(({ by }) => before(by, copy))
+      .flatMap((read) => textsOf(read.shown, "human").map((text) => ({ text, by: read.by })))
+      .find(({ text }) => !texts.includes(text) && !mayVanish(facts, text, copy.until));
+    const late = facts.all("start", copy.thread).find((start) => before(copy, start) && texts.includes(start.text));
+    const changed = reads.find(({ state }) => state && first.state && !sameState(state, first.state));
+    const wrong = (message: string, ...others: Operation[]): Violation[] => [
+      { rule: "copies-are-whole", thread: copy.thread, message, operations: [copy, first, ...others] },
+    ];
+    if (missing) return wrong(`The copy has no ${missing.text}, which its source had.`, missing.by);
+    if (late) return wrong(`The copy has ${late.text}, which was sent later.`, late);
+    return changed ? wrong("The copy has changed.", changed) : [];
+  });
+}
