@@ -20,6 +20,8 @@ const ALONE = [
   "test/exports/lease.test.ts",
 ];
 
+const ORACLE = "test/oracle/pairs.test.ts";
+
 /**
  * In the fault test objects restart more often than a deployment restarts, so a run may meet several restarts at one node. The
  * clock is set forwards by hours while runs work.
@@ -72,10 +74,12 @@ export default defineConfig(async () => {
             ...test,
             name: "together",
             include: ["test/**/*.test.ts"],
-            exclude: [...nowhere, ...ALONE],
+            exclude: [...nowhere, ...ALONE, ORACLE],
             isolate: false,
           },
         },
+        // It moves the clock, and measures the time of a run as the product does.
+        { plugins: [withoutMapsOfPackages, worker()], test: { ...test, name: "oracle", include: [ORACLE] } },
         { plugins: [withoutMapsOfPackages, worker(PATIENT)], test: { ...test, name: "alone", include: ALONE } },
       ],
     },

@@ -26,6 +26,7 @@ export const SLOW: Record<string, string> = {
   "test/conformance/edge-limits.test.ts": "test/edge-limits/calls.test.ts",
   // Readers that reconnect again and again, and real time.
   "test/conformance/keep-alive.test.ts": "test/threads/first-byte.test.ts",
+  "test/conformance/history-memory.test.ts": "test/threads/long.test.ts",
   "test/conformance/readers.test.ts": "test/conformance/disconnect.test.ts",
   // Views of the page whose flows others have in part.
   "test/browser/access.test.ts": "test/browser/consent.test.ts",

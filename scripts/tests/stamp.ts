@@ -8,8 +8,11 @@ import { lstatSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Report } from "./reporter.ts";
 
-/** The environment variables that decide how thorough the tests in workerd are. The tests see them, and the fingerprint has them. */
-export const SETTINGS = ["SEED", "SOAK", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS"];
+/**
+ * The environment variables that decide what the tests in workerd try, and how they report it. The tests see them, and the
+ * fingerprint has them.
+ */
+export const SETTINGS = ["SEED", "SOAK", "SEQUENCES", "EXPORT_MATRIX", "OPERATIONS", "CASES", "ONLY", "SHRINK", "LOUD"];
 
 /** Files that git ignores and the tests depend on: what npm installed, and the local secrets that wrangler reads. */
 const IGNORED = ["node_modules/.package-lock.json", ".dev.vars"];

@@ -31,7 +31,7 @@ const STORE_FAULTS: Fault[] = [
 ];
 
 export const effects: Record<string, (client: Client) => Promise<void>> = {
-  /** Several runs at once on one thread, each of which reports its end. */
+  /** Several runs at once on one thread, each of which reports its end, also when the thread is then deleted. */
   async webhook(client) {
     const thread = await newThread(client);
     noteThread(client, thread);
@@ -47,6 +47,8 @@ export const effects: Record<string, (client: Client) => Promise<void>> = {
       client.hooked.add(run_id);
       await get(client, `/threads/${thread}/runs/${run_id}/join`);
     }
+    // What the runs have promised outlives them.
+    if (client.random.next() < 0.5) await client.fetch(`/threads/${thread}`, { method: "DELETE" });
   },
 
   /**

@@ -31,6 +31,7 @@ function world() {
     },
     async remove(_workspaceId, threadId) {
       threads.removed.push(threadId);
+      return true;
     },
   };
   const CRON_QUEUE = {
@@ -99,6 +100,11 @@ describe("a minute with many due crons", () => {
   });
 });
 
+async function change(cron: CronRow, changed: Partial<CronRow>): Promise<void> {
+  const row = await findCron(db, "w", cron.id);
+  expect(row && (await updateCron(db, row, { updatedAt: row.updatedAt + 1, ...changed }))).toBeDefined();
+}
+
 describe("a due time", () => {
   it("starts one run, with late, lost or repeated ticks and messages", async () => {
     const random = seeded("crons");
@@ -122,7 +128,7 @@ describe("a due time", () => {
     const end = start + minutes * MINUTE;
     for (const later of [0, 2, 4, 6]) {
       if (later === 6) {
-        await updateCron(db, "w", cron.id, { enabled: false });
+        await change(cron, { enabled: false });
         threads.running.clear();
       }
       await run.tick(end + later * MINUTE);
@@ -140,7 +146,7 @@ describe("a due time", () => {
     const cron = await newCron(start, { enabled: false });
     const { started, ...run } = world();
     await run.tick(start + 5 * MINUTE);
-    await updateCron(db, "w", cron.id, { enabled: true, nextRunDate: start + 10 * MINUTE });
+    await change(cron, { enabled: true, nextRunDate: start + 10 * MINUTE });
     await run.tick(start + 10 * MINUTE);
     await run.deliver(start + 10 * MINUTE);
     expect(started.size).toBe(1);
@@ -261,6 +267,27 @@ describe("a firing whose run is open", () => {
     };
     await startFiring(db, firing!, second, start);
     expect(await firings(cron)).toMatchObject([{ state: "started" }]);
+    await deleteCron(db, "w", cron.id);
+  });
+
+  it("is not taken back by a delivery that ends later than another one", async () => {
+    const start = Date.parse("2026-05-09T12:00Z");
+    const cron = await newCron(start, { endTime: start });
+    const { threads, queue, ...run } = world();
+    await run.tick(start);
+    const [firing] = queue;
+    const second: Threads = {
+      ...threads,
+      async start(given, ids) {
+        await startFiring(db, firing!, threads, start);
+        threads.running.clear();
+        threads.failed.add(ids.runId);
+        await startFiring(db, firing!, threads, start);
+        return threads.start(given, ids);
+      },
+    };
+    await startFiring(db, firing!, second, start);
+    expect(await firings(cron)).toMatchObject([{ state: "failed" }]);
     await deleteCron(db, "w", cron.id);
   });
 

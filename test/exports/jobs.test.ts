@@ -164,8 +164,12 @@ describe("an export job", () => {
     for (let n = 0; n < 249; n++) {
       await db.insert(bulkExports).values({ ...row, id: crypto.randomUUID(), status: "COMPLETED" });
     }
-    const refused = await caller.fetch(PATH, { body: schedule() });
+    const headers = { "idempotency-key": "k" };
+    const refused = await caller.fetch(PATH, { body: schedule(), headers });
     expect(refused.status).toBe(429);
     expect(refused.headers.get("retry-after")).toBe("600");
+    // An answer that says when to repeat the request is not kept under its key.
+    await db.delete(bulkExports).where(eq(bulkExports.status, "COMPLETED"));
+    expect((await caller.fetch(PATH, { body: schedule(), headers })).status).toBe(200);
   });
 });

@@ -2,6 +2,7 @@ import "../support/streaming-graphs.ts";
 import { abortAllDurableObjects } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
+import { sseEvents } from "../support/sse.ts";
 import { get, newThread } from "../threads/client.ts";
 import { ALL, command, type Event, human, isEnd, ofRoot, read } from "./client.ts";
 
@@ -252,6 +253,20 @@ describe("a stream", () => {
       second.slice(4),
     );
     expect(await read(caller, thread, { channels: ALL, since_run: crypto.randomUUID() }, { times: 2 })).toEqual(all);
+  });
+
+  it("starts at the end for a run that has not begun, where its events come", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", start("one"));
+    await read(caller, thread);
+    const body = { assistant_id: "echo", input: human("two"), after_seconds: 3_600 };
+    const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    const filter = { channels: ALL, since_run: run_id };
+    const response = await caller.fetch(`/threads/${thread}/stream/events`, { body: filter });
+    await caller.fetch(`/threads/${thread}/runs/${run_id}/cancel?wait=true`, { body: {} });
+    const first = (await sseEvents(response).next()).value?.data as Event;
+    expect(first.event_id).toContain(`synth:${run_id}:`);
   });
 
   it("shows runs that were started elsewhere, to a reader who was there before", async () => {

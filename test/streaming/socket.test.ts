@@ -2,7 +2,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Caller, newCaller, send } from "../support/caller.ts";
-import { ALL, type Answer, type Event, human, isEnd, ofRoot, read } from "./client.ts";
+import { ALL, type Answer, command, type Event, human, isEnd, ofRoot, read } from "./client.ts";
 
 type Json = Record<string, unknown>;
 
@@ -81,6 +81,22 @@ describe("a WebSocket", () => {
     expect(started).toMatchObject({ type: "success", meta: { thread_id: thread, applied_through_seq: 1 } });
     await socket.ends();
     expect(socket.events).toEqual(await read(caller, thread));
+    await socket.close();
+  });
+
+  it("starts a subscription at the end for a run that has not begun", async () => {
+    const caller = await newCaller();
+    const thread = crypto.randomUUID();
+    await command(caller, thread, "run.start", { assistant_id: "_", input: human("one") });
+    await read(caller, thread);
+    const body = { assistant_id: "echo", input: human("two"), after_seconds: 3_600 };
+    const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    const socket = await open(caller, thread);
+    const { result } = await socket.command("subscription.subscribe", { channels: ALL, since_run: run_id });
+    expect(result.replayed_events).toBe(0);
+    await caller.fetch(`/threads/${thread}/runs/${run_id}/cancel?wait=true`, { body: {} });
+    await socket.ends();
+    expect(socket.events[0]?.event_id).toContain(`synth:${run_id}:`);
     await socket.close();
   });
 

@@ -50,6 +50,7 @@ function rowOf(n: number, since: number): IndexRow {
       ],
     },
     hasValues: true,
+    open: false,
     interrupts: {},
     error: null,
     createdAt,

@@ -25,11 +25,11 @@ it("the workspace's figures, for Prometheus and as JSON", async () => {
   const value = (name: string) => of(metrics, name);
   expect(value("lg_api_num_running_runs")).toEqual([{ value: 0 }]);
   expect(value("weir_store_items")).toEqual([{ value: 1 }]);
-  expect(value("weir_threads")).toEqual([{ labels: { status: "busy" }, value: 1 }]);
+  expect(value("weir_threads")).toEqual([{ labels: { status: "idle" }, value: 1 }]);
 
   const text = await (await caller.fetch("/metrics")).text();
   expect(text).toContain("# TYPE lg_api_num_pending_runs gauge\nlg_api_num_pending_runs 1\n");
-  expect(text).toContain('weir_threads{status="busy"} 1\n');
+  expect(text).toContain('weir_threads{status="idle"} 1\n');
   expect(
     text.split("\n").filter((line) => line && !/^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="\w+"\})? [\d.]+)$/.test(line)),
   ).toEqual([]);

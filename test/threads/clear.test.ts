@@ -5,7 +5,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteThreads } from "../../src/threads/requests/clear.ts";
 import { forEach, MOST_THREADS } from "../../src/threads/requests/fan-out.ts";
 import { RemoteThread } from "../../src/threads/remote/remote.ts";
+import { indexShard } from "../../src/threads/search/rpc.ts";
 import { removeRows, threadIds } from "../../src/threads/search/store.ts";
+import { threadStub } from "../../src/threads/stub.ts";
 import { pause } from "../support/aborts.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, say } from "./client.ts";
@@ -103,6 +105,43 @@ describe("deleting all threads", () => {
   });
 });
 
+describe("an index row without a thread", () => {
+  const stale = "00000000-0000-4000-8000-000000000001";
+
+  it("goes when the thread is deleted", async () => {
+    const caller = await newCaller();
+    await newThread(caller);
+    await addRows(caller, 1);
+    const remove = () => caller.fetch(`/threads/${stale}`, { method: "DELETE" });
+    expect((await remove()).status).toBe(204);
+    expect(await count(caller)).toBe(1);
+    expect((await remove()).status).toBe(404);
+  });
+
+  it("goes when the thread is pruned, and when an application deletes it", async () => {
+    const caller = await newCaller();
+    await newThread(caller);
+    await addRows(caller, 2);
+    const pruned = await caller.fetch("/threads/prune", { body: { thread_ids: [stale], strategy: "delete" } });
+    expect(await pruned.json()).toEqual({ pruned_count: 1 });
+    const other = stale.replace(/1$/, "2");
+    expect((await caller.fetch(`/api/threads/${other}`, { method: "DELETE" })).status).toBe(204);
+    expect(await count(caller)).toBe(1);
+  });
+
+  it("is the thread's own when the thread is made in the meantime", async () => {
+    const caller = await newCaller();
+    await newThread(caller);
+    await addRows(caller, 1);
+    vi.spyOn(RemoteThread.prototype, "remove").mockImplementationOnce(async () => {
+      await newThread(caller, { thread_id: stale });
+      return false;
+    });
+    expect((await caller.fetch(`/threads/${stale}`, { method: "DELETE" })).status).toBe(404);
+    expect(await count(caller)).toBe(2);
+  });
+});
+
 describe("cancelling all runs", () => {
   it("stops those of every thread", async () => {
     const caller = await newCaller();
@@ -114,11 +153,53 @@ describe("cancelling all runs", () => {
         return `/threads/${thread}/runs/${run.run_id}`;
       }),
     );
-    const busy = async () => (await caller.fetch("/threads/count", { body: { status: "busy" } })).json();
-    await expect.poll(busy).toBe(8);
     const answer = await caller.fetch("/runs/cancel", { body: { status: "pending" } });
     expect(answer.status).toBe(204);
     for (const run of runs) expect(await get(caller, run)).toMatchObject({ status: "interrupted" });
+  });
+
+  it.each(["running", "all"])("stops a run that has just begun (%s)", async (status) => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const body = { assistant_id: "agent", input: say("count to 100") };
+    const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    expect((await caller.fetch("/runs/cancel", { body: { status } })).status).toBe(204);
+    await expect
+      .poll(async () => get(caller, `/threads/${thread}/runs/${run.run_id}`), { timeout: 10_000 })
+      .toMatchObject({ status: "interrupted" });
+  });
+
+  it("stops a run that waits for its time on a thread that is not busy", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const body = { assistant_id: "echo", input: say("hi"), after_seconds: 600 };
+    const run = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    const rows = () =>
+      indexShard(env, caller.workspaceId, 0).search({ limit: 1, offset: 0, sortBy: "thread_id", sortOrder: "asc" });
+    await expect.poll(rows).toMatchObject([{ open: true }]);
+    const [row] = await rows();
+    if (!row) throw new Error("The thread has no row.");
+    await indexShard(env, caller.workspaceId, 0).put({ ...row, status: "idle", revision: row.revision + 1 });
+    expect(await get(caller, "/api/v1/activity/runs")).toMatchObject({ runs: [{ run_id: run.run_id }] });
+    expect((await caller.fetch("/runs/cancel", { body: { status: "pending" } })).status).toBe(204);
+    expect(await get(caller, `/threads/${thread}/runs/${run.run_id}`)).toMatchObject({ status: "interrupted" });
+    await expect.poll(rows).toMatchObject([{ open: false, status: "idle" }]);
+  });
+
+  it("leaves the runs that were created later", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const body = { assistant_id: "echo", input: say("hi"), after_seconds: 600 };
+    const start = async () => (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+    const first = await start();
+    await pause(5);
+    const createdBefore = Date.now();
+    await pause(5);
+    const second = await start();
+    const stub = threadStub(env, caller.workspaceId, thread);
+    expect(await stub.cancelMany({ status: "all", createdBefore }, "interrupt")).toBe(1);
+    expect(await get(caller, `/threads/${thread}/runs/${first.run_id}`)).toMatchObject({ status: "interrupted" });
+    expect(await get(caller, `/threads/${thread}/runs/${second.run_id}`)).toMatchObject({ status: "pending" });
   });
 
   it("calls a limited number of threads per request, and says when there are more", { timeout: 240_000 }, async () => {

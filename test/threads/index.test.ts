@@ -27,6 +27,7 @@ const row = (n: number, more: Partial<IndexRow> = {}): IndexRow => ({
   config: {},
   values: { n },
   hasValues: true,
+  open: false,
   interrupts: {},
   error: null,
   createdAt: 1_000 + n,
@@ -131,6 +132,37 @@ it("writes two rows for a change: the thread's, and that of the index of the tim
   expect(written).toBe(2);
 });
 
+it("finds threads with an open run, also in rows that the version before wrote", async () => {
+  const { workspaceId } = await newCaller();
+  const shard = indexShard(env, workspaceId, 0);
+  for (const [n, more] of [
+    {},
+    { open: true },
+    { open: true, hasValues: false },
+    { status: "busy", open: true },
+  ].entries())
+    await shard.put(row(n, more));
+  const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
+  // The statement of that version has a value for each of its columns.
+  await runInDurableObject(stub, (_, { storage }) => {
+    for (const [n, status] of ["busy", "idle"].entries())
+      storage.sql.exec(
+        `INSERT INTO threads VALUES (?, ?, '{}', '{}', NULL, 1, '{}', NULL, 1, 1, 1, 1) ON CONFLICT (id) DO UPDATE SET
+           status = excluded.status`,
+        row(4 + n).id,
+        status,
+      );
+  });
+  const found = async () => (await shard.ids({ open: true }, 9, 0)).map(({ id }) => Number(id.slice(-12)));
+  expect(await found()).toEqual([1, 2, 3, 4]);
+  const page = { limit: 9, offset: 0, sortBy: "thread_id", sortOrder: "asc" } as const;
+  const rows = await shard.search(page);
+  expect(rows.map(({ open }) => open)).toEqual([false, true, true, true, true, false]);
+  expect(rows.map(({ hasValues }) => hasValues)).toEqual([true, true, false, true, true, true]);
+  await shard.put(row(1, { revision: 2 }));
+  expect(await found()).toEqual([2, 3, 4]);
+});
+
 it("takes the time of creation of a thread that follows a deleted one of its id", async () => {
   const { workspaceId } = await newCaller();
   const shard = indexShard(env, workspaceId, 0);
@@ -206,7 +238,7 @@ it("searches all threads in an index without states", async () => {
   const shard = indexShard(env, workspaceId, 0);
   await shard.put(row(1));
   const stub = env.THREAD_INDEX.getByName(`${workspaceId}:0`);
-  const filter = { metadata: { n: 2 }, status: "idle" as const };
+  const filter = { metadata: { n: 2 }, status: "idle" as const, open: true as const };
   const plans = await runInDurableObject(stub, async (index, { storage }) => {
     const statements = await statementsOf(storage.sql, async () => {
       await index.search({ ...filter, limit: 9, offset: 0, sortBy: "created_at", sortOrder: "desc" });

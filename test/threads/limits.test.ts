@@ -82,7 +82,7 @@ it("cuts texts between characters, in parts that fit", () => {
     const characters = ["a", "é", "水", "🌊"];
     const text = Array.from({ length: 300 }, () => characters[Math.floor(random() * 4)]).join("");
     const size = 4 + Math.floor(random() * 100);
-    const parts = partsOf(text, size);
+    const parts = [...partsOf(text, size)];
     expect(parts.join(""), `SEED=${SEED}`).toBe(text);
     expect(Math.max(...parts.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(size);
     expect(parts.every((part) => part.isWellFormed())).toBe(true);

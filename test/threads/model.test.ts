@@ -8,16 +8,29 @@ import { newCaller, type Caller } from "../support/caller.ts";
 import { get, newThread, say } from "./client.ts";
 import { amount } from "../support/thorough.ts";
 
+/** What a run or an update left: the texts so far, and whether a question waits. */
+interface Left {
+  run?: string;
+  turns: string[];
+  waiting: boolean;
+}
+
 interface ModelThread {
   id: string;
-  /** Texts of the finished turns. */
-  turns: string[];
-  /** An approval that waits for its answer. */
-  waiting: boolean;
+  /** The last one counts. Without a run that is deleted, the one before it does. */
+  states: Left[];
   graph?: "echo" | "approval";
   /** Runs that a later moment would start. */
   late: string[];
   runs: Map<string, string>;
+}
+
+const turnsOf = ({ states }: ModelThread): string[] => states.at(-1)?.turns ?? [];
+const isWaiting = ({ states }: ModelThread): boolean => states.at(-1)?.waiting ?? false;
+
+/** The thread after a run or an update said these texts. */
+function leave(thread: ModelThread, texts: string[], run?: string, before = turnsOf(thread)): void {
+  thread.states.push({ run, turns: [...before, ...texts], waiting: false });
 }
 
 type Picker = <T>(from: T[]) => T | undefined;
@@ -42,32 +55,32 @@ async function start(caller: Caller, thread: ModelThread, body: object): Promise
 
 const operations: Record<string, Operation> = {
   async create(caller, model) {
-    model.push({ id: await newThread(caller), turns: [], waiting: false, late: [], runs: new Map() });
+    model.push({ id: await newThread(caller), states: [], late: [], runs: new Map() });
   },
   async echo(caller, model, random, log) {
-    const thread = random(model.filter(({ graph, late }) => graph !== "approval" && late.length === 0));
+    const thread = random(model.filter(({ graph }) => graph !== "approval"));
     if (!thread) return;
     const text = `t${log.length}`;
     const run = await start(caller, thread, { assistant_id: "echo", input: say(text) });
     thread.graph = "echo";
-    thread.turns.push(text, `You said: ${text}`);
+    leave(thread, [text, `You said: ${text}`], run.run_id);
     thread.runs.set(run.run_id, "success");
   },
   async ask(caller, model, random) {
-    const thread = random(model.filter((one) => one.graph !== "echo" && !one.waiting && one.late.length === 0));
+    const thread = random(model.filter((one) => one.graph !== "echo" && !isWaiting(one)));
     if (!thread) return;
     const run = await start(caller, thread, { assistant_id: "approval", input: say("Write to ada@example.com: hi") });
     thread.graph = "approval";
-    thread.waiting = true;
+    thread.states.push({ run: run.run_id, turns: [], waiting: true });
     thread.runs.set(run.run_id, "interrupted");
   },
   async answer(caller, model, random) {
-    const thread = random(model.filter((one) => one.waiting && one.late.length === 0));
+    const thread = random(model.filter(isWaiting));
     if (!thread) return;
     const type = random(["approve", "reject"]) ?? "approve";
     const command = { resume: { decisions: [{ type, message: "no" }] } };
     const run = await start(caller, thread, { assistant_id: "approval", command });
-    thread.waiting = false;
+    thread.states.push({ run: run.run_id, turns: [], waiting: false });
     thread.runs.set(run.run_id, "success");
   },
   async later(caller, model, random) {
@@ -95,7 +108,7 @@ const operations: Record<string, Operation> = {
       else thread.runs.set(id, "interrupted");
     }
     thread.late = [];
-    thread.turns.push(text, `You said: ${text}`);
+    leave(thread, [text, `You said: ${text}`], run.run_id);
     thread.runs.set(run.run_id, "success");
   },
   async cancel(caller, model, random) {
@@ -108,7 +121,7 @@ const operations: Record<string, Operation> = {
     else thread.runs.set(id, "interrupted");
   },
   async queue(caller, model, random, log) {
-    const thread = random(model.filter(({ graph, late }) => graph !== "approval" && late.length === 0));
+    const thread = random(model.filter(({ graph }) => graph !== "approval"));
     if (!thread) return;
     const texts = ["a", "b", "c"].map((letter) => `q${log.length}${letter}`);
     const runs: RunBody[] = [];
@@ -116,12 +129,12 @@ const operations: Record<string, Operation> = {
       const body = { assistant_id: "echo", input: say(text), multitask_strategy: random(["enqueue", undefined]) };
       runs.push(await (await caller.fetch(`/threads/${thread.id}/runs`, { body })).json<RunBody>());
     }
-    for (const { run_id } of runs) {
+    for (const [i, { run_id }] of runs.entries()) {
       await get(caller, `/threads/${thread.id}/runs/${run_id}/join`);
       thread.runs.set(run_id, "success");
+      leave(thread, [texts[i] ?? "", `You said: ${texts[i]}`], run_id);
     }
     thread.graph = "echo";
-    thread.turns.push(...texts.flatMap((text) => [text, `You said: ${text}`]));
   },
   async write(caller, model, random, log) {
     const thread = random(model.filter((one) => one.graph === "echo"));
@@ -129,11 +142,11 @@ const operations: Record<string, Operation> = {
     const content = `w${log.length}`;
     const body = { values: { messages: [{ role: "assistant", content }] }, as_node: "echo" };
     const written = await caller.fetch(`/threads/${thread.id}/state`, { body });
-    expect(written.status).toBe(thread.late.length > 0 ? 409 : 200);
-    if (thread.late.length === 0) thread.turns.push(content);
+    expect(written.status).toBe(200);
+    leave(thread, [content]);
   },
   async fork(caller, model, random, log) {
-    const thread = random(model.filter((one) => one.graph === "echo" && one.late.length === 0));
+    const thread = random(model.filter((one) => one.graph === "echo"));
     if (!thread) return;
     const past = await get<State[]>(caller, `/threads/${thread.id}/history?limit=50`);
     const from = random(past.filter(({ next }) => next.length === 0));
@@ -141,7 +154,8 @@ const operations: Record<string, Operation> = {
     const text = `f${log.length}`;
     const { checkpoint } = from;
     const run = await start(caller, thread, { assistant_id: "echo", input: say(text), checkpoint });
-    thread.turns = [...(from.values.messages ?? []).map(({ content }) => content), text, `You said: ${text}`];
+    const before = (from.values.messages ?? []).map(({ content }) => content);
+    leave(thread, [text, `You said: ${text}`], run.run_id, before);
     thread.runs.set(run.run_id, "success");
   },
   async forget(caller, model, random) {
@@ -152,21 +166,25 @@ const operations: Record<string, Operation> = {
     expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
     expect((await caller.fetch(path)).status).toBe(404);
     thread.runs.delete(id);
+    thread.states = thread.states.filter((state) => state.run !== id);
     thread.late = thread.late.filter((one) => one !== id);
   },
   async prune(caller, model, random) {
-    const thread = random(model.filter((one) => one.graph !== undefined && one.late.length === 0));
+    const thread = random(model.filter((one) => one.graph !== undefined));
     if (!thread) return;
     const body = { thread_ids: [thread.id], strategy: "keep_latest" };
     expect(await (await caller.fetch("/threads/prune", { body })).json()).toEqual({ pruned_count: 1 });
-    expect(await get<State[]>(caller, `/threads/${thread.id}/history?limit=50`)).toHaveLength(1);
+    expect(await get<State[]>(caller, `/threads/${thread.id}/history?limit=50`)).toHaveLength(
+      Math.min(1, thread.states.length),
+    );
+    thread.states = thread.states.slice(-1);
   },
   async copy(caller, model, random) {
     const thread = random(model);
     if (!thread || model.length > 6) return;
     const response = await caller.fetch(`/threads/${thread.id}/copy`, { method: "POST" });
     const { thread_id } = await response.json<{ thread_id: string }>();
-    model.push({ ...thread, id: thread_id, turns: [...thread.turns], late: [], runs: new Map() });
+    model.push({ ...thread, id: thread_id, states: [...thread.states], late: [], runs: new Map() });
   },
   async remove(caller, model, random) {
     const thread = random(model);
@@ -183,10 +201,9 @@ async function check(caller: Caller, model: ModelThread[]): Promise<void> {
       caller,
       `/threads/${thread.id}`,
     );
-    const status = thread.late.length > 0 ? "busy" : thread.waiting ? "interrupted" : "idle";
-    expect(state.status).toBe(status);
+    expect(state.status).toBe(isWaiting(thread) ? "interrupted" : "idle");
     const texts = (state.values?.messages ?? []).map((message) => message.content);
-    expect(thread.graph === "approval" ? [] : texts).toEqual(thread.turns);
+    expect(thread.graph === "approval" ? [] : texts).toEqual(turnsOf(thread));
     const runs = await get<RunBody[]>(caller, `/threads/${thread.id}/runs?limit=100`);
     expect(new Map(runs.map((run) => [run.run_id, run.status]))).toEqual(thread.runs);
   }
@@ -197,9 +214,7 @@ async function check(caller: Caller, model: ModelThread[]): Promise<void> {
       ).json<{ thread_id: string; status: string }[]>();
       return new Map(found.map((one) => [one.thread_id, one.status]));
     })
-    .toEqual(
-      new Map(model.map((one) => [one.id, one.late.length > 0 ? "busy" : one.waiting ? "interrupted" : "idle"])),
-    );
+    .toEqual(new Map(model.map((one) => [one.id, isWaiting(one) ? "interrupted" : "idle"])));
 }
 
 const SEQUENCES = amount("SEQUENCES", 20, 2_000);

@@ -272,11 +272,12 @@ describe("an overloaded shard", () => {
       get: (id: DurableObjectId) => {
         const stub = real.get(id);
         if (id.toString() !== real.idFromName(`${caller.workspaceId}/${project}/${DAY}`).toString()) return stub;
-        const upsert = async () => {
+        const answer = async (method: string, args: unknown[]) => {
+          if (method !== "upsert") return stub.answer(method, args);
           refusals++;
           throw Object.assign(new Error("busy"), { overloaded: true, retryable: true });
         };
-        return { upsert, holds: (...call: Parameters<TracePartitionRpc["holds"]>) => stub.holds(...call) };
+        return { answer };
       },
     } as unknown as Env["TRACE_PARTITION"];
     const gathering = new Gathering();

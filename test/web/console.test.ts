@@ -53,6 +53,7 @@ describe("the audit log", () => {
     "api_key.updated": false,
     "api_key.rolled": false,
     "api_key.deleted": false,
+    "api_key.ended": false,
     "webhook_secret.created": false,
     "webhook_secret.deleted": false,
     "client.registered": false,

@@ -29,12 +29,28 @@ export { echo } from "./src/echo.ts";
 export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "0" } as never);
 `;
 
+/** What a project of the reference server serves. */
+export interface PeerProject {
+  /** `langgraph.json`'s graphs. */
+  graphs: Record<string, string>;
+  /** The text of its `graphs.ts`. */
+  entry: string;
+  /** What becomes its folder `src`. */
+  source: string;
+}
+
+const DEMO: PeerProject = {
+  graphs: { echo: "./graphs.ts:echo", agent: "./graphs.ts:agent" },
+  entry: ENTRY,
+  source: join(ROOT, "examples", "demo", "src"),
+};
+
 function raise(text: string): never {
   throw new Error(text);
 }
 
 /** Writes and installs the project. Gives its folder. */
-export function setUpPeer(): string {
+export function setUpPeer({ graphs, entry, source }: PeerProject = DEMO): string {
   const folder = mkdtempSync(join(tmpdir(), "weir-peer-"));
   const { devDependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     devDependencies: Record<string, string>;
@@ -53,20 +69,15 @@ export function setUpPeer(): string {
     },
     overrides,
   });
-  write("langgraph.json", {
-    node_version: "22",
-    dependencies: ["."],
-    graphs: { echo: "./graphs.ts:echo", agent: "./graphs.ts:agent" },
-  });
-  writeFileSync(join(folder, "graphs.ts"), ENTRY);
-  cpSync(join(ROOT, "examples", "demo", "src"), join(folder, "src"), { recursive: true });
+  write("langgraph.json", { node_version: "22", dependencies: ["."], graphs });
+  writeFileSync(join(folder, "graphs.ts"), entry);
+  cpSync(source, join(folder, "src"), { recursive: true });
   execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe", timeout: 300_000 });
   return folder;
 }
 
-/** Sets the project up and starts it as its users do. The folder goes with the server. */
-export async function startPeer(): Promise<Server> {
-  const folder = setUpPeer();
+/** Sets the project up and starts it as its users do. The folder is deleted with the server. */
+export async function startPeer(folder = setUpPeer()): Promise<Server> {
   const port = await quietPort();
   const url = `http://127.0.0.1:${port}`;
   const cli = join(folder, "node_modules", "@langchain", "langgraph-cli", "dist", "cli", "cli.mjs");
@@ -79,7 +90,8 @@ export async function startPeer(): Promise<Server> {
     name: `langgraph-api ${SERVER}`,
     async stop() {
       await child.stop();
-      rmSync(folder, { recursive: true, force: true });
+      // The server writes its state when it ends.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     },
   };
 }

@@ -47,7 +47,7 @@ export function spawned(command: string, args: string[], cwd: string, env: NodeJ
   return {
     pid: child.pid ?? 0,
     async up(url) {
-      for (let attempt = 0; attempt < 600 && !over(); attempt += 1) {
+      for (let attempt = 0; attempt < 1_800 && !over(); attempt += 1) {
         const ok = await fetch(url).then(
           ({ ok }) => ok,
           () => false,

@@ -1,0 +1,116 @@
+/** What is checked when a case is at rest: searches, streams, effects, storage. */
+import * as gates from "./gates.ts";
+import { said as answerOf } from "./model-graph.ts";
+import { pause } from "./patience.ts";
+import { hooksOf } from "./receiver.ts";
+import { classicTexts, protocolTexts, type Texts } from "./texts.ts";
+import { modelValues } from "./views.ts";
+import { Mismatch, type World } from "./world.ts";
+
+/** How often what comes later is looked at. A loaded machine makes each look slower. */
+const LOOKS = 200;
+const CURSORS = 3;
+
+/** Looks until nothing differs; what differs after many looks is wrong. */
+async function eventually(look: () => Promise<void>): Promise<void> {
+  for (let left = LOOKS; ; left -= 1) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof Mismatch) || left === 0) throw error;
+      await pause(50);
+    }
+  }
+}
+
+/** Searches show the thread as it is. A long state is not found by its values. */
+export async function checkSearch(world: World): Promise<void> {
+  await eventually(async () => {
+    const found = (await world.weir.found()) as { status: string; values: unknown }[];
+    const wanted = { status: world.model.status, values: modelValues(world.model.values) };
+    if (!world.heavy) return world.expect("POST /threads/search", found, [wanted]);
+    world.expect(
+      "POST /threads/search",
+      found.map(({ status }) => status),
+      [world.model.status],
+    );
+  });
+}
+
+/** From every cursor, what a reader had and what it gets are the whole messages. */
+export async function checkReaders(world: World): Promise<void> {
+  const { weir, model, random } = world;
+  if (!model.exists || world.heavy || model.temporary) return;
+  const events = await weir.events();
+  const seen = weir.transcript ?? [];
+  const before = [...seen, ...events.filter(({ seq }) => seq > (seen.at(-1)?.seq ?? 0))];
+  const whole = protocolTexts(before);
+  for (const cursor of sample(
+    before.map(({ seq }) => seq),
+    () => random.next(),
+  )) {
+    const had = protocolTexts(before.filter(({ seq }) => seq <= cursor));
+    expectTexts(world, `the protocol's stream after ${cursor}`, protocolTexts(await weir.events(cursor), had), whole);
+  }
+  weir.transcript = before;
+  for (const { name, spoke } of model.runs.filter(({ ran }) => ran)) {
+    const frames = await weir.frames(name);
+    const known = weir.transcripts.get(name) ?? frames;
+    const texts = classicTexts(known);
+    if (spoke !== undefined)
+      world.expect(`the message of ${name} in its stream`, [...texts.values()].includes(answerOf(spoke)), true);
+    for (const id of sample(
+      known.map((frame) => frame.id ?? "-1"),
+      () => random.next(),
+    )) {
+      const had = classicTexts(known.slice(0, known.findIndex((frame) => frame.id === id) + 1));
+      expectTexts(world, `the stream of ${name} after ${id}`, classicTexts(await weir.frames(name, id), had), texts);
+    }
+    weir.transcripts.set(name, known);
+  }
+}
+
+function sample<T>(all: T[], next: () => number): T[] {
+  const unique = [...new Set(all)];
+  return Array.from(
+    { length: Math.min(CURSORS, unique.length) },
+    () => unique[Math.floor(next() * unique.length)] as T,
+  );
+}
+
+function expectTexts(world: World, what: string, real: Texts, wanted: Texts): void {
+  world.expect(what, Object.fromEntries(real), Object.fromEntries(wanted));
+}
+
+/** Webhooks of exactly the runs that have ended, also of those that were undone, each under one delivery id. */
+export async function checkEffects(world: World): Promise<void> {
+  const { weir, model } = world;
+  await eventually(async () => {
+    await weir.alarms();
+    const told = [...weir.ids].flatMap(([name, id]) => hooksOf(id).map((status) => `${name} ${status}`));
+    world.expect("webhooks", told.sort(), model.hooks.toSorted());
+  });
+}
+
+/** A node that has ended is not executed again. */
+export function checkExecutions(world: World): void {
+  const { weir, left, given } = world;
+  const { pause: kind } = given;
+  // What waits at the gate of its first node is executed again after a restart.
+  if (kind === "none" || given.kind === "stateless" || given.kind === "batch") return;
+  const turn = kind === "breakpoint" ? "t2" : "t2?";
+  const threads = [...left.map((one) => one.weir.threadId), weir.threadId];
+  for (const node of kind === "parallel" ? ["speak", "free"] : ["speak"]) {
+    const counts = threads.map((thread) => gates.executions(thread, node, turn));
+    // Copies have what the first thread executed.
+    world.expect(`the executions of ${node} in ${turn}`, counts, [1, ...left.map(() => 0)]);
+  }
+}
+
+/** A deleted thread leaves nothing in its object's storage. */
+export async function checkStorage(world: World): Promise<void> {
+  await eventually(async () => {
+    await world.weir.alarms();
+    world.expect("the storage of a deleted thread", (await world.weir.stored()).tables, []);
+  });
+}

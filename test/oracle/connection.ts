@@ -1,0 +1,94 @@
+/** A case's thread on the product: requests to it, its process, its alarms. */
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { graphs } from "../../src/graphs/index.ts";
+import type { Caller } from "../support/caller.ts";
+import { storedBytes } from "../support/stored.ts";
+import * as gates from "./gates.ts";
+import { build, type Shape } from "./graphs.ts";
+import type { Ttl } from "./model.ts";
+import { bounded, until } from "./patience.ts";
+
+type Options = Parameters<Caller["fetch"]>[1];
+
+export class Connection {
+  threadId = "";
+  /** The ids of runs by their names. */
+  readonly ids = new Map<string, string>();
+
+  constructor(
+    readonly caller: Caller,
+    readonly graphId: string,
+    readonly shape: Shape,
+    /** Answers with a 5xx. */
+    readonly faults: string[] = [],
+  ) {}
+
+  async call(path: string, options: Options = {}): Promise<Response> {
+    const what = `${options.method ?? (options.body === undefined ? "GET" : "POST")} ${path.replace(this.threadId, "…")}`;
+    const response = await bounded(what, this.caller.fetch(path, options));
+    if (response.status >= 500) this.faults.push(`${what} answers ${response.status} ${await response.clone().text()}`);
+    return response;
+  }
+
+  /** The JSON of an answer, or its status when it is an error. */
+  async json<T>(path: string, options: Options = {}): Promise<T | number> {
+    const response = await this.call(path, options);
+    const text = await bounded(`the body of ${path}`, response.text());
+    if (!response.ok) return response.status;
+    return (text.trim() === "" ? null : JSON.parse(text)) as T;
+  }
+
+  get stub() {
+    return env.THREAD.getByName(`${this.caller.workspaceId}:${this.threadId}`);
+  }
+
+  get path(): string {
+    return `/threads/${this.threadId}`;
+  }
+
+  async create(ttl?: Ttl): Promise<void> {
+    const body = { metadata: { graph_id: this.graphId }, ttl: ttl && { strategy: ttl.strategy, ttl: ttl.ms / 60_000 } };
+    const made = await this.json<{ thread_id: string }>("/threads", { body });
+    if (typeof made === "number") throw new Error(`POST /threads answers ${made}`);
+    this.threadId = made.thread_id;
+  }
+
+  /** Changes what is deployed under the graph's id. */
+  deploy(how: "works" | "throws" | "removed", change: Partial<Shape> = {}): void {
+    Object.assign(this.shape, change);
+    if (how === "removed") delete graphs[this.graphId];
+    else if (how === "works") graphs[this.graphId] = build(this.shape);
+    else
+      graphs[this.graphId] = () => {
+        throw new Error("The factory throws.");
+      };
+  }
+
+  /** Resolves when a node waits at its gate. */
+  async reaches(node: string): Promise<void> {
+    await until(`the node ${node}`, () => gates.isReached(this.graphId, node));
+  }
+
+  /** The object's process stops. The next call starts it again. */
+  async kill(): Promise<void> {
+    await runInDurableObject(this.stub, (_, state) => {
+      state.abort("Application called abort: the oracle stops the process.");
+    }).catch(() => undefined);
+  }
+
+  /** Alarms that are due come. An alarm that comes early does no harm. */
+  async alarms(): Promise<void> {
+    for (let i = 0; i < 3; i += 1) {
+      const rang = await bounded(
+        "an alarm",
+        runDurableObjectAlarm(this.stub).catch(() => true),
+      );
+      if (!rang) return;
+    }
+  }
+
+  async stored(): Promise<{ tables: string[]; alarm: number | null }> {
+    return storedBytes(this.stub);
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The graphs of the oracle, plain LangGraph: any Agent Server can load this file. A turn writes a message, asks when its text ends in
+ * `?`, and closes. `log` says which nodes have run, and with which answers.
+ */
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import {
+  END,
+  interrupt,
+  type LangGraphRunnableConfig,
+  MessagesDeltaValue,
+  MessagesValue,
+  ReducedValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
+import { z } from "zod";
+
+export type Pause = "none" | "interrupt" | "nested" | "parallel" | "breakpoint" | "twice";
+
+export interface Shape {
+  pause: Pause;
+  /** The messages are a delta channel. */
+  delta?: boolean;
+  /** The last node edits the state in place. */
+  edits?: boolean;
+  /** The name of the last node. */
+  last?: string;
+  /** The node that writes the message fails in the middle of its message the first time in each turn, and is tried again. */
+  flaky?: boolean;
+}
+
+/** Where nodes wait. A test in the same process opens and closes the gates of a graph. */
+export interface Gates {
+  /** Whether the node may pass. A stubborn node does not notice that its run is stopped. */
+  closed(graphId: string, node: string): "open" | "closed" | "stubborn";
+  /** Says that a node has come to its gate. */
+  reached(graphId: string, node: string): void;
+  /** Says that a node has ended. */
+  ended(threadId: string, node: string, text: string): void;
+}
+
+const shared = globalThis as { oracleGates?: Gates };
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits at the node's gate. In a process without gates, a turn whose text contains `slow` waits for a moment. */
+async function passGate(node: string, text: string, config: LangGraphRunnableConfig | undefined): Promise<void> {
+  const graphId = String(config?.configurable?.graph_id);
+  const gates = shared.oracleGates;
+  for (let i = 0; gates ? gates.closed(graphId, node) !== "open" : text.includes("slow") && i < 100; i += 1) {
+    gates?.reached(graphId, node);
+    if (config?.signal?.aborted && gates?.closed(graphId, node) !== "stubborn") throw new Error("stopped");
+    await sleep(gates ? 4 : 20);
+  }
+}
+
+/** The words of the answer to a turn: enough of them for the log to be compacted. */
+export const wordsFor = (turn: string): string[] =>
+  Array.from({ length: 14 }, (_, i) => (i === 0 ? `(${turn})` : ` w${i}`));
+
+/** Streams the words of a turn, with a gate in the middle. */
+class Speaker extends BaseChatModel {
+  readonly turn: string;
+  readonly config: LangGraphRunnableConfig;
+  readonly fails: boolean;
+
+  constructor(turn: string, config: LangGraphRunnableConfig, fails: boolean) {
+    super({});
+    this.turn = turn;
+    this.config = config;
+    this.fails = fails;
+  }
+
+  override _llmType(): string {
+    return "oracle";
+  }
+
+  override async *_streamResponseChunks(
+    _messages: BaseMessage[],
+    _options: this["ParsedCallOptions"],
+    manager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const id = crypto.randomUUID();
+    const words = wordsFor(this.turn);
+    for (const [i, text] of words.entries()) {
+      if (i === words.length / 2) {
+        await passGate("speak", this.turn, this.config);
+        if (this.fails) throw new Error("The model failed.");
+      }
+      const message = new AIMessageChunk({ id, content: text });
+      yield new ChatGenerationChunk({ text, message });
+      await manager?.handleLLMNewToken(text, undefined, undefined, undefined, undefined, {
+        chunk: new ChatGenerationChunk({ text, message }),
+      });
+    }
+  }
+
+  override async _generate(): Promise<never> {
+    throw new Error("The oracle's model only streams.");
+  }
+}
+
+const Log = () =>
+  new ReducedValue(
+    z.array(z.string()).default(() => []),
+    { inputSchema: z.array(z.string()), reducer: (before: string[], more: string[]) => [...before, ...more] },
+  );
+const Doc = z.unknown().optional();
+const Inner = new StateSchema({ log: Log() });
+const Plain = new StateSchema({ messages: MessagesValue, log: Log(), doc: Doc });
+const Delta = new StateSchema({ messages: MessagesDeltaValue, log: Log(), doc: Doc });
+type State = typeof Plain.State;
+
+const turnOf = (state: State): string => {
+  const said = state.messages.findLast((message) => message.type === "human");
+  return said?.text ?? "";
+};
+const isQuestion = (state: State) => turnOf(state).endsWith("?");
+
+const inner = new StateGraph(Inner)
+  .addNode("first", () => ({ log: ["first"] }))
+  .addNode("deep", () => ({ log: [`deep:${String(interrupt("Deep?"))}`] }))
+  .addEdge(START, "first")
+  .addEdge("first", "deep")
+  .addEdge("deep", END)
+  .compile({ name: "inner" });
+
+type Node = (state: State, config: LangGraphRunnableConfig) => Promise<object> | object;
+
+/** The nodes between `speak` and the last one. They run side by side. */
+const MIDDLE: Record<Pause, Record<string, Node>> = {
+  none: { ask: () => ({ log: ["ask"] }) },
+  breakpoint: { ask: () => ({ log: ["ask"] }) },
+  interrupt: { ask: (state) => ({ log: [isQuestion(state) ? `ask:${String(interrupt("Ask?"))}` : "ask"] }) },
+  twice: {
+    ask: (state) => ({
+      log: [isQuestion(state) ? `ask:${String(interrupt("One?"))},${String(interrupt("Two?"))}` : "ask"],
+    }),
+  },
+  nested: { ask: async (state) => ({ log: isQuestion(state) ? (await inner.invoke({ log: [] })).log : ["ask"] }) },
+  parallel: {
+    free: (state, config) => {
+      shared.oracleGates?.ended(String(config.configurable?.thread_id), "free", turnOf(state));
+      return { log: ["free"] };
+    },
+    left: (state) => ({ log: [isQuestion(state) ? `left:${String(interrupt("Left?"))}` : "left"] }),
+    right: (state) => ({ log: [isQuestion(state) ? `right:${String(interrupt("Right?"))}` : "right"] }),
+  },
+};
+
+/** The compiled graph of a shape. */
+export function build({ pause, delta = false, edits = false, last = "close", flaky = false }: Shape) {
+  const failed = new Set<string>();
+  const speak: Node = async (state, config) => {
+    const turn = turnOf(state);
+    const place = `${String(config.configurable?.thread_id)} ${turn}`;
+    const fails = flaky && !failed.has(place);
+    failed.add(place);
+    let message: AIMessageChunk | undefined;
+    for await (const chunk of await new Speaker(turn, config, fails).stream(state.messages, config))
+      message = message ? message.concat(chunk) : chunk;
+    shared.oracleGates?.ended(String(config.configurable?.thread_id), "speak", turn);
+    return { messages: [message as unknown as AIMessage], log: [`write ${turn}`] };
+  };
+  const close: Node = async (state, config) => {
+    await passGate("close", turnOf(state), config);
+    if (!edits) return { log: ["close"] };
+    state.log.push("edit");
+    const doc = state.doc as { edits: number };
+    doc.edits += 1;
+    return { log: ["close"], doc };
+  };
+  const middle = MIDDLE[pause];
+  const graph = new StateGraph(delta ? (Delta as unknown as typeof Plain) : Plain)
+    .addNode("speak", speak, { retryPolicy: { maxAttempts: flaky ? 2 : 1, initialInterval: 1, retryOn: () => true } })
+    .addNode(middle)
+    .addNode(last, close)
+    .addEdge(START, "speak")
+    .addEdge(last, END);
+  for (const name of Object.keys(middle)) graph.addEdge("speak", name);
+  graph.addEdge(Object.keys(middle), last);
+  return graph.compile({ name: "oracle" });
+}

@@ -1,0 +1,189 @@
+/** Errors of the past, and others like them, as textual changes of `src`: the oracle must find each. */
+import type { Case } from "./dimensions.ts";
+
+/** Values of which a case must have one, by dimension. */
+type Among = { [D in keyof Case]?: readonly Case[D][] };
+
+interface Patch {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+export interface Mutation {
+  name: string;
+  /** The cases of the pairs that can show it. The others are left out, because a run of all takes minutes. */
+  among: Among;
+  patches: Patch[];
+}
+
+const THREADS = "src/threads";
+
+/** A change of one place. */
+const one = (name: string, among: Among, file: string, find: string, replace: string): Mutation => ({
+  name,
+  among,
+  patches: [{ file: `${THREADS}/${file}`, find, replace }],
+});
+
+/** Changes of several places. */
+const several = (
+  name: string,
+  among: Among,
+  ...patches: [file: string, find: string, replace: string][]
+): Mutation => ({
+  name,
+  among,
+  patches: patches.map(([file, find, replace]) => ({ file: `${THREADS}/${file}`, find, replace })),
+});
+
+export const MUTATIONS: Mutation[] = [
+  one(
+    "a run that is not due makes its thread busy",
+    { kind: ["delayed"] },
+    "runs/runner.ts",
+    "return this.#open.some((run) => isInFlight(run, now));",
+    "return this.#open.length > 0 && now > 0;",
+  ),
+  one(
+    "a run that is not due blocks those after it",
+    { kind: ["delayed"] },
+    "runs/queue.ts",
+    "place(a) - place(b) || a.created - b.created",
+    "a.created - b.created",
+  ),
+  one(
+    "keep_latest removes the checkpoints of nested graphs",
+    { pause: ["nested"], lifecycle: ["prune", "ttl keep_latest"] },
+    "checkpoints/checkpoints.ts",
+    'return [latest, ...nested.filter(({ ns, metadata }) => !ns.includes(":") || metadata.parents?.[""] === latest.id)];',
+    "return nested.length < 0 ? nested : [latest];",
+  ),
+  several(
+    "keep_latest removes what delta channels are replayed from",
+    { values: ["delta"], lifecycle: ["prune", "ttl keep_latest"] },
+    ["graph/prune.ts", "if (replayed.length === 0) return snapshots;", "if (replayed.length >= 0) return snapshots;"],
+    [
+      "checkpoints/checkpoints.ts",
+      "new Map([...replayed, ...live].map(",
+      "new Map([...replayed.slice(0, 0), ...live].map(",
+    ],
+  ),
+  one(
+    "a cursor inside a compacted message gets the whole message again",
+    { lifecycle: ["compaction", "ttl keep_latest"] },
+    "log/tail.ts",
+    "unfold(events, cursor, query.seen ?? 0)",
+    "events.values()",
+  ),
+  several(
+    "rollback keeps the run's answers",
+    { stop: ["rollback", "replace"] },
+    ["checkpoints/checkpoints.ts", "writes: full.writes.filter(isOfOthers)", "writes: full.writes"],
+    [
+      "checkpoints/checkpoints.ts",
+      "for (const row of this.tables.writesOf(runId)) filterRow(this.tables, row, isOfOthers);",
+      "",
+    ],
+  ),
+  one(
+    "questions are those of the run's events",
+    { pause: ["parallel", "twice", "nested"], stop: ["cancel", "kill", "kill after stop"] },
+    "runs/runner.ts",
+    "? before.interrupts : checkpoints.questions();",
+    "? before.interrupts : emitter.interrupts;",
+  ),
+  one(
+    "a rollback leaves the thread's status of the run",
+    { stop: ["rollback", "replace"] },
+    "runs/ending.ts",
+    'outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal',
+    "outcome.attempt > 0 && !outcome.refusal",
+  ),
+  one(
+    "effects are lost with their thread",
+    { lifecycle: ["deletion", "ttl delete"] },
+    "context.ts",
+    "if (this.tables.outbox.outlives)",
+    "if (this.gone)",
+  ),
+  one(
+    "a copy loses the questions that wait",
+    { lifecycle: ["copy"] },
+    "copy.ts",
+    "...own, rest, error: undefined",
+    '...own, rest: "idle", interrupts: {}, error: undefined',
+  ),
+  several(
+    "a ttl deletes a thread with a run that is not due",
+    { kind: ["delayed"], lifecycle: ["ttl delete"] },
+    [
+      "alarm.ts",
+      "runner.open.length > 0 ? undefined : deletionOf(record)",
+      "runner.busy ? undefined : deletionOf(record)",
+    ],
+    [
+      "alarm.ts",
+      "runner.open.length === 0 && (deletionOf(context.record)",
+      "!runner.busy && (deletionOf(context.record)",
+    ],
+    [
+      "thread.ts",
+      "if (runner.open.length > 0 || !isDue()) return false;",
+      "if (runner.busy || !isDue()) return false;",
+    ],
+  ),
+  one(
+    "a stop does not survive a restart",
+    { stop: ["kill after stop"] },
+    "runs/runner.ts",
+    "this.#keepStop(active.run, reason);",
+    "",
+  ),
+  one(
+    "a run's time counts from its last attempt",
+    { stop: ["timeout"] },
+    "runs/attempts.ts",
+    "began + seconds * 1000 - Date.now()",
+    "0 * began + seconds * 1000",
+  ),
+  one(
+    "a deleted run leaves the thread's values",
+    { lifecycle: ["run deletion"] },
+    "graph/prune.ts",
+    "if (graph && !busy()) await refresh(context, graph);",
+    "if (graph && !graph) await refresh(context, graph);",
+  ),
+  one(
+    "a question accepts a second answer",
+    { stop: ["cancel", "rollback", "replace", "timeout"], pause: ["interrupt", "nested", "parallel", "twice"] },
+    "runs/insert.ts",
+    "if (areWaitedFor(answers, record, open)) return;",
+    "if (answers.length >= 0) return;",
+  ),
+  one(
+    "a repeated command starts another run",
+    { repetition: ["command"] },
+    "runs/insert.ts",
+    "if (fingerprint === undefined) return undefined;",
+    "if (fingerprint !== null) return undefined;",
+  ),
+  {
+    name: "a key that has expired gives the run of its first request",
+    among: { repetition: ["expired key"] },
+    patches: [
+      {
+        file: "src/idempotency/middleware.ts",
+        find: "if (epoch !== undefined) texts.push(String(epoch));",
+        replace: "",
+      },
+    ],
+  },
+];
+
+/** The text with one change. Throws when the place is not there exactly once: the code has moved on. */
+export function patched(text: string, { file, find, replace }: Patch): string {
+  const parts = text.split(find);
+  if (parts.length !== 2) throw new Error(`${file} has "${find}" ${parts.length - 1} times, and must have it once.`);
+  return parts.join(replace);
+}

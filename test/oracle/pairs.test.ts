@@ -1,0 +1,85 @@
+/**
+ * Every pair of hard states of a thread, beside a model of what a thread must be: docs/semantics.md. A failed case is shrunk
+ * and printed with its values. `SEED=…` repeats the cases, `CASES=…` sets how many a soak tries, `ONLY='kind: cron, …; …'` runs these.
+ */
+import { expect, it } from "vitest";
+import { graphs } from "../../src/graphs/index.ts";
+import { anyStorage } from "../chaos/faults.ts";
+import { newCaller } from "../support/caller.ts";
+import { installClock } from "../support/clock.ts";
+import { amount, SOAK } from "../support/thorough.ts";
+import { coveringArray } from "./covering.ts";
+import { type Case, PLAIN } from "./dimensions.ts";
+import { build } from "./graphs.ts";
+import { receive } from "./receiver.ts";
+import { type Failure, runCase, shown, shrunk } from "./run-case.ts";
+import { SharedClock } from "./shared-clock.ts";
+import { type Owed, wrongTraces } from "./traces.ts";
+
+/** The pairs of CI are the same each time. */
+const SEED = Number(process.env.SEED || 1);
+/** Covering arrays of which the smallest is taken. */
+const ATTEMPTS = 5;
+/** Cases that work at the same time, and workspaces that they share. */
+const AT_ONCE = 8;
+const WORKSPACES = 4;
+const SHRINK = process.env.SHRINK === "true";
+
+function chosen(): { cases: Case[]; tuples: number } {
+  const only = process.env.ONLY;
+  if (!only)
+    return coveringArray(SOAK ? 3 : 2, SEED, { attempts: SOAK ? 1 : ATTEMPTS, most: amount("CASES", Infinity, 2_000) });
+  const cases = only.split(/; */).map((one) => {
+    const parts = one.split(/, */).map((part) => part.split(/: */) as [string, string]);
+    return { ...PLAIN, ...Object.fromEntries(parts) };
+  });
+  return { cases, tuples: 0 };
+}
+
+const { cases, tuples } = chosen();
+
+it(
+  `${cases.length} cases leave what the model says (SEED=${SEED})`,
+  { timeout: 60_000 + cases.length * 20_000 },
+  async () => {
+    const began = performance.now();
+    const stopReceiver = receive();
+    const resetClock = await anyStorage(installClock);
+    // All at once: each change of the deployed graphs makes the default assistants again.
+    const idOf = (n: number) => `oracle-${n}`;
+    for (const n of cases.keys()) graphs[idOf(n)] = build({ pause: "none" });
+    try {
+      const callers = await Promise.all(Array.from({ length: WORKSPACES }, newCaller));
+      const clock = new SharedClock(AT_ONCE);
+      const failures: Failure[] = [];
+      const owed: Owed[] = [];
+      const run = async (given: Case, n: number) => {
+        const caller = callers[n % WORKSPACES];
+        return caller && runCase(given, { caller, graphId: idOf(n), clock, seed: SEED + n, owed });
+      };
+      await Promise.all(
+        cases.map((given, n) =>
+          clock.work(async () => {
+            const began = performance.now();
+            const failure = await run(given, n);
+            const ms = Math.round(performance.now() - began);
+            if (process.env.LOUD) console.log(`oracle: ${n} ${ms} ms ${shown(given)}`);
+            if (!failure) return;
+            console.log(`oracle: FAILED ${shown(failure.given)}\n  at: ${failure.step}\n  ${failure.reason}`);
+            failures.push(SHRINK ? await shrunk(failure, (less) => run(less, n)) : failure);
+          }),
+        ),
+      );
+      failures.push(...(await wrongTraces(owed)));
+      const seconds = Math.round((performance.now() - began) / 1000);
+      console.log(`oracle: ${JSON.stringify({ cases: cases.length, tuples, seconds, failed: failures.length })}`);
+      for (const { given, step, reason } of failures)
+        console.log(`oracle: ${shown(given)}\n  at: ${step}\n  ${reason}`);
+      expect(failures.map(({ given }) => shown(given))).toEqual([]);
+    } finally {
+      stopReceiver();
+      resetClock();
+      for (const n of cases.keys()) delete graphs[idOf(n)];
+    }
+  },
+);

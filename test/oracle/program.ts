@@ -1,0 +1,149 @@
+/** The program of a case: what happens to its thread, step by step, made from the case's values. */
+import type { Case } from "./dimensions.ts";
+import * as happenings from "./happenings.ts";
+import type { RunSpec } from "./model.ts";
+import * as stops from "./stops.ts";
+import type { World } from "./world.ts";
+
+export interface Step {
+  name: string;
+  work: (world: World) => Promise<void>;
+}
+
+const DAY = 24 * 3_600_000;
+const HOUR = 3_600_000;
+const DELAY = HOUR;
+
+/** What the state holds besides messages. */
+export function docOf(values: Case["values"]): unknown {
+  if (values === "look-alike")
+    return { edits: 0, lc: 2, type: "undefined", inner: [{ lc: 1, type: "constructor", id: ["x"] }, { lc: 2 }] };
+  if (values === "items") return Array.from({ length: 200_000 }, (_, i) => i);
+  if (values === "large") return "x".repeat(3_000_000);
+  return { edits: 0 };
+}
+
+/** The steps of the case. */
+export function programOf(given: Case): Step[] {
+  return given.kind === "stateless" || given.kind === "batch" ? stateless(given) : threaded(given);
+}
+
+const step = (name: string, work: Step["work"]): Step => ({ name, work });
+const check = step("look", (world) => world.check());
+
+function threaded(given: Case): Step[] {
+  const { kind, pause, reader, lifecycle, moment, graph, repetition } = given;
+  const doc = docOf(given.values);
+  const turn = pause === "none" || pause === "breakpoint" ? "t2" : "t2?";
+  const t2: RunSpec = { name: "t2", turn, doc, ...(pause === "breakpoint" && { breakpoint: true }) };
+  const happens = (at: Case["moment"]): Step[] =>
+    moment === at && lifecycle !== "none" ? [step(`${lifecycle} (${at})`, happenings.happen), check] : [];
+  // A run without a pause is itself what is stopped.
+  const stopsItself = pause === "none";
+  const holds = stopsItself && stops.needsHold(given);
+  return [
+    step("create", happenings.create),
+    step("t1", async (world) => {
+      await world.start({ name: "t1", turn: "t1", doc: { edits: 0 } });
+      await world.finish("t1");
+    }),
+    check,
+    ...(kind === "delayed"
+      ? [
+          step("t2 in an hour", async (world) => {
+            await world.start({ ...t2, afterMs: DELAY }, { kind, reader, key: keyOf(world, "t2") });
+            await happenings.expectRest(world);
+          }),
+          check,
+          step("a state update while t2 waits", happenings.update),
+          check,
+          step("an hour passes", async (world) => {
+            if (holds) world.hold("speak");
+            await world.advance(DELAY + 60_000);
+          }),
+        ]
+      : [
+          step(`t2, ${kind}, read by ${reader}`, async (world) => {
+            if (holds) world.hold("speak");
+            await happenings.startOnce(world, t2, stopsItself);
+          }),
+        ]),
+    ...(stopsItself ? stops.stepsOf(given, "t2", "speak") : [step("t2 pauses", (world) => world.finish("t2")), check]),
+    ...happens("pause"),
+    ...graphSteps(graph),
+    ...(stopsItself ? [] : answerSteps(given)),
+    ...happens("stop"),
+    step("what is left", happenings.completeAll),
+    check,
+    step("t3", async (world) => {
+      await world.start({ name: "t3", turn: "t3" }, { key: `${world.weir.graphId} t3` });
+      if (!world.model.exists) return;
+      await world.finish("t3");
+    }),
+    ...(repetition === "key" || repetition === "expired key"
+      ? [step("t3 again", (world) => happenings.again(world, "t3"))]
+      : []),
+    ...(repetition === "expired key"
+      ? [
+          step("t3 again after a day", async (world) => {
+            await world.advance(DAY + HOUR);
+            await world.start({ name: "t3b", turn: "t3" }, { key: `${world.weir.graphId} t3` });
+            if (world.model.exists) await world.finish("t3b");
+          }),
+        ]
+      : []),
+    check,
+    ...happens("end"),
+    step("everything", happenings.checkEverything),
+  ];
+}
+
+const keyOf = (world: World, name: string): string | undefined =>
+  world.given.repetition === "key" ? `${world.weir.graphId} ${name}` : undefined;
+
+function graphSteps(graph: Case["graph"]): Step[] {
+  if (graph === "same") return [];
+  if (graph === "renamed" || graph === "retried")
+    return [step(`a graph that is ${graph}`, (world) => happenings.redeploy(world, graph)), check];
+  return [
+    step(`a graph that is broken: ${graph}`, (world) => happenings.breakGraph(world, graph)),
+    check,
+    step("the graph works again", happenings.mendGraph),
+    check,
+  ];
+}
+
+/** Answers to all questions, the last of which is stopped. */
+function answerSteps(given: Case): Step[] {
+  const last = stops.needsHold(given);
+  return [
+    step("answers", async (world) => happenings.answerAll(world, last)),
+    ...stops.stepsOf(given, "last answer", "close"),
+  ];
+}
+
+function stateless(given: Case): Step[] {
+  const { pause, kind, reader, lifecycle } = given;
+  const turn = pause === "none" || pause === "breakpoint" ? "t2" : "t2?";
+  const t2: RunSpec = {
+    name: "t2",
+    turn,
+    doc: docOf(given.values),
+    ...(pause === "breakpoint" && { breakpoint: true }),
+  };
+  return [
+    step(`t2, ${kind}, read by ${reader}`, async (world) => {
+      world.model.create(undefined, true, keyOf(world, "t2") !== undefined);
+      if (stops.needsHold(given)) world.hold("speak");
+      await happenings.startOnce(world, t2, true);
+    }),
+    ...stops.stepsOf(given, "t2", "speak"),
+    step("the thread takes nothing else", happenings.expectRefusals),
+    ...(lifecycle === "deletion" ? [step("deletion", happenings.happen)] : []),
+    step("the thread goes", async (world) => {
+      await world.advance(DAY + HOUR);
+    }),
+    check,
+    step("everything", happenings.checkEverything),
+  ];
+}

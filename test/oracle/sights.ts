@@ -1,0 +1,100 @@
+/** What is visible of a case's thread over HTTP, in the words of the model. */
+import { runInDurableObject } from "cloudflare:test";
+import type { ThreadRpc } from "../../src/threads/rpc.ts";
+import type { Event } from "../streaming/client.ts";
+import { sseEvents, type SseEvent } from "../support/sse.ts";
+import { Connection } from "./connection.ts";
+import { bounded } from "./patience.ts";
+import { asksOf, byText, framesOf, valuesOf } from "./views.ts";
+
+interface Task {
+  name: string;
+  interrupts: { value: unknown }[];
+}
+
+export class Sights extends Connection {
+  /** The events that a reader of the streaming protocol has seen, and the frames that readers of runs have. */
+  transcript: Event[] | undefined;
+  readonly transcripts = new Map<string, SseEvent[]>();
+
+  async thread(): Promise<unknown> {
+    const thread = await this.json<{
+      status: string;
+      values: unknown;
+      interrupts: Record<string, { value: unknown }[]>;
+    }>(this.path);
+    if (typeof thread === "number") return thread;
+    return { status: thread.status, values: valuesOf(thread.values), asks: asksOf(thread.interrupts) };
+  }
+
+  async state(): Promise<unknown> {
+    const state = await this.json<{ values: unknown; next: string[]; tasks: Task[] }>(`${this.path}/state`);
+    if (typeof state === "number") return state;
+    const asks = state.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => String(value))).sort(byText);
+    return { values: valuesOf(state.values), next: state.next.sort(byText), asks };
+  }
+
+  async history(): Promise<unknown> {
+    const states = await this.json<{ values: unknown; next: string[]; metadata: { source: string; step: number } }[]>(
+      `${this.path}/history?limit=100`,
+    );
+    if (typeof states === "number") return states;
+    return states.map(({ values, next, metadata: { source, step } }) => {
+      const { log, said, doc } = valuesOf(values);
+      return { source, step, next: next.sort(), log: log.join(), said: said.length, doc };
+    });
+  }
+
+  async runs(): Promise<unknown> {
+    const runs = await this.json<{ run_id: string; status: string }[]>(`${this.path}/runs?limit=100`);
+    if (typeof runs === "number") return runs;
+    const names = new Map([...this.ids].map(([name, id]) => [id, name]));
+    return runs.map(({ run_id, status }) => `${names.get(run_id) ?? "unknown"} ${status}`).sort();
+  }
+
+  async found(): Promise<unknown> {
+    const found = await this.json<{ status: string; values: unknown }[]>("/threads/search", {
+      body: { ids: [this.threadId] },
+    });
+    if (typeof found === "number") return found;
+    return found.map(({ status, values }) => ({ status, values: valuesOf(values) }));
+  }
+
+  /** Every event of the streaming protocol after a number. */
+  async events(since = 0): Promise<Event[]> {
+    const last = await this.#lastEnd();
+    if (last <= since) return [];
+    const channels = ["values", "messages", "lifecycle", "tasks", "updates", "checkpoints", "input"];
+    const response = await this.call(`${this.path}/stream/events`, { body: { channels, since } });
+    if (!response.ok) throw new Error(`the protocol's stream answers ${response.status}`);
+    const read = async () => {
+      const got: Event[] = [];
+      for await (const { data } of sseEvents(response)) {
+        got.push(data as Event);
+        if ((data as Event).seq >= last) break;
+      }
+      return got;
+    };
+    return bounded("the protocol's stream", read());
+  }
+
+  /** The number of the last event of a log at rest: the end of a run. 0 for a log without events. */
+  async #lastEnd(): Promise<number> {
+    return runInDurableObject(this.stub, async (thread) => {
+      const lines = await (thread as unknown as ThreadRpc).follow({
+        after: 0,
+        methods: ["lifecycle"],
+        replayOnly: true,
+      });
+      const text = await bounded("the replay of the log", new Response(lines).text());
+      const ends = [...text.matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq));
+      return Math.max(0, ...ends);
+    });
+  }
+
+  async frames(name: string, after = "-1"): Promise<SseEvent[]> {
+    const path = `${this.path}/runs/${this.ids.get(name)}/stream?stream_mode=messages-tuple&stream_mode=values`;
+    const response = await this.call(path, { headers: { "last-event-id": after } });
+    return response.ok ? bounded(`the stream of ${name}`, framesOf(response)) : [];
+  }
+}

@@ -1,0 +1,102 @@
+/** How a run that waits at a gate is stopped. */
+import type { Case } from "./dimensions.ts";
+import * as gates from "./gates.ts";
+import type { Step } from "./program.ts";
+import type { World } from "./world.ts";
+
+const HOUR = 3_600_000;
+
+/** Whether the case stops a run, or does something to its thread, while a node is at work. */
+export function needsHold({ stop, lifecycle, moment }: Case): boolean {
+  const inFlight = moment === "stop" && (lifecycle === "deletion" || lifecycle === "run deletion");
+  return stop !== "none" || inFlight;
+}
+
+/** The steps that stop a run that waits at the gate of `node`, or let it end. */
+export function stepsOf(given: Case, name: string, node: "speak" | "close"): Step[] {
+  const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
+  const { stop, lifecycle, moment } = given;
+  const inFlight = stop === "none" && needsHold(given);
+  if (inFlight) {
+    return [
+      { name: `${name} is at work`, work: (world) => world.weir.reaches(node) },
+      {
+        name: `${lifecycle} while ${name} is at work (${moment})`,
+        work: async () => undefined,
+      },
+    ];
+  }
+  const end = {
+    name: `${name} ends`,
+    work: async (world: World) => {
+      const run = target(world);
+      world.release();
+      await world.finish(run);
+      // The thread of a stateless run is not shown when the run has ended.
+      if (!world.model.temporary) await world.check();
+    },
+  };
+  if (stop === "none") return [end];
+  const work = async (world: World) => {
+    const run = target(world);
+    // The run may have ended without this node.
+    if (!world.model.open.some((one) => one.name === run)) return;
+    await world.weir.reaches(node);
+    await STOPS[stop](world, run, node);
+  };
+  return [{ name: `${stop} of ${name}`, work }, end];
+}
+
+type Stop = (world: World, run: string, node: "speak" | "close") => Promise<void>;
+
+async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
+  const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=${wait ? 1 : 0}&action=${action}`;
+  const { status } = await world.weir.call(path, { method: "POST" });
+  world.expect("the answer to cancel", status, wait ? 204 : 202);
+}
+
+const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
+  async cancel(world, run) {
+    await cancel(world, run, "interrupt");
+    world.model.stop(run, "interrupt");
+  },
+
+  async rollback(world, run) {
+    await cancel(world, run, "rollback");
+    world.model.stop(run, "rollback");
+  },
+
+  /** Another run takes its place. */
+  async replace(world) {
+    await world.start({ name: "r", turn: "r", strategy: "rollback" });
+    world.release();
+    await world.finish("r");
+  },
+
+  /** Its process stops, and starts again when its time is over. */
+  async timeout(world, run) {
+    await world.clock.sleep(2 * HOUR);
+    await world.weir.kill();
+    world.model.advance(2 * HOUR);
+    world.model.stop(run, "timeout");
+    await world.weir.runs();
+    await world.finish(run);
+  },
+
+  async kill(world, _run, node) {
+    gates.forget(world.weir.graphId, node);
+    await world.weir.kill();
+    await world.weir.thread();
+    await world.weir.reaches(node);
+  },
+
+  /** The stop is accepted, and the process stops before the run has ended. */
+  async "kill after stop"(world, run, node) {
+    world.hold(node, "stubborn");
+    await cancel(world, run, "interrupt", false);
+    await world.weir.kill();
+    world.model.stop(run, "interrupt");
+    await world.weir.runs();
+    await world.finish(run);
+  },
+};

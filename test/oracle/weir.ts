@@ -1,0 +1,192 @@
+/** A case's thread on the product: the runs of the model, started over HTTP. */
+import { env } from "cloudflare:workers";
+import { fireDueCrons, startFiring } from "../../src/crons/fire.ts";
+import { nextDue } from "../../src/crons/schedule.ts";
+import { threadsOf } from "../../src/crons/start.ts";
+import type { Firing } from "../../src/crons/store.ts";
+import { database } from "../../src/db/client.ts";
+import type { Case } from "./dimensions.ts";
+import type { RunSpec } from "./model.ts";
+import { bounded } from "./patience.ts";
+import { Sights } from "./sights.ts";
+import { framesOf, resultOf, resultOfFrames } from "./views.ts";
+
+type Json = Record<string, unknown>;
+type Reader = Case["reader"];
+type Kind = Case["kind"];
+
+const WEBHOOK = "https://hooks.oracle.example/run";
+
+export interface Start {
+  kind?: Kind;
+  reader?: Reader;
+  /** The Idempotency-Key. */
+  key?: string;
+  /** The id of the command of the streaming protocol. */
+  commandId?: number;
+}
+
+export class Weir extends Sights {
+  /** What each run's caller gets at its end. */
+  readonly results = new Map<string, Promise<unknown>>();
+  /** Ids of questions by their texts. */
+  #questions = new Map<string, string>();
+
+  /** Starts a run. The status of the answer. */
+  async start(spec: RunSpec, { kind = "immediate", reader = "join", key, commandId }: Start = {}): Promise<number> {
+    if (kind === "stateless" || kind === "batch") return this.#startStateless(spec, kind, reader, key);
+    if (kind === "cron") return this.#startCron(spec);
+    if (reader === "protocol" && !spec.breakpoint) return this.#command(spec, commandId, key);
+    const route = reader === "wait" ? "/wait" : reader === "start" || reader === "cursor" ? "/stream" : "";
+    const body = await this.#body(spec);
+    return this.#started(spec.name, `${this.path}/runs${route}`, body, reader, key);
+  }
+
+  async #startStateless(spec: RunSpec, kind: Kind, reader: Reader, key?: string): Promise<number> {
+    const body = await this.#body(spec);
+    if (kind === "batch") {
+      const made = await this.json<{ run_id: string; thread_id: string }[]>("/runs/batch", {
+        body: [body, { ...body, input: inputOf("other", undefined) }],
+      });
+      if (typeof made === "number") return made;
+      const [{ run_id, thread_id } = { run_id: "", thread_id: "" }] = made;
+      this.threadId = thread_id;
+      this.#took(spec.name, run_id, this.#join(run_id));
+      return 200;
+    }
+    const route = reader === "wait" ? "/wait" : reader === "start" || reader === "cursor" ? "/stream" : "";
+    return this.#started(spec.name, `/runs${route}`, body, reader, key);
+  }
+
+  async #started(name: string, path: string, body: Json, reader: Reader, key?: string): Promise<number> {
+    const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    const response = await this.call(path, { body, headers });
+    if (!response.ok) return response.status;
+    const run = /runs\/([\w-]+)/.exec(response.headers.get("content-location") ?? "")?.[1] ?? "";
+    // A stateless run and its thread have one id.
+    if (path.startsWith("/runs")) this.threadId = run;
+    const result = path.endsWith("/wait")
+      ? response.text().then((text) => resultOf(JSON.parse(text)))
+      : path.endsWith("/stream")
+        ? this.#followed(run, response, reader)
+        : this.#join(run);
+    this.#took(name, run, result);
+    return 200;
+  }
+
+  #took(name: string, run: string, result: Promise<unknown>): void {
+    this.ids.set(name, run);
+    // Awaited later, if at all.
+    result.catch(() => undefined);
+    this.results.set(name, result);
+  }
+
+  async #join(run: string): Promise<unknown> {
+    const response = await this.caller.fetch(`/threads/${this.threadId}/runs/${run}/join`);
+    return response.ok ? resultOf(await response.json()) : response.status;
+  }
+
+  /** The result as the frames of a stream have it. A reader with a cursor leaves in the middle, and connects again. */
+  async #followed(run: string, response: Response, reader: Reader): Promise<unknown> {
+    let frames = await framesOf(response, reader === "cursor" ? 6 : Infinity);
+    if (reader === "cursor") {
+      const headers = { "last-event-id": frames.at(-1)?.id ?? "-1" };
+      const rest = await this.caller.fetch(`/threads/${this.threadId}/runs/${run}/stream`, { headers });
+      if (!rest.ok) return rest.status;
+      frames = [...frames, ...(await framesOf(rest))];
+    }
+    return resultOfFrames(frames);
+  }
+
+  async #command({ name, turn, doc, answers }: RunSpec, commandId = this.ids.size + 1, key?: string): Promise<number> {
+    const input = turn === undefined ? null : inputOf(turn, doc);
+    const params =
+      answers === undefined ? { assistant_id: this.graphId, input } : { responses: await this.#responses(answers) };
+    const method = answers === undefined ? "run.start" : "input.respond";
+    const body = { id: commandId, method, params };
+    const answer = await this.json<{ type: string; error?: string; result: { run_id?: string } }>(
+      `${this.path}/commands`,
+      { body, headers: key === undefined ? {} : { "idempotency-key": key } },
+    );
+    if (typeof answer === "number") return answer;
+    if (answer.type === "error") return answer.error === "no_such_interrupt" ? 409 : 404;
+    const runs = await this.json<{ run_id: string }[]>(`${this.path}/runs?limit=1`);
+    const run = answer.result.run_id ?? (typeof runs === "number" ? "" : (runs[0]?.run_id ?? ""));
+    this.#took(name, run, this.#join(run));
+    return 200;
+  }
+
+  async #responses(answers: Record<string, string>): Promise<Json[]> {
+    await this.#readQuestions();
+    return Object.entries(answers).map(([question, response]) => ({
+      interrupt_id: this.#questions.get(question) ?? "0".repeat(32),
+      response,
+    }));
+  }
+
+  async #body({ turn, doc, answers, breakpoint, afterMs, strategy, webhook }: RunSpec): Promise<Json> {
+    return {
+      assistant_id: this.graphId,
+      ...(turn !== undefined && { input: inputOf(turn, doc) }),
+      ...(answers && { command: { resume: await this.#resume(answers) } }),
+      ...(breakpoint && { interrupt_before: [this.shape.last ?? "close"] }),
+      ...(afterMs !== undefined && { after_seconds: afterMs / 1000 }),
+      ...(strategy && { multitask_strategy: strategy }),
+      ...(webhook && { webhook: WEBHOOK }),
+      stream_mode: ["values", "messages-tuple"],
+    };
+  }
+
+  /** One answer goes without an address, several by the ids of their questions. */
+  async #resume(answers: Record<string, string>): Promise<unknown> {
+    const questions = Object.keys(answers);
+    await this.#readQuestions();
+    const waiting = this.#questions.size;
+    if (questions.length === 1 && waiting === 1) return Object.values(answers)[0];
+    return Object.fromEntries(questions.map((one) => [this.#questions.get(one) ?? "0".repeat(32), answers[one]]));
+  }
+
+  /** Questions that wait now. Those that were read before are kept: a repeated answer goes to the same id. */
+  async #readQuestions(): Promise<void> {
+    const thread = await this.json<{ interrupts: Record<string, { id: string; value: string }[]> }>(this.path);
+    if (typeof thread === "number") return;
+    const waiting = Object.values(thread.interrupts).flat();
+    if (waiting.length > 0) this.#questions = new Map(waiting.map(({ id, value }) => [value, id]));
+  }
+
+  async #startCron(spec: RunSpec): Promise<number> {
+    const schedule = "0 12 29 2 *";
+    const { multitask_strategy: _, ...body } = await this.#body(spec);
+    const made = await this.json<{ cron_id: string }>(`${this.path}/runs/crons`, { body: { ...body, schedule } });
+    if (typeof made === "number") return made;
+    const due = nextDue({ schedule, timezone: null, endTime: null }, Date.now()) ?? 0;
+    const db = database(env.DB);
+    for (let minute = 0; minute < 60; minute += 2) {
+      const sent: Firing[] = [];
+      const CRON_QUEUE = {
+        sendBatch: async (batch: { body: Firing }[]) => void sent.push(...batch.map(({ body: one }) => one)),
+      };
+      const now = due + minute * 60_000;
+      await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
+      // Other cases have crons of the same moment, which they start themselves.
+      for (const firing of sent.filter(({ cronId }) => cronId === made.cron_id))
+        await startFiring(db, firing, threadsOf(env), now);
+      const runs = await this.json<{ run_id: string; metadata: Json }[]>(`${this.path}/runs?limit=100`);
+      const fired = typeof runs === "number" ? [] : runs.filter(({ metadata }) => metadata.cron_id === made.cron_id);
+      if (!fired[0]) continue;
+      await this.call(`/runs/crons/${made.cron_id}`, { method: "DELETE" });
+      this.#took(spec.name, fired[0].run_id, this.#join(fired[0].run_id));
+      return fired.length === 1 ? 200 : fired.length;
+    }
+    return 0;
+  }
+
+  async result(name: string): Promise<unknown> {
+    return bounded(`the result of ${name}`, this.results.get(name) ?? Promise.resolve("no such run"));
+  }
+}
+
+const inputOf = (turn: string, doc: unknown): Json => ({
+  messages: [{ role: "user", content: turn }],
+  ...(doc !== undefined && { doc }),
+});

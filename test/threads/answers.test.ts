@@ -1,0 +1,230 @@
+/** Answers to questions that are undone, not used, given twice, or given to a graph that cannot be made. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { graphs } from "../../src/graphs/index.ts";
+import { read as readEvents } from "../streaming/client.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { factory, ran, waits } from "../support/pausing-graphs.ts";
+import { pause } from "../support/aborts.ts";
+import { get, newThread } from "./client.ts";
+
+type Json = Record<string, unknown>;
+type Question = { id: string; value: string };
+
+beforeEach(() => {
+  ran.length = 0;
+  factory.work = () => undefined;
+});
+
+async function wait(caller: Caller, thread: string, body: Json): Promise<Json> {
+  return (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { input: null, ...body } })).json<Json>();
+}
+
+async function start(caller: Caller, thread: string, body: Json): Promise<string> {
+  const response = await caller.fetch(`/threads/${thread}/runs`, { body: { input: null, ...body } });
+  return (await response.json<{ run_id: string }>()).run_id;
+}
+
+async function questionsOf(caller: Caller, thread: string): Promise<Question[]> {
+  const { interrupts } = await get<{ interrupts: Record<string, Question[]> }>(caller, `/threads/${thread}`);
+  const { interrupts: asked } = await get<{ interrupts: Question[] }>(caller, `/threads/${thread}/state`);
+  expect(Object.values(interrupts).flat()).toEqual(asked);
+  return asked;
+}
+
+function throwInFactory(): void {
+  factory.work = () => {
+    throw new Error("no database");
+  };
+}
+
+/** A thread whose graph has asked, and its question. */
+async function asked(caller: Caller, assistant_id: string): Promise<{ thread: string; question: Question }> {
+  const thread = await newThread(caller);
+  await wait(caller, thread, { assistant_id, input: { said: [] } });
+  const [question] = await questionsOf(caller, thread);
+  return { thread, question: question! };
+}
+
+const cancel = (caller: Caller, thread: string, run: string, action: string) =>
+  caller.fetch(`/threads/${thread}/runs/${run}/cancel?wait=1&action=${action}`, { method: "POST" });
+
+const isRunning = async (caller: Caller, thread: string, run: string) =>
+  expect.poll(() => get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "running" });
+
+describe("an answer that is undone", () => {
+  const resumeWith = (question: Question, how: string, answer: string) => ({
+    resume: how === "by its id" ? { [question.id]: answer } : answer,
+  });
+
+  it.each([
+    ["rollback", "alone"],
+    ["rollback", "by its id"],
+  ])("with its run (%s), given %s, leaves the question open", async (action, how) => {
+    const caller = await newCaller();
+    const { thread, question } = await asked(caller, "plain");
+    // "slow" leads the graph to a node that does not end by itself.
+    const first = { assistant_id: "plain", command: resumeWith(question, how, "slow yes") };
+    const run = await start(caller, thread, first);
+    await expect.poll(() => ran).toEqual(["first", "ask"]);
+    expect((await cancel(caller, thread, run, action)).status).toBe(204);
+    expect(await questionsOf(caller, thread)).toEqual([question]);
+    expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
+    const next = { assistant_id: "plain", command: resumeWith(question, how, "no") };
+    expect(await wait(caller, thread, next)).toMatchObject({ said: ["first", 'ask: "no"'] });
+  });
+
+  it("by the next run (multitask_strategy) does not count", async () => {
+    const caller = await newCaller();
+    const { thread, question } = await asked(caller, "plain");
+    await start(caller, thread, { assistant_id: "plain", command: resumeWith(question, "alone", "slow yes") });
+    await expect.poll(() => ran).toEqual(["first", "ask"]);
+    const command = resumeWith(question, "alone", "no");
+    const next = { assistant_id: "plain", command, multitask_strategy: "rollback" };
+    expect(await wait(caller, thread, next)).toMatchObject({ said: ["first", 'ask: "no"'] });
+  });
+
+  it.each([
+    ["interrupt", "alone"],
+    ["interrupt", "by its id"],
+    ["rollback", "by its id"],
+  ])("while its node is at work (%s), given %s, does not count", async (action, how) => {
+    const caller = await newCaller();
+    waits.ms = 60_000;
+    const { thread, question } = await asked(caller, "patient");
+    const command = resumeWith(question, how, "yes");
+    const run = await start(caller, thread, { assistant_id: "patient", command });
+    await isRunning(caller, thread, run);
+    await pause(200);
+    expect((await cancel(caller, thread, run, action)).status).toBe(204);
+    expect(await questionsOf(caller, thread)).toEqual([question]);
+    waits.ms = 0;
+    const next = { assistant_id: "patient", command: resumeWith(question, how, "no") };
+    expect(await wait(caller, thread, next)).toMatchObject({ said: ['ask: "no"'] });
+  });
+});
+
+it("an answer to a nested question is undone with its run", async () => {
+  const caller = await newCaller();
+  const { thread, question } = await asked(caller, "nested");
+  const run = await start(caller, thread, { assistant_id: "nested", command: { resume: "yes" } });
+  await get(caller, `/threads/${thread}/runs/${run}/join`);
+  expect((await caller.fetch(`/threads/${thread}/runs/${run}`, { method: "DELETE" })).status).toBe(204);
+  expect(await questionsOf(caller, thread)).toEqual([question]);
+  const { said } = await wait(caller, thread, { assistant_id: "nested", command: { resume: "no" } });
+  expect(said).toContain('inner: "no"');
+  expect(said).not.toContain('inner: "yes"');
+});
+
+it("readers of the log find a question again whose answer was undone", async () => {
+  const caller = await newCaller();
+  const { thread, question } = await asked(caller, "plain");
+  const run = await start(caller, thread, { assistant_id: "plain", command: { resume: "slow" } });
+  await expect.poll(() => ran).toEqual(["first", "ask"]);
+  await cancel(caller, thread, run, "rollback");
+  const events = await readEvents(caller, thread, { channels: ["input", "lifecycle"] }, { times: 2 });
+  const input = events.filter(({ method }) => method.startsWith("input"));
+  expect(input.map(({ method, params }) => [method, params.data.interrupt_id ?? params.data.interrupt_ids])).toEqual([
+    ["input.requested", question.id],
+    ["input.answered", [question.id]],
+    ["input.requested", question.id],
+  ]);
+});
+
+it.each<[string, () => void]>([
+  ["whose factory throws", throwInFactory],
+  ["that is no longer deployed", () => Reflect.deleteProperty(graphs, "breakable")],
+])("a question of a graph %s stays answerable", async (_name, breakGraph) => {
+  const caller = await newCaller();
+  const { breakable } = graphs;
+  const { thread, question } = await asked(caller, "breakable");
+  const before = await get<Json>(caller, `/threads/${thread}`);
+  breakGraph();
+  try {
+    const path = `/threads/${thread}`;
+    const body = {
+      assistant_id: before.metadata && (before.metadata as Json).assistant_id,
+      command: { resume: "yes" },
+      input: null,
+    };
+    const failed = await caller.fetch(`${path}/runs/wait`, { body });
+    expect(failed.status).toBeLessThan(500);
+    for (const [method, to, given] of [
+      ["GET", "/state"],
+      ["GET", "/history"],
+      ["POST", "/history", {}],
+      ["POST", "/state", { values: { said: ["x"] } }],
+    ] as [string, string, Json?][]) {
+      const answer = await caller.fetch(path + to, { method, body: given });
+      expect([to, answer.status, await answer.text()]).toEqual([to, 409, expect.stringContaining('\\"breakable\\"')]);
+    }
+    const { interrupts, values } = await get<Json>(caller, path);
+    expect({ interrupts, values }).toEqual({ interrupts: before.interrupts, values: before.values });
+  } finally {
+    graphs.breakable = breakable!;
+    factory.work = () => undefined;
+  }
+  expect(await questionsOf(caller, thread)).toEqual([question]);
+  const answered = await wait(caller, thread, {
+    assistant_id: "breakable",
+    command: { resume: { [question.id]: "no" } },
+  });
+  expect(answered).toMatchObject({ said: ["first", 'ask: "no"'] });
+});
+
+it("a run that is cancelled in its graph's factory leaves the question open", async () => {
+  const caller = await newCaller();
+  const { thread, question } = await asked(caller, "breakable");
+  factory.held = true;
+  const run = await start(caller, thread, { assistant_id: "breakable", command: { resume: "yes" } });
+  await isRunning(caller, thread, run);
+  const cancelled = cancel(caller, thread, run, "interrupt");
+  await pause(50);
+  factory.held = false;
+  expect((await cancelled).status).toBe(204);
+  expect(await questionsOf(caller, thread)).toEqual([question]);
+});
+
+it("a command is taken for an answer, and not for a repetition, while its question waits", async () => {
+  const caller = await newCaller();
+  const { thread, question } = await asked(caller, "twice");
+  // Clients number their commands from 1: that of another client is equal.
+  const respond = async (response: string) => {
+    const params = { namespace: [], interrupt_id: question.id, response };
+    return (
+      await caller.fetch(`/threads/${thread}/commands`, { body: { id: 1, method: "input.respond", params } })
+    ).json();
+  };
+  expect(await respond("ok")).toMatchObject({ type: "success" });
+  await expect.poll(() => questionsOf(caller, thread)).toMatchObject([{ value: "two?" }]);
+  expect(await respond("ok")).toMatchObject({ type: "success" });
+  const state = () => get(caller, `/threads/${thread}`);
+  await expect.poll(state).toMatchObject({ status: "idle", values: { said: ['["ok","ok"]'] } });
+});
+
+it("a stop survives a crash before the run's end, with the state of its last step", async () => {
+  const caller = await newCaller();
+  const { thread } = await asked(caller, "plain");
+  const run = await start(caller, thread, { assistant_id: "plain", command: { resume: "slow" } });
+  await expect.poll(() => ran).toEqual(["first", "ask"]);
+  const values = { said: ["first", 'ask: "slow"'] };
+  await pause(300);
+  await caller.fetch(`/threads/${thread}/runs/${run}/cancel`, { method: "POST" });
+  await abortAllDurableObjects();
+  expect(await get(caller, `/threads/${thread}/runs/${run}/join`)).toMatchObject(values);
+  expect(await get(caller, `/threads/${thread}/runs/${run}`)).toMatchObject({ status: "interrupted" });
+  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ values, status: "interrupted" });
+});
+
+it("a second question of one node is shown as the first one is", async () => {
+  const caller = await newCaller();
+  const { thread } = await asked(caller, "twice");
+  await wait(caller, thread, { assistant_id: "twice", command: { resume: "ok" } });
+  expect(await get(caller, `/threads/${thread}/state`)).toMatchObject({ next: ["ask"], tasks: [{ name: "ask" }] });
+  const run = await start(caller, thread, { assistant_id: "twice", command: { resume: "wait" } });
+  await isRunning(caller, thread, run);
+  await cancel(caller, thread, run, "interrupt");
+  await caller.fetch(`/threads/${thread}/runs/${run}`, { method: "DELETE" });
+  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
+  expect(await questionsOf(caller, thread)).toMatchObject([{ value: "two?" }]);
+});
