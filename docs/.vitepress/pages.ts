@@ -46,7 +46,14 @@ const SECTIONS: Record<string, Record<string, string>> = {
     "exports-minio-ceph": "Export to MinIO and Ceph",
     "exports-reading": "Read an export",
   },
-  Inside: { architecture: "Architecture", "event-log": "The event log", storage: "Storage", promises: "Promises" },
+  Inside: {
+    architecture: "Architecture",
+    semantics: "What a thread is",
+    "event-log": "The event log",
+    storage: "Storage",
+    promises: "Promises",
+    "history-checker": "The history checker",
+  },
   Measurements: { benchmarks: "Benchmarks", "run-cost": "Where the CPU of a run goes", scoreboard: "Scoreboard" },
 };
 
