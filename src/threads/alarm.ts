@@ -67,7 +67,7 @@ export async function onAlarm(
     const { record } = context;
     const keeps = record?.ttl?.strategy === "keep_latest" && !record.ttl.kept && record.ttl.expires <= now;
     runner.next();
-    if ((keeps || record?.prune) && !runner.busy) await runner.exclusively(async () => keepLatest(context));
+    if ((keeps || record?.prune) && !runner.busy) await runner.exclusively(() => keepLatest(context));
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(context);
     if (context.stale) await context.project(runner);
     await outbox.deliver();

@@ -206,7 +206,7 @@ export class Checkpoints implements CheckpointStorage {
    * Deletes all checkpoints but those that are live, and those that channels of these are replayed from. `replaced`: new
    * forms of checkpoints, by `keyOf`. Called within a transaction.
    */
-  keepLatest(replaced: Map<string, Entry> = new Map()): void {
+  keepLatest(replaced: Map<string, Entry>): void {
     const live = this.live().map((entry) => replaced.get(keyOf(entry)) ?? entry);
     const sends = live.flatMap((entry) => this.#sendsBefore(entry));
     const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
