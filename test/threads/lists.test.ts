@@ -14,7 +14,9 @@ async function inObject<T>(act: (open: () => ThreadContext) => Promise<T>): Prom
   return runInDurableObject(stub, (_instance, state) => act(() => new ThreadContext(state, env)));
 }
 
+/** The chunks of a list that a node may have changed. */
 const chunksOf = ({ values }: ThreadContext, key: string, items: unknown[]): ChunkRef[] => {
+  values.touch();
   const ref = values.encode(key, items);
   return "l" in ref ? ref.l : [];
 };
@@ -34,6 +36,18 @@ it("writes the chunk of an item that was changed in place, and no other", async 
     expect(after.map((chunk, i) => chunk === before[i])).toEqual([true, false, true]);
     expect(chunksOf(context, "k", items)).toEqual(after);
     expect(await context.values.decode("k", { l: before })).toMatchObject([{ content: "a" }, { content: "b" }, {}]);
+  });
+});
+
+it("compares a list once between two nodes", async () => {
+  await inObject(async (open) => {
+    const { values } = open();
+    const items = [{ text: "a" }];
+    const before = values.encode("k", items);
+    items[0]!.text = "changed";
+    expect(values.encode("k", items)).toBe(before);
+    values.touch();
+    expect(values.encode("k", items)).not.toEqual(before);
   });
 });
 

@@ -102,13 +102,13 @@ describe("a node that changes in place what it got", () => {
     }
   });
 
-  it("does not have it stored with channels that no node wrote", async () => {
+  it("has its change stored with channels that no node wrote, too", async () => {
     const caller = await newCaller();
     const thread = await newThread(caller);
     await wait(caller, thread, given);
     await wait(caller, thread, { act: "hide" });
     const values = await stateOf(caller, thread);
-    expect([texts(values), values.note]).toEqual([["hi"], { text: "n" }]);
+    expect([texts(values), values.note]).toEqual([["hi +hidden"], { text: "n +hidden" }]);
   });
 
   it("does not show it to the run that tries again", async () => {

@@ -100,7 +100,8 @@ export class Checkpoints implements CheckpointStorage {
     for (const [channel, value] of Object.entries(values)) {
       if (value === undefined) continue;
       const before: Ref | undefined = parent?.refs[channel];
-      const same = before && !changed.includes(channel);
+      // A node may have changed an object of a channel that it did not write.
+      const same = before && typeof value !== "object" && !changed.includes(channel);
       refs[channel] = same ? before : this.store.encode(`${saved.ns}|${channel}`, value);
     }
     withinState(this.store.size(refs));
@@ -111,6 +112,7 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   putWrites(ns: string, checkpointId: string, writes: SavedWrite[], runId: string | undefined): void {
+    this.store.touch();
     const stored = writes.map(({ taskId, index, channel, value }): StoredWrite => {
       const shrunk = this.#shrink(dump(value));
       return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];

@@ -15,8 +15,18 @@ export type Refs = Record<string, Ref>;
 const INLINE = 1_000;
 /** Length of a blob that was kept without it. */
 const SOME_BLOB = 64_000;
+
+/** What a live object was stored as. */
+interface Fresh {
+  key: string;
+  ref: Ref;
+  length?: number;
+}
+
 export class Values {
   readonly #lists: Lists;
+  /** Of objects that no node can have changed since: a checkpoint and the events of its step have the same ones. */
+  #fresh = new WeakMap<object, Fresh>();
 
   constructor(
     private readonly tables: Tables,
@@ -25,8 +35,23 @@ export class Values {
     this.#lists = new Lists(tables, eventLog);
   }
 
+  /** A node has ended: it may have changed any live object. */
+  touch(): void {
+    this.#fresh = new WeakMap();
+  }
+
   /** The reference of a value; what it refers to is kept with the next flush. `key` names the channel. */
   encode(key: string, value: unknown): Ref {
+    if (typeof value !== "object" || value === null) return this.#encode(key, value);
+    const fresh = this.#fresh.get(value);
+    const length = Array.isArray(value) ? value.length : undefined;
+    if (fresh?.key === key && fresh.length === length) return fresh.ref;
+    const ref = this.#encode(key, value);
+    this.#fresh.set(value, { key, ref, length });
+    return ref;
+  }
+
+  #encode(key: string, value: unknown): Ref {
     if (Array.isArray(value) && value.length > 0) return { l: this.#lists.encode(key, value) };
     const text = dump(value);
     withinState(text.length);
@@ -55,7 +80,9 @@ export class Values {
   async decode(key: string, ref: Ref): Promise<unknown> {
     if ("v" in ref) return revive(ref.v);
     if ("b" in ref) return revive(JSON.parse(this.readBlob(ref.b)));
-    return this.#lists.decode(key, ref.l);
+    const items = await this.#lists.decode(key, ref.l);
+    this.#fresh.set(items, { key, ref, length: items.length });
+    return items;
   }
 
   /** The reference's value in wire form, as JSON. */
