@@ -94,7 +94,7 @@ export async function onTask(env: Env, effect: TaskEffect): Promise<HookCall | u
     await project(database(env.DB), workspaceId, first.assistant_id, task);
     return undefined;
   }
-  const receiver = view.hooks[hook] as unknown as Hook | undefined;
+  const receiver = Object.hasOwn(view.hooks, hook) ? (view.hooks[hook] as unknown as Hook) : undefined;
   return receiver && !isOvertaken(effect, view, task) ? notification(effect, receiver, task) : undefined;
 }
 

@@ -37,12 +37,19 @@ export function graphMessage({ id, role, name, content, toolCalls, toolCallId, e
   return { ...body, tool_calls: calls };
 }
 
+/** The member of a block that holds its source, by the kind of source. */
+const SOURCES = new Map<unknown, string>([
+  ["data", "data"],
+  ["url", "url"],
+  ["file", "fileId"],
+]);
+
 function block(part: Json): Json {
   const [, type] = MEDIA.find(([name]) => name === part.type) ?? [];
   const source = part.source;
   if (!type || !isObject(source)) return part;
   const { value, mimeType } = source;
-  const where = { data: "data", url: "url", file: "fileId" }[String(source.type)];
+  const where = SOURCES.get(source.type);
   return where ? { type, [where]: value, ...(typeof mimeType === "string" && { mimeType }) } : part;
 }
 

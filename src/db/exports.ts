@@ -100,6 +100,16 @@ export interface PendingUpload {
   rows_count: number | null;
 }
 
+/** How far a shard has been read, in the order of start_time and id. */
+export interface ExportCursor {
+  start_time: number;
+  id: string;
+  /** The number of the shard's last change before the last page was read. Absent in rows of earlier versions. */
+  change?: number;
+  /** The runs whose start_time moved across the cursor, by id: whether they are in `files`. */
+  moved?: Record<string, boolean>;
+}
+
 /** A number of each shard of a day, by the shard's number. */
 export type PerShard = Record<string, number>;
 
@@ -136,7 +146,7 @@ export const exportRuns = sqliteTable(
     /** Of a late run: the windows of the day. Only what has changed in a window after what was seen of it is exported. */
     since: text("since", { mode: "json" }).$type<SeenWindow[]>(),
     /** Everything of the shard up to and including this position is in `files`. */
-    cursor: text("cursor", { mode: "json" }).$type<{ start_time: number; id: string }>(),
+    cursor: text("cursor", { mode: "json" }).$type<ExportCursor>(),
     files: text("files", { mode: "json" }).$type<ExportedFile[]>().notNull().default([]),
     rows: integer("rows").notNull().default(0),
     bytes: integer("bytes").notNull().default(0),

@@ -2,14 +2,13 @@
  * A slice: the next rows of an export run become one file, and then one row update makes it count. If a worker stops in
  * between, the next owner starts from the cursor and writes the same key.
  */
-import type { ExportedFile, PendingUpload } from "../db/exports.ts";
+import type { ExportCursor, ExportedFile, PendingUpload } from "../db/exports.ts";
 import { byteLength } from "../http/bytes.ts";
 import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/object-store.ts";
 import { ObjectSink } from "../s3/sink.ts";
 import type { PageRequest, RunPage } from "../traces/page.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
-import type { RunPosition } from "../traces/types.ts";
 import { nextShard } from "../traces/store/partition-store.ts";
 import { chosenFields, type ExportField } from "./columns.ts";
 import type { Deps } from "./deps.ts";
@@ -154,7 +153,7 @@ async function abortOpen(store: ObjectStore, key: string, ids: string[], keep: (
 }
 
 interface Reading {
-  cursor: RunPosition | null;
+  cursor: ExportCursor | null;
   done: boolean;
 }
 
@@ -163,14 +162,14 @@ interface Slice extends Reading {
   file: ExportedFile | null;
 }
 
-type ReadPage = (after: RunPosition | null) => Promise<RunPage | undefined>;
+type ReadPage = (after: ExportCursor | null) => Promise<RunPage | undefined>;
 
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
 async function fill(
   { limits, resolve, pause }: Deps,
   file: RunFile,
   lease: Lease,
-  pages: { first: RunPosition | null; read: ReadPage },
+  pages: { first: ExportCursor | null; read: ReadPage },
 ): Promise<Reading & { changes: number }> {
   let cursor = pages.first;
   let changes: number | undefined;
@@ -180,7 +179,7 @@ async function fill(
     await lease.keepWhenOld();
     if (!page) return { cursor, done: true, changes: changes ?? 0 };
     changes ??= page.changes;
-    cursor = page.next ?? cursor;
+    cursor = cursorAfter(page, cursor);
     const full: boolean = file.rows + page.rows >= limits.sliceRows || file.textBytes + page.bytes >= limits.sliceBytes;
     next = page.done || full ? undefined : pages.read(cursor);
     next?.catch(() => undefined);
@@ -195,7 +194,7 @@ function pagesOf(
   deps: Deps,
   { run, job }: SliceWork,
   fields: readonly ExportField[],
-): { first: RunPosition | null; read: ReadPage } {
+): { first: ExportCursor | null; read: ReadPage } {
   const partition: TracePartitionRpc = deps.partition(run.workspaceId, run);
   const request: Omit<PageRequest, "after"> = {
     startTime: run.startTime,
@@ -206,7 +205,20 @@ function pagesOf(
     maxBytes: deps.limits.pageBytes,
     fields,
   };
-  return { first: run.cursor, read: (after) => partition.readPage({ ...request, after }) };
+  const read: ReadPage = (after) => {
+    const { start_time, id, change, moved = {} } = after ?? {};
+    const position = start_time === undefined || id === undefined ? null : { start_time, id };
+    const skip = Object.entries(moved).flatMap(([one, isExported]) => (isExported ? [one] : []));
+    return partition.readPage({ ...request, after: position, movedSince: change, skip });
+  };
+  return { first: run.cursor, read };
+}
+
+/** The first move of a run across the cursor says whether it is exported. */
+function cursorAfter({ next, changes, moved = [] }: RunPage, before: ExportCursor | null): ExportCursor | null {
+  if (!next) return before;
+  const all = { ...Object.fromEntries(moved.map(({ id, wasRead }) => [id, wasRead])), ...before?.moved };
+  return { ...next, change: changes, ...(Object.keys(all).length > 0 && { moved: all }) };
 }
 
 async function commit(deps: Deps, run: ExportRunRow, { cursor, done, seen, file }: Slice): Promise<ExportRunRow> {

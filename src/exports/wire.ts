@@ -1,4 +1,5 @@
 /** Export jobs and export runs on the wire. */
+import type { ExportCursor } from "../db/exports.ts";
 import { isoFromMicros } from "../traces/time.ts";
 import { runFolder } from "./layout.ts";
 import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
@@ -65,7 +66,7 @@ export function toWireRun(row: ExportRunRow) {
             bytes_written: row.bytes,
             exported_files: row.files.map(({ location }) => location),
             export_path: runFolder(row),
-            latest_cursor: row.cursor === null ? null : JSON.stringify(row.cursor),
+            latest_cursor: row.cursor === null ? null : cursorText(row.cursor),
             pending_upload: row.pending,
           }
         : null,
@@ -75,3 +76,6 @@ export function toWireRun(row: ExportRunRow) {
     finished_at: iso(row.finishedAt),
   };
 }
+
+/** The position alone. */
+const cursorText = ({ start_time, id }: ExportCursor): string => JSON.stringify({ start_time, id });

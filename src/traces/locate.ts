@@ -14,11 +14,13 @@ export interface LocateHint {
 
 /** Ids are searched on this many of the newest days of projects, each with all of its shards. */
 const RECENT = 60;
+/** As `RECENT`, of one project, when the caller does not know the time. */
+const RECENT_OF_PROJECT = 1_000;
 const AT_ONCE = 6;
 
 /**
- * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the
- * workspace's most recent days. Ids that are not found are absent from the answer.
+ * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the most recent
+ * days of the project or the workspace. Ids that are not found are absent from the answer.
  */
 export async function locateRuns(
   env: Env,
@@ -35,7 +37,9 @@ export async function locateRuns(
 
   async function search(wanted: string[], days: string[] | undefined): Promise<void> {
     if (days?.length === 0) return;
-    const partitions = await listWorkspacePartitions(db, workspaceId, { days, projectId: hint.projectId }, RECENT);
+    const { projectId, start } = hint;
+    const most = projectId !== undefined && start === undefined ? RECENT_OF_PROJECT : RECENT;
+    const partitions = await listWorkspacePartitions(db, workspaceId, { days, projectId }, most);
     for (let i = 0; i < partitions.length && wanted.some((id) => !found.has(id)); i += AT_ONCE) {
       const asked = partitions.slice(i, i + AT_ONCE).map(async ({ projectId, day, shard }) => {
         const place = { projectId, day, shard };

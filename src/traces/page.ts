@@ -29,6 +29,13 @@ export interface ChangedRequest {
   filter?: string | null;
 }
 
+/** A run that has moved from one side of a cursor to the other, for its start_time changed. */
+export interface MovedRun {
+  id: string;
+  /** Whether it moved from what had been read. */
+  wasRead: boolean;
+}
+
 /** A half-open window of start_time, microseconds, and the number of the last change that was seen of it. */
 export interface SinceWindow {
   startTime: number;
@@ -38,6 +45,10 @@ export interface SinceWindow {
 
 export interface PageRequest {
   after: RunPosition | null;
+  /** The number of the last change before the page that ended at `after` was read. The page then tells what has moved since. */
+  movedSince?: number;
+  /** The ids of runs to leave out. Those that `movedSince` finds to be read are left out, too. */
+  skip?: string[];
   /** Only runs in these windows that have changed after the change of their window. */
   since?: SinceWindow[];
   /** Half-open window of start_time, microseconds: [startTime, endTime). */
@@ -73,6 +84,8 @@ export interface RunPage {
   done: boolean;
   /** The number of the last change before the page was read. */
   changes: number;
+  /** The runs that moved across `after` since `movedSince`. */
+  moved?: MovedRun[];
 }
 
 export function isPayload(field: string): field is PayloadField {

@@ -1,26 +1,39 @@
 /** The TracePartition Durable Object: the runs of one project that started on one UTC day, or those of a shard of them. */
 import { DurableObject } from "cloudflare:workers";
-import { database } from "../db/client.ts";
+import type { TraceTier } from "../db/traces.ts";
 import { isNewer, NEWER_ALARM_MS, newerFormat } from "../db/format.ts";
 import { answerCall, type Answering } from "../http/calls.ts";
 import { logError } from "../http/log.ts";
-import { blobsOfWrite, dueBlobs, forgetBlobs, nextDue, noteBlobs } from "./partition/blobs.ts";
+import { remoteProblem } from "../http/problem.ts";
+import { nextDue } from "./partition/blobs.ts";
 import { sealable } from "./partition/blocks/blocks.ts";
 import { sealBlock } from "./partition/seal.ts";
 import { crossingTraces, tracesPassing } from "./partition/crossing.ts";
-import { deleteFeedback, getFeedback, putFeedback } from "./partition/feedback.ts";
+import { deleteFeedback, getFeedback, handOver, isOfDeleted, putFeedback, takeFeedback } from "./partition/feedback.ts";
 import { Gather } from "./partition/write/gather.ts";
-import { DELETED_AT_ONCE, deleteTraces, noteDeleted, tracesOfThreads, withoutDeleted } from "./partition/delete.ts";
-import { heldIds, shardsNeeded } from "./partition/growth.ts";
-import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta } from "./partition/meta.ts";
+import {
+  DELETED_AT_ONCE,
+  deleteTraces,
+  noteDeleted,
+  tracesBegunHere,
+  tracesOfThreads,
+  keepWrites,
+} from "./partition/delete.ts";
+import { Ending } from "./partition/ending.ts";
+import { earlyFeedback, heldIds, heldWrites, shardsNeeded } from "./partition/growth.ts";
+import { addToCounts, noteWritten, readIdentity, readMeta, writeMeta, writeTier } from "./partition/meta.ts";
 import { countChanged, readPage } from "./partition/page.ts";
 import { queryRuns, storedIds } from "./partition/read.ts";
+import { deleteRemains } from "./partition/remains.ts";
 import { noRunTimes, runTimes } from "./partition/stats/run-times.ts";
 import {
   announce,
   currentExpiry,
+  deleteLinks,
   deleteOutside,
+  LEAST_WAIT_MS,
   nextAttempt,
+  readRetention,
   register,
   REGISTER_DELAY_MS,
 } from "./partition/register.ts";
@@ -44,9 +57,8 @@ import type {
   StoredFeedback,
   ThreadSummary,
 } from "./types.ts";
-import { deletePlacesById } from "./feedback/store.ts";
 import { blobPrefix } from "./stub.ts";
-import { idsOf, isClosed } from "./shards.ts";
+import { isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
 
 const HOUR_MS = 3_600_000;
@@ -67,6 +79,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private shards = 1;
   /** Traces that were deleted before the first commit, which stores them. */
   private deletedBefore: string[] = [];
+  private ending = new Ending();
   /** From the last write. Only a project's tier ever changes. */
   private told: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
@@ -78,6 +91,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;
+    this.ending = new Ending(readMeta(this.sql, "ending"));
   }
 
   async answer(method: string, args: unknown[]): Promise<unknown> {
@@ -90,6 +104,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     { batched = false, shards = 1 }: { batched?: boolean; shards?: number } = {},
   ): Promise<Upserted> {
     this.told = identity;
+    await this.ending.refuseLost(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes);
     await this.begin(identity);
     this.learn(identity, shards);
     const mine = this.ownOf(identity, writes);
@@ -97,17 +112,17 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     else this.apply(mine);
     this.learn(identity, shardsNeeded(this.env, { ...identity, shards: this.shards, bytes: this.sql.databaseSize }));
     await this.scheduleRegistration();
-    const left = mine === writes ? [] : writes.filter((write) => !mine.includes(write)).map(({ id }) => id);
-    return { shards: this.shards, left };
+    const kept = new Set(mine);
+    return { shards: this.shards, left: writes.filter((write) => !kept.has(write)).map(({ id }) => id) };
   }
 
-  async holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]> {
+  async holds(identity: PartitionIdentity, shards: number, ids: string[], traces = ids): Promise<string[]> {
     this.told = identity;
     await this.begin(identity);
     this.gather.flush();
     this.learn(identity, shards);
     await this.scheduleRegistration();
-    return heldIds(this.sql, ids);
+    return [...heldIds(this.sql, ids, traces), ...earlyFeedback(this.sql, ids)];
   }
 
   async which(ids: string[]): Promise<string[]> {
@@ -160,9 +175,23 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async putFeedback(identity: PartitionIdentity, feedback: StoredFeedback, asRead?: string) {
     await this.begin(identity);
-    const stored = this.commit(identity, () => putFeedback(this.sql, feedback, asRead));
+    const stored = this.commit(identity, () => {
+      if (isOfDeleted(this.sql, feedback)) throw remoteProblem(404, "Run not found: its trace was deleted.");
+      return putFeedback(this.sql, feedback, asRead);
+    });
     await this.scheduleRegistration();
     return stored;
+  }
+
+  async takeFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<boolean> {
+    await this.begin(identity);
+    const isTaken = this.commit(identity, () => takeFeedback(this.sql, feedback));
+    await this.scheduleRegistration();
+    return isTaken;
+  }
+
+  async handOver({ id, modified_at }: StoredFeedback): Promise<void> {
+    this.known(() => this.ctx.storage.transactionSync(() => handOver(this.sql, id, modified_at)));
   }
 
   async getFeedback(ids: string[]): Promise<StoredFeedback[]> {
@@ -172,6 +201,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async deleteFeedback(id: string): Promise<boolean> {
     const gone = this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
     await this.scheduleRegistration();
+    await deleteRemains(this.env, this.sql, (read) => this.known(read));
     return gone;
   }
 
@@ -188,35 +218,36 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       if (!identity) return runs;
       const prefix = blobPrefix(identity.workspaceId, identity);
       const gone = this.ctx.storage.transactionSync(() => deleteTraces(this.sql, prefix, traceIds));
-      await deletePlacesById(database(this.env.DB), identity.workspaceId, gone.feedback);
-      runs += gone.runs;
-      if (gone.runs < DELETED_AT_ONCE) break;
+      // The alarm ends what fails after this.
+      await this.scheduleRegistration();
+      await this.ctx.storage.sync();
+      runs += gone;
+      if (gone < DELETED_AT_ONCE) break;
     }
-    await this.scheduleRegistration();
-    await this.deleteBlobs();
+    await deleteRemains(this.env, this.sql, (read) => this.known(read));
     return runs;
   }
 
-  async checkExpiry(): Promise<void> {
+  async checkExpiry(traceTier?: TraceTier): Promise<void> {
     if (!this.held) return;
+    if (traceTier !== undefined) writeTier(this.sql, traceTier);
     this.alarmIsSet = true;
     await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
   }
 
-  /**
-   * Deletes the objects of deleted runs in R2. They are recorded in the transaction of the deletion, so none is missed.
-   */
-  private async deleteBlobs(): Promise<void> {
-    for (;;) {
-      const keys = this.known((identity) => dueBlobs(this.sql, blobPrefix(identity.workspaceId, identity))) ?? [];
-      if (keys.length === 0) return;
-      await this.env.BLOBS.delete(keys);
-      this.ctx.storage.transactionSync(() => forgetBlobs(this.sql, keys));
-    }
-  }
-
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
     if (this.isNewer) throw newerFormat();
+    return this.ending.run(() => this.end(identity));
+  }
+
+  private async end(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
+    this.gather.flush();
+    if (this.held) {
+      this.ending.mark(this.sql);
+      this.alarmIsSet = true;
+      await this.ctx.storage.setAlarm(Date.now() + LEAST_WAIT_MS);
+      await deleteLinks(this.env, identity, (traceIds) => tracesBegunHere(this.sql, traceIds));
+    }
     await deleteOutside(this.env, identity);
     await this.ctx.storage.deleteAlarm();
     const deleted = this.ctx.storage.deleteAll();
@@ -249,13 +280,18 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private async onAlarm(): Promise<number | undefined> {
     const identity = this.known((identity) => identity);
     if (!identity) return undefined;
-    await this.deleteBlobs();
-    const expiry = await currentExpiry(this.env, this.sql);
-    if (expiry <= Date.now()) {
+    if (!this.ending.isOn) await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    const retention = await readRetention(this.env, identity);
+    if (!this.held) return undefined;
+    if (retention) writeTier(this.sql, retention.traceTier);
+    // A write that waits counts as the last one.
+    this.gather.flush();
+    const expiry = currentExpiry(this.env, this.sql, retention);
+    if (this.ending.isOn || expiry <= Date.now()) {
       await this.destroy(identity);
       return undefined;
     }
-    await register(this.env, this.sql, () => this.held);
+    await register(this.env, this.sql, () => this.held && !this.ending.isOn);
     const over = dayBounds(identity.day).end / 1000 + HOUR_MS;
     const isOver = Date.now() >= over;
     const isDone = await this.sealBlocks(isOver);
@@ -281,8 +317,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   /** Prepares the first commit. */
   private async begin(identity: PartitionIdentity): Promise<void> {
     if (this.isNewer) throw newerFormat();
+    this.ending.refuse();
     if (this.held) return;
-    const deleted = await announce(this.env, identity);
+    const deleted = await this.ending.refuseAround(() => announce(this.env, identity));
     this.deletedBefore = this.deletedBefore.concat(deleted);
   }
 
@@ -293,7 +330,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
     if (this.isNewer) throw newerFormat();
     const identity = this.held ? readIdentity(this.sql) : undefined;
-    return identity === undefined ? undefined : read(identity);
+    return identity && read(identity);
   }
 
   /** Stores that the day has this many shards, when that is more than this shard knows. */
@@ -307,8 +344,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private ownOf({ shard }: PartitionIdentity, writes: RunWrite[]): RunWrite[] {
     if (!isClosed(shard, this.shards)) return writes;
     this.gather.flush();
-    const held = new Set(heldIds(this.sql, [...new Set(writes.flatMap(idsOf))]));
-    return writes.filter((write) => idsOf(write).some((id) => held.has(id)));
+    return heldWrites(this.sql, writes);
   }
 
   private apply(writes: RunWrite[]): void {
@@ -318,10 +354,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     const groups = this.held ? [...inGroups(this.sql, writes)] : [writes];
     for (const group of groups) {
       this.commit(identity, () => {
-        const kept = new Set(withoutDeleted(this.sql, group));
-        const dropped = group.filter((write) => !kept.has(write));
-        noteBlobs(this.sql, prefix, dropped.flatMap(blobsOfWrite));
-        applyWrites(this.sql, prefix, dayBounds(identity.day), [...kept], priceTable(this.env.TRACE_PRICES));
+        const kept = keepWrites(this.sql, prefix, group);
+        applyWrites(this.sql, prefix, dayBounds(identity.day), kept, priceTable(this.env.TRACE_PRICES));
       });
     }
   }
@@ -334,9 +368,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
         noteDeleted(this.sql, this.deletedBefore);
       }
       const known = readMeta(this.sql, "identity");
-      if (known?.traceTier !== identity.traceTier) writeMeta(this.sql, "identity", identity);
       // A shard without runs, which can hold feedback, is registered too, so that it is found and expires.
       if (!known) {
+        writeMeta(this.sql, "identity", identity);
         addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
         noteWritten(this.sql);
       }
@@ -351,14 +385,13 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private async scheduleRegistration(): Promise<void> {
     if (!this.held) return;
     const isFirst = readMeta(this.sql, "registered") === undefined;
-    if (!isFirst && this.alarmIsSet) return;
     if (!this.alarmIsSet) {
       this.alarmIsSet = true;
       await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
     }
     if (!isFirst) return;
     try {
-      await register(this.env, this.sql, () => this.held);
+      await register(this.env, this.sql, () => this.held && !this.ending.isOn);
     } catch (error) {
       // The runs are safe, and the alarm will register them.
       logError(error, { while: "registering a trace partition" });

@@ -1,4 +1,5 @@
 /** What a TracePartition gives and takes over RPC: the type that exports, queries and the agent server depend on. */
+import type { TraceTier } from "../db/traces.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import type {
   LargeField,
@@ -75,9 +76,10 @@ export interface TracePartitionRpc {
   ): Promise<Upserted>;
   /**
    * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
-   * knows that the day has grown to `shards`.
+   * knows that the day has grown to `shards`. `traces`: those of the ids that are of traces. The version before gives none.
+   * With `EARLY` before them: the ids of feedback on these runs that came before they did, and are not here.
    */
-  holds(identity: PartitionIdentity, shards: number, ids: string[]): Promise<string[]>;
+  holds(identity: PartitionIdentity, shards: number, ids: string[], traces?: string[]): Promise<string[]>;
   /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
@@ -94,20 +96,24 @@ export interface TracePartitionRpc {
   runTimes(): Promise<RunTimes>;
   /** Ids of the direct children and of all descendants of a run, in tree order. */
   children(id: string): Promise<{ direct: string[]; all: string[] }>;
-  /** Undefined when `asRead` is given and is not the time of the last change of what is stored. */
+  /** Undefined when `asRead` is given and is not the time of the last change of what is stored. 404 on a deleted trace. */
   putFeedback(
     identity: PartitionIdentity,
     feedback: StoredFeedback,
     asRead?: string,
   ): Promise<StoredFeedback | undefined>;
+  /** Stores feedback of another shard, unless it is here with a later change. False when its run was deleted here. */
+  takeFeedback(identity: PartitionIdentity, feedback: StoredFeedback): Promise<boolean>;
+  /** Removes feedback that another shard has taken, unless it has changed since it was read. */
+  handOver(feedback: StoredFeedback): Promise<void>;
   getFeedback(ids: string[]): Promise<StoredFeedback[]>;
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */
   tracesOf(threadIds: string[]): Promise<string[]>;
   /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
   deleteTraces(traceIds: string[]): Promise<number>;
-  /** Soon deletes everything if the project's retention is over. */
-  checkExpiry(): Promise<void>;
+  /** Stores the project's tier, and soon deletes everything if its retention is over. The version before gives no tier. */
+  checkExpiry(traceTier?: TraceTier): Promise<void>;
   /** Deletes everything, in R2 and D1 too. */
   destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */

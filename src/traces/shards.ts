@@ -8,6 +8,9 @@ import type { RunWrite } from "./types.ts";
 /** The most shards of a day: seven generations, which hold about 500 GB. */
 export const MOST_SHARDS = 64;
 
+/** What a shard puts before the ids of feedback that it names beside those of runs and traces. */
+export const EARLY = "feedback/";
+
 /**
  * The shards that can hold a trace, oldest generation first: one of each generation, chosen by the trace's id. The last
  * one takes the trace when no other holds it.
@@ -27,6 +30,11 @@ export function isClosed(shard: number, shards: number): boolean {
 /** The ids by which a shard finds a run: its own, its trace's and its parent's. */
 export function idsOf({ id, trace_id, parent_run_id }: RunWrite): string[] {
   return [id, trace_id, parent_run_id].filter((one) => one !== undefined);
+}
+
+/** The trace of a run. Undefined when it is that of its parent, which the run does not name. */
+export function traceOf({ id, trace_id, parent_run_id }: RunWrite): string | undefined {
+  return trace_id ?? (parent_run_id === undefined ? id : undefined);
 }
 
 /** FNV-1a, 32 bits. */

@@ -100,6 +100,8 @@ export interface RunWrite {
   run_type?: string;
   /** Microseconds. Always within the partition's day. */
   start_time?: number;
+  /** `start_time` is what `dotted_order` says, because the sender states no other. */
+  start_is_derived?: boolean;
   end_time?: number;
   first_token_time?: number;
   tags?: string[];
@@ -186,11 +188,14 @@ export interface RunSums {
   last_run_start_time: number | null;
 }
 
+/** How many runs took how many microseconds (partition/stats/durations.ts). */
+export type DurationCounts = Map<number, number>;
+
 /** What statistics over projects and days are made of. */
 export interface PartitionStats extends RunSums {
-  /** A sample of durations and times to the first token, seconds. */
-  latencies: number[];
-  first_tokens: number[];
+  /** Durations and times to the first token. */
+  latencies: DurationCounts;
+  first_tokens: DurationCounts;
   feedback: Record<string, FeedbackSum>;
 }
 
@@ -259,8 +264,8 @@ export interface ThreadSummary {
   first_inputs: string | null;
   last_outputs: string | null;
   last_error: string | null;
-  /** Durations of its latest turns, seconds. */
-  latencies: number[];
+  /** Durations of its turns. */
+  latencies: DurationCounts;
 }
 
 /**

@@ -247,6 +247,11 @@ describe("messages", () => {
     expect(toWireMessages(MESSAGES.map((one) => graphMessage(one)))).toEqual(MESSAGES);
   });
 
+  it("with a source of no known kind are left as they are", () => {
+    const odd = { type: "image", source: { type: "constructor", value: "x" } };
+    expect(graphMessage({ id: "1", role: "user", content: [odd] })).toMatchObject({ content: [odd] });
+  });
+
   it("of other roles are not for models", () => {
     expect(graphMessage({ id: "1", role: "activity", content: {} })).toBeUndefined();
     expect(graphMessage({ id: "1", role: "constructor" })).toBeUndefined();

@@ -11,7 +11,14 @@ const START = Date.parse(`${DAY}T00:00:00Z`);
 const HOUR = 3_600_000;
 const DAY_MS = 24 * HOUR;
 
-async function stage(input: { interval_hours?: number; end_time?: number; filter?: string }) {
+interface Input {
+  interval_hours?: number;
+  end_time?: number;
+  filter?: string;
+  session_id?: undefined;
+}
+
+async function stage(input: Input) {
   const caller = await newCaller();
   await caller.fetch("/sessions", { body: { name: "tests" } });
   const session_id = await projectId(caller);
@@ -116,6 +123,35 @@ describe("a schedule", () => {
     expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
   });
 
+  it("over all experiments exports late runs of an experiment that is made after its windows", async () => {
+    const { caller, world, job } = await stage({ interval_hours: 1, session_id: undefined });
+    const dataset = await caller.fetch("/datasets", { body: { name: "questions" } });
+    const { id: reference_dataset_id } = await dataset.json<{ id: string }>();
+    const experiment = async (name: string) => {
+      const made = await caller.fetch("/sessions", { body: { name, reference_dataset_id } });
+      const { id: session_id } = await made.json<{ id: string }>();
+      return { session_id, object: env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${session_id}/${DAY}`) };
+    };
+    const first = await experiment("first");
+    await send(caller, [sentRun(START * 1000 + 5, { name: "in time", session_id: first.session_id })], [first.object]);
+    expect(names((await tick(world, job.id, 1, 1)).rows)).toEqual(["in time"]);
+    expect(names((await tick(world, job.id, 2, 1)).rows)).toEqual([]);
+
+    const second = await experiment("second");
+    const { session_id } = second;
+    const late = [0, 1].map((hour) => sentRun((START + hour * HOUR) * 1000 + 5, { name: `hour ${hour}`, session_id }));
+    const inTime = sentRun((START + 2 * HOUR) * 1000 + 5, { name: "hour 2", session_id });
+    await send(caller, [...late, inTime], [second.object]);
+    const three = await tick(world, job.id, 3, 1);
+    expect(names(three.rows)).toEqual(["hour 0", "hour 1", "hour 2"]);
+    expect(three.manifest?.late).toMatchObject([{ session_id, day: DAY, rows: 2 }]);
+    expect((await tick(world, job.id, 4, 1)).manifest?.late).toEqual([]);
+
+    await send(caller, [{ ...(late[1] as Sent), outputs: {}, session_id }], [second.object], "patch");
+    expect(names((await tick(world, job.id, 5, 1)).rows)).toEqual(["hour 1"]);
+    expect((await tick(world, job.id, 6, 1)).manifest?.late).toEqual([]);
+  });
+
   it("exports no run of a window again that has not changed since", async () => {
     const { caller, world, job, object } = await stage({ interval_hours: 1 });
     const day = [object(0)];
@@ -188,6 +224,47 @@ describe("a schedule", () => {
     const late = [...world.s3.objects.keys()].filter((key) => key.includes("/late-"));
     expect(late).toMatchObject([expect.stringMatching(/\/late-2-00000/)]);
   });
+});
+
+it("an export has a run once whose start_time moves while it is read, also to another slice", async () => {
+  const { caller, world, job, object } = await stage({ end_time: (START + DAY_MS) * 1000 });
+  const { deps } = world;
+  deps.limits = { ...deps.limits, pageRows: 2, sliceRows: 4 };
+  const runs = Array.from({ length: 12 }, (_, n) => sentRun(NOON + n, { name: `run ${n}` }));
+  await send(caller, runs, [object(0)]);
+  let pages = 0;
+  const move = async (n: number, to: number) => {
+    const { dotted_order: _order, ...rest } = runs[n] as Sent;
+    const start_time = new Date((NOON + to) / 1000)
+      .toISOString()
+      .replace("Z", `${String((NOON + to) % 1000).padStart(3, "0")}Z`);
+    const moved = { ...rest, start_time } as Sent;
+    await send(caller, [moved], [object(0)], "patch");
+  };
+  deps.partition = (workspaceId, place) => {
+    const partition = tracePartition(env, workspaceId, place);
+    return new Proxy(partition, {
+      get: (target, name) => {
+        if (name !== "readPage") return Reflect.get(target, name) as unknown;
+        return async (request: Parameters<typeof target.readPage>[0]) => {
+          const page = await target.readPage(request);
+          // After the first page a run that is in it moves to the end, after the second one to the next slice, and back.
+          pages++;
+          if (pages === 1) await move(0, 20);
+          if (pages === 2) await move(1, 9);
+          if (pages === 3) await move(10, -5);
+          if (pages === 4) await move(10, 30);
+          return page;
+        };
+      },
+    });
+  };
+  world.clock.now = START + 3 * DAY_MS;
+  await world.settle({ minutes: 3 });
+  const { manifest, rows, keys } = await readBack(world.s3, job.id);
+  expect(keys.length).toBeGreaterThan(2);
+  expect(rows.map(({ name }) => String(name)).sort()).toEqual(runs.map(({ name }) => name).sort());
+  expect(manifest?.rows).toBe(12);
 });
 
 it("an export that is complete says how many runs of its window came or changed after it", async () => {

@@ -1,6 +1,7 @@
 /** Datasets: their examples over JSON and multipart, versions, splits, and what is left after deletion. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { eraseForGood } from "../../src/traces/datasets/examples/write.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask, blobKeys, type Example, exampleParts, newDataset, sendExamples } from "../support/examples.ts";
 import { type MultipartPart, NOON, runParts, sendMultipart, sentRun } from "../support/traces.ts";
@@ -375,5 +376,22 @@ describe("deletion", () => {
     expect(await idsIn(dataset, `&as_of=${two.as_of}`)).toEqual([two.id]);
     expect(await blobKeys(caller, dataset)).toHaveLength(1);
     expect((await ask<Example>(caller, `/examples/${two.id}`)).outputs).toEqual(LARGE);
+  });
+
+  it("of examples, permanently, can be sent again after R2 failed", async () => {
+    const dataset = await newDataset(caller);
+    const one = await upload(dataset, { outputs: LARGE });
+    const failing: Partial<R2Bucket> = {
+      delete: async () => {
+        throw new Error("R2 is down.");
+      },
+    };
+    const bindings = { ...env, BLOBS: failing as R2Bucket };
+    await expect(eraseForGood(bindings, caller.workspaceId, [one.id])).rejects.toThrow("R2 is down.");
+    expect(await blobKeys(caller, dataset)).toHaveLength(1);
+    const body = { example_ids: [one.id], hard_delete: true };
+    await ask(caller, "/v1/platform/datasets/examples/delete", { body });
+    expect(await blobKeys(caller, dataset)).toEqual([]);
+    expect(await idsIn(dataset, `&as_of=${one.as_of}`)).toEqual([]);
   });
 });

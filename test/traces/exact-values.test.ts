@@ -40,3 +40,23 @@ it.each(["batch", "run", "multipart"])("keeps every digit of an integer that com
   });
   expect((await found.json<{ runs: object[] }>()).runs).toHaveLength(1);
 });
+
+it("keeps every digit of an integer in extra that a patch adds to", async () => {
+  const caller = await newCaller();
+  const run = sentRun(NOON);
+  const post = JSON.stringify({ ...run, extra: { metadata: { id: 0 } } }).replace('"id":0', `"id":${BIG}`);
+  const patch = JSON.stringify({ ...run, extra: { metadata: { more: 1 } } });
+  await caller.fetch("/runs/batch", { body: `{"post": [${post}]}` });
+  await caller.fetch("/runs/batch", { body: `{"patch": [${patch}]}` });
+  const [stored] = await storedRuns(caller);
+  expect(stored?.extra).toBe(`{"metadata":{"id":${BIG},"more":1}}`);
+});
+
+it("stores a lone surrogate in names, tags and errors as one replacement character", async () => {
+  const caller = await newCaller();
+  await caller.fetch("/runs/batch", {
+    body: { post: [sentRun(NOON, { name: "a\ud800b", tags: ["c\udc00"], error: "\ud800" })] },
+  });
+  const [stored] = await storedRuns(caller);
+  expect(stored).toMatchObject({ name: "a\ufffdb", tags: ["c\ufffd"], error: "\ufffd" });
+});

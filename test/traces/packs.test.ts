@@ -11,7 +11,7 @@ import { evaluate } from "../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../support/filter-expressions.ts";
 import { filled } from "../support/random-trace-runs.ts";
 import { seeded } from "../support/random.ts";
-import { DAY, NOON, uuid7 } from "../support/traces.ts";
+import { DAY, makeProject, NOON, uuid7 } from "../support/traces.ts";
 
 const READ = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 1e9, payloads: [...PAYLOAD_FIELDS] };
 const PAGE_FIELDS: PageField[] = ["id", ...PAYLOAD_FIELDS];
@@ -27,15 +27,18 @@ function opened(identity: PartitionIdentity) {
   return { identity, partition: tracePartition(env, workspaceId, identity), sql, bytes };
 }
 
-const newPartition = () =>
-  opened({
+async function newPartition() {
+  const identity = {
     workspaceId: crypto.randomUUID(),
     projectId: crypto.randomUUID(),
     day: DAY,
     shard: 0,
-    traceTier: "longlived",
-  });
-type Opened = ReturnType<typeof newPartition>;
+    traceTier: "longlived" as const,
+  };
+  await makeProject(identity);
+  return opened(identity);
+}
+type Opened = ReturnType<typeof opened>;
 
 let made = 0;
 function post(more: Partial<RunWrite> = {}): RunWrite {
@@ -85,7 +88,7 @@ async function expectTidy({ sql }: Opened): Promise<void> {
 
 describe("packs", () => {
   it("have the payload columns of each of their runs", async () => {
-    const day = newPartition();
+    const day = await newPartition();
     await day.partition.upsert(day.identity, [post()]);
     const columns = async (table: string) =>
       (await day.sql<{ name: string }>(`SELECT name FROM pragma_table_info('${table}')`)).map(({ name }) => name);
@@ -94,7 +97,7 @@ describe("packs", () => {
   });
 
   it("store a run in little more than the bytes of its payloads", async () => {
-    const day = newPartition();
+    const day = await newPartition();
     const run = () => post({ inputs: text("i".repeat(1_000)), outputs: text("o".repeat(1_260)) });
     await day.partition.upsert(day.identity, [run()]);
     const before = await day.bytes();
@@ -108,7 +111,7 @@ describe("packs", () => {
   });
 
   it("leave large payloads, and those with objects in R2, to rows of their own", async () => {
-    const day = newPartition();
+    const day = await newPartition();
     const attachments = [{ name: "a", type: "text/plain", bytes: 1 }];
     const inR2 = { preview: '"…"', hash: "h", bytes: 300_000 };
     const writes = [
@@ -129,7 +132,7 @@ describe("packs", () => {
 
   it("hold what a model holds, for random posts, patches and deletions", async () => {
     const random = seeded("packs");
-    const day = newPartition();
+    const day = await newPartition();
     const model = new Map<string, Record<"inputs" | "outputs" | "events", string | null>>();
     const some = () => text("x".repeat(random.next() < 0.2 ? 9_000 : random.between(0, 3_000)));
     for (let step = 0; step < 60; step++) {
@@ -179,7 +182,7 @@ describe("payloads that an earlier version stored", () => {
   });
 
   it("are read the same, move to packs when they change, and are deleted", async () => {
-    const day = newPartition();
+    const day = await newPartition();
     const writes = Array.from({ length: 50 }, (_, n) =>
       post({ inputs: text(`in ${n}`), outputs: text(`out ${n}`), extra: text("e"), events: text("v") }),
     );

@@ -237,6 +237,47 @@ describe("a closed shard", () => {
     expect(runs.find(({ id }) => id === root.id)?.feedback_stats).toContain("mood");
   });
 
+  it.each(["first", "last"])(
+    "keeps a trace whole when feedback on a run below its root came first: root %s",
+    async (when) => {
+      const caller = await newCaller();
+      const { project, shard, identity } = await newProject(caller);
+      await shard(0).upsert(identity(0), [write()]);
+      await shard(0).holds(identity(0), 2, []);
+      const give = async (run: Sent, more: object = {}) => {
+        const body = {
+          run_id: run.id,
+          session_id: project,
+          start_time: run.start_time,
+          key: "mood",
+          score: 1,
+          ...more,
+        };
+        expect((await caller.fetch("/feedback", { body })).status).toBe(200);
+      };
+      const sendTrace = async (root: Sent, child: Sent) => {
+        for (const run of when === "first" ? [root, child] : [child, root]) await send(caller, [run]);
+        return Promise.all(
+          [0, 1].map(async (one) => (await idsIn(shard(one))).filter((id) => [root.id, child.id].includes(id))),
+        );
+      };
+      const root = sentRun(NOON);
+      const child = sentRun(NOON + 1, {}, root);
+      await give(child);
+      expect((await sendTrace(root, child)).map((ids) => ids.length)).toEqual([0, 2]);
+      // Feedback that names its trace takes it along, and its run shows it.
+      const other = sentRun(NOON + 2);
+      const below = sentRun(NOON + 3, {}, other);
+      await give(below, { trace_id: other.id });
+      expect((await sendTrace(other, below)).map((ids) => ids.length)).toEqual([2, 0]);
+      const late = sentRun(NOON + 4, {}, root);
+      await give(late, { trace_id: root.id });
+      await send(caller, [late]);
+      const runs = (await Promise.all([0, 1].map(async (one) => shard(one).query(ALL)))).flatMap((page) => page.runs);
+      for (const { id } of [below, late]) expect(runs.find((run) => run.id === id)?.feedback_stats).toContain("mood");
+    },
+  );
+
   it("sends the large payloads and attachments of a run along with it", async () => {
     const caller = await newCaller();
     const { shard, identity } = await newProject(caller);

@@ -9,9 +9,9 @@ import { tracePartition } from "../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite, type StoredFeedback } from "../../src/traces/types.ts";
 import { listPartitions } from "../../src/traces/store/partition-store.ts";
 import { newCaller } from "../support/caller.ts";
-import { DAY, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
+import { DAY, makeProject, NOON, projectId, runParts, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
-function newPartition(day = DAY) {
+async function newPartition(day = DAY) {
   const identity: PartitionIdentity = {
     workspaceId: crypto.randomUUID(),
     projectId: crypto.randomUUID(),
@@ -19,6 +19,7 @@ function newPartition(day = DAY) {
     shard: 0,
     traceTier: "longlived",
   };
+  await makeProject(identity);
   return { identity, ...opened(identity) };
 }
 
@@ -69,14 +70,14 @@ const page = { after: null, startTime: 0, endTime: NOON * 2, limit: 10, maxBytes
 
 describe("a partition that holds nothing", () => {
   it("stores nothing, with any read", async () => {
-    const { stub, object, tables, identity } = newPartition();
+    const { stub, object, tables, identity } = await newPartition();
     const id = crypto.randomUUID();
     expect(await stub.which([id])).toEqual([]);
     expect(await stub.query(read)).toEqual({ runs: [], done: true });
     expect(await stub.readPage(page)).toBeUndefined();
     expect(await stub.crossing()).toEqual([]);
     expect(await stub.tracesPassing([id], { filter: 'eq(name, "x")', root: true })).toEqual([]);
-    expect(await stub.stats({})).toMatchObject({ run_count: 0, latencies: [], feedback: {} });
+    expect(await stub.stats({})).toMatchObject({ run_count: 0, latencies: new Map(), feedback: {} });
     expect(await stub.threads({})).toEqual([]);
     expect(await stub.runTimes()).toMatchObject({ statuses: {}, duration: { count: 0 } });
     expect(await stub.children(id)).toEqual({ direct: [], all: [] });
@@ -88,7 +89,7 @@ describe("a partition that holds nothing", () => {
   });
 
   it("stores nothing after it was destroyed, and can be written again", async () => {
-    const { stub, tables, alarm, identity } = newPartition();
+    const { stub, tables, alarm, identity } = await newPartition();
     const first = write();
     await stub.upsert(identity, [first]);
     await stub.putFeedback(identity, feedback(first.id));
@@ -105,7 +106,7 @@ describe("a partition that holds nothing", () => {
   });
 
   it("stores nothing when its first write fails", async () => {
-    const { stub, object, tables, identity } = newPartition();
+    const { stub, object, tables, identity } = await newPartition();
     const odd = { ...write(), tags: 1n } as unknown as RunWrite;
     await runInDurableObject(object, async (partition) => {
       await expect(partition.upsert(identity, [odd])).rejects.toThrow(/./);
@@ -118,7 +119,7 @@ describe("a partition that holds nothing", () => {
 
 describe("the registration of a partition", () => {
   it("comes before its first write, so that no export misses an acknowledged run", async () => {
-    const { stub, object, tables, identity } = newPartition();
+    const { stub, object, tables, identity } = await newPartition();
     const prepare = vi.spyOn(env.DB, "prepare").mockImplementation(() => {
       throw new Error("D1 is away");
     });
@@ -196,7 +197,7 @@ it("a project of many days is deleted by several requests, each of a bounded num
 
 describe("traces with a failed run", () => {
   it("are found in the index of failed runs, without a read of all runs", async () => {
-    const { stub, object, identity } = newPartition();
+    const { stub, object, identity } = await newPartition();
     await stub.upsert(identity, [write()]);
     const plan = await runInDurableObject(object, (_, { storage: { sql } }) => {
       const condition = selectionCondition(sql, identity, { treeFilter: 'eq(status, "error")' });
@@ -238,7 +239,7 @@ describe("the alarm", () => {
     );
 
   it("comes again, later each time, while D1 is down, and then registers the day", async () => {
-    const { stub, object, identity } = newPartition();
+    const { stub, object, identity } = await newPartition();
     await stub.upsert(identity, [write()]);
     await env.DB.prepare("DELETE FROM trace_partitions WHERE workspace_id = ?").bind(identity.workspaceId).run();
     await stub.upsert(identity, [write()]);
@@ -261,7 +262,7 @@ describe("the alarm", () => {
   });
 
   it("ends a day whose time is over, however often R2 fails before", async () => {
-    const { stub, object, tables, identity } = newPartition("2019-03-04");
+    const { stub, object, tables, identity } = await newPartition("2019-03-04");
     const start = Date.UTC(2019, 2, 4) * 1000;
     await stub.upsert(identity, [write({ id: uuid7(start), start_time: start })]);
     await setWritten(object, 0);

@@ -45,7 +45,7 @@ export interface PlannedRun {
   since?: SeenWindow[];
 }
 
-/** Lays down the runs of an export. Doing so again changes nothing. */
+/** Lays down the runs of a running export. Doing so again changes nothing. An export that has ended gets none. */
 export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[], now: number): Promise<void> {
   for (const list of inParameters(runs)) {
     await db.run(sql`
@@ -55,7 +55,8 @@ export async function insertRuns(db: Database, job: ExportRow, runs: PlannedRun[
       SELECT ${job.id}, value ->> 'id', ${job.workspaceId}, value ->> 'projectId', value ->> 'day',
         value -> 'since' IS NOT NULL, value -> 'since', value ->> 'startTime', value ->> 'endTime', 'CREATED', '[]', ${now},
         ${now}
-      FROM json_each(${list})`);
+      FROM json_each(${list})
+      WHERE EXISTS (SELECT 1 FROM bulk_exports e WHERE e.id = ${job.id} AND e.status = 'RUNNING')`);
   }
 }
 

@@ -1,9 +1,8 @@
 /** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
+import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../../db/exports.ts";
 import { bulkExports, exportRuns } from "../../db/schema.ts";
-import type { RunPosition } from "../../traces/types.ts";
 import { before, OPEN } from "../status.ts";
 import type { ExportRunRow } from "../store.ts";
 
@@ -106,7 +105,7 @@ export async function renewLease(
 export interface Commit {
   /** Where the next slice begins. */
   shard: number;
-  cursor: RunPosition | null;
+  cursor: ExportCursor | null;
   seen: PerShard | null;
   /** Null when the slice held no run. */
   file: ExportedFile | null;

@@ -3,11 +3,13 @@ import type { InferOutput } from "valibot";
 import type { Principal } from "../../principal.ts";
 import { type Database, database } from "../../db/client.ts";
 import { withinBytes } from "../../http/bytes.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import { projectById } from "../projects/resolve.ts";
+import { listPartitions } from "../store/partition-store.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, Place, StoredFeedback } from "../types.ts";
 import { dayOf, timeOf } from "../time.ts";
@@ -62,7 +64,7 @@ export async function storeFeedback(
 }
 
 /** What lists of feedback select by. */
-function listed(feedback: StoredFeedback) {
+export function listed(feedback: StoredFeedback) {
   return {
     id: feedback.id,
     runId: feedback.run_id,
@@ -95,10 +97,30 @@ async function placeOf(
     const found = (await locateRuns(env, db, workspaceId, [runId], { projectId, start })).get(runId);
     if (found) return found;
   }
-  // Feedback can come before its run when it says where the run will be. Shard 0 then takes the run's trace.
+  // Feedback can come before its run when it says where the run will be.
   const time = start ?? uuidTime(runId);
-  if (projectId !== undefined && time !== undefined) return { projectId, day: dayOf(time), shard: 0 };
+  if (projectId !== undefined && time !== undefined) {
+    const day = dayOf(time);
+    const shard = await shardOf(env, db, workspaceId, { projectId, day }, given.trace_id ?? runId);
+    return { projectId, day, shard };
+  }
   throw new Problem(404, "Run not found. Send its trace first, or give session_id and start_time.");
+}
+
+/** The shard of a day that will hold a trace: the one that has its root, else shard 0, which then takes the trace. */
+async function shardOf(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  { projectId, day }: Omit<Place, "shard">,
+  traceId: string,
+): Promise<number> {
+  const places = await listPartitions(db, workspaceId, projectId, day, day);
+  if (places.length < 2) return 0;
+  const holders = await inParallel(places, CONNECTIONS, async (place) =>
+    (await tracePartition(env, workspaceId, place).which([traceId])).length > 0 ? [place.shard] : [],
+  );
+  return holders.flat()[0] ?? 0;
 }
 
 function storedFeedback(id: string, given: Given, projectId: string): StoredFeedback {

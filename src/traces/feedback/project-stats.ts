@@ -20,7 +20,7 @@ export async function sessionFeedbackStats(
     given.map(({ key, score, value, error }) => ({
       key,
       score: score === null ? null : Number(score),
-      label: typeof value === "string" ? value.slice(0, 250) : null,
+      label: typeof value === "string" ? value : null,
       error: error ? 1 : 0,
     })),
   );

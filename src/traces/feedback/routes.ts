@@ -4,12 +4,14 @@ import { database } from "../../db/client.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 import { documented } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query, readJson } from "../../http/validate.ts";
 import { idempotentId } from "../../idempotency/middleware.ts";
 import { projectById } from "../projects/resolve.ts";
 import { refuseHeld } from "../projects/retention.ts";
+import { listPartitions } from "../store/partition-store.ts";
 import { findProject } from "../store/project-store.ts";
 import { tracePartition } from "../stub.ts";
 import { createFeedback, storeFeedback } from "./create.ts";
@@ -53,11 +55,17 @@ export const feedback = new Hono<App>()
   })
   .delete("/feedback/:feedback_id", doc("Delete feedback"), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
-    const { place } = await existing(c.env, workspaceId, c.req.valid("param").feedback_id);
-    const project = await findProject(database(c.env.DB), workspaceId, place.projectId);
+    const db = database(c.env.DB);
+    // The place is deleted last, so that a deletion that failed in between can be sent again.
+    const place = await findPlace(db, workspaceId, c.req.valid("param").feedback_id);
+    if (!place) throw new Problem(404, "Feedback not found.");
+    const project = await findProject(db, workspaceId, place.projectId);
     refuseHeld(project?.legalHold ?? false);
-    await tracePartition(c.env, workspaceId, place).deleteFeedback(place.id);
-    await deletePlace(database(c.env.DB), workspaceId, place.id);
+    // While feedback moves (move.ts), two shards have it.
+    const shards = await listPartitions(db, workspaceId, place.projectId, place.day, place.day);
+    const holders = new Map([place, ...shards].map((one) => [one.shard, one])).values();
+    await inParallel(holders, CONNECTIONS, (one) => tracePartition(c.env, workspaceId, one).deleteFeedback(place.id));
+    await deletePlace(db, workspaceId, place.id);
     return c.json({ message: "Feedback deleted" });
   });
 

@@ -36,6 +36,15 @@ export async function savePlace(db: Database, row: FeedbackPlace): Promise<void>
     });
 }
 
+/** Changes the shard of a feedback, and writes its location when a request that stores it has not come so far. */
+export async function movePlace(db: Database, row: FeedbackPlace): Promise<void> {
+  const target = [feedbackPlaces.workspaceId, feedbackPlaces.id];
+  await db
+    .insert(feedbackPlaces)
+    .values(row)
+    .onConflictDoUpdate({ target, set: { shard: row.shard } });
+}
+
 export async function findPlace(db: Database, workspaceId: string, id: string): Promise<FeedbackPlace | undefined> {
   return db
     .select()

@@ -1,7 +1,11 @@
 /** Sums of feedback by key, of which statistics are made. Sums of several partitions can be added. */
+import { clip } from "../clip.ts";
+import { addCount } from "../counts.ts";
 import type { FeedbackSum } from "../types.ts";
 
 const MAX_LABELS = 100;
+/** The most characters of a label. */
+export const MAX_LABEL = 250;
 
 /** The columns of feedback that statistics need. */
 export interface LightFeedback extends Record<string, SqlStorageValue> {
@@ -37,9 +41,10 @@ function addScore(sum: FeedbackSum, score: number): void {
   sum.max = Math.max(sum.max ?? score, score);
 }
 
-function addLabel(sum: FeedbackSum, label: string): void {
+function addLabel(sum: FeedbackSum, value: string): void {
+  const label = clip(value, MAX_LABEL);
   if (!Object.hasOwn(sum.values, label) && Object.keys(sum.values).length >= MAX_LABELS) return;
-  sum.values[label] = (Object.hasOwn(sum.values, label) ? (sum.values[label] ?? 0) : 0) + 1;
+  addCount(sum.values, label, 1);
 }
 
 /** A sum as `feedback_stats` shows it. */
@@ -52,7 +57,7 @@ export function showSum({ n, scored, sum, squares, min, max, errors, values }: F
 /** The sum of two sums. */
 export function addSums(a: FeedbackSum, b: FeedbackSum): FeedbackSum {
   const values = { ...a.values };
-  for (const [label, count] of Object.entries(b.values)) values[label] = (values[label] ?? 0) + count;
+  for (const [label, count] of Object.entries(b.values)) addCount(values, label, count);
   const extreme = (pick: (...values: number[]) => number, x: number | null, y: number | null) =>
     x === null || y === null ? (x ?? y) : pick(x, y);
   return {

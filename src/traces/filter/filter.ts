@@ -15,7 +15,7 @@ import {
   SEARCH_FIELDS,
   type SearchField,
 } from "./fields.ts";
-import { isObject, parseJson } from "../../http/json.ts";
+import { type ExactNumber, hasMembers, parseExact } from "../../http/json.ts";
 import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import { checkPattern, literalOf } from "./values.ts";
@@ -27,7 +27,9 @@ export interface PairTest {
   value: Literal | Literal[];
 }
 
-export type Json = Literal | Json[] | { [key: string]: Json };
+export type Json = Literal | ExactNumber | Json[] | { [key: string]: Json };
+
+export const isJsonObject = (value: Json): value is { [key: string]: Json } => hasMembers(value);
 
 export type Filter =
   | { op: "and" | "or"; args: Filter[] }
@@ -149,11 +151,20 @@ function readHas(call: Call): Filter {
 }
 
 function readObject(text: string, at: number): { [key: string]: Json } {
-  const value = parseJson(text);
-  if (!isObject(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
+  const value = exactOf(text);
+  if (!hasMembers(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
   const leaves = JSON.stringify(value).split(",").length;
   if (leaves > 20) throw new FilterProblem("has(metadata, …) takes at most 20 entries", at);
   return value as { [key: string]: Json };
+}
+
+/** The value of a JSON text, with all digits of its integers. Undefined when it is none. */
+function exactOf(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readExists(call: Call): Filter {

@@ -3,12 +3,13 @@
  * NULL, so that `not` means what it says: a run without an end does not have `gt(latency, 5)`, and has `not(gt(latency, 5))`.
  */
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "./fields.ts";
-import type { Filter, Json, PairTest } from "./filter.ts";
+import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts";
 import type { Literal } from "./syntax.ts";
-import { isObject } from "../../http/json.ts";
+import { isExactNumber } from "../../http/json.ts";
 import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
-import { MAX_VALUE } from "../ingest/pairs.ts";
+import { clip, clipSql } from "../clip.ts";
+import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";
 
 export interface Condition {
   sql: string;
@@ -112,14 +113,11 @@ class Compiler {
     const text = pieces.map((piece) => (typeof piece === "object" ? piece.text : "")).join("");
     const [open, close] = [pieces[0] === "%", pieces.at(-1) === "%"];
     if (open && close) return `instr(${column}, ${this.bind(text)}) > 0`;
-    if (open) return `substr(${column}, -${this.lengthOf(text)}) = ${this.bind(text)}`;
-    if (close) return `substr(${column}, 1, ${this.lengthOf(text)}) = ${this.bind(text)}`;
-    return `${column} = ${this.bind(text)}`;
-  }
-
-  /** SQLite counts characters, not UTF-16 units. */
-  private lengthOf(text: string): number {
-    return Array.from(text).length;
+    if (!open && !close) return `${column} = ${this.bind(text)}`;
+    // Bytes, because substr of a text ends at U+0000. The same bytes in UTF-8 are the same characters.
+    const length = new TextEncoder().encode(text).byteLength;
+    const part = open ? `-${length}` : `1, ${length}`;
+    return `substr(CAST(${column} AS BLOB), ${part}) = CAST(${this.bind(text)} AS BLOB)`;
   }
 
   /** Text in any of the fields; the row of payloads is read once, and only if the narrow fields do not have it. */
@@ -144,7 +142,7 @@ class Compiler {
     const alias = `c${depth}`;
     const tests = Object.entries(wanted).map(([key, value]) => {
       const entry = `SELECT 1 FROM json_each(${object}) ${alias} WHERE ${alias}.key = ${this.bind(key)} AND`;
-      if (isObject(value)) {
+      if (isJsonObject(value)) {
         const nested = `CASE ${alias}.type WHEN 'object' THEN ${alias}.value ELSE '[]' END`;
         return `EXISTS (${entry} ${alias}.type = 'object' AND ${this.contains(nested, value, depth + 1)})`;
       }
@@ -158,6 +156,8 @@ class Compiler {
     if (typeof value === "number")
       return `(${alias}.type IN ('integer', 'real') AND ${alias}.value = ${this.bind(value)})`;
     if (typeof value === "string") return `(${alias}.type = 'text' AND ${alias}.value = ${this.bind(value)})`;
+    if (isExactNumber(value))
+      return `(${alias}.type = 'integer' AND ${alias}.json -> ${alias}.fullkey = ${this.bind(value.rawJSON)})`;
     return `(${alias}.type = 'array' AND ${alias}.value = ${this.bind(JSON.stringify(value))})`;
   }
 
@@ -174,17 +174,13 @@ class Compiler {
         : (test: string) => `EXISTS (SELECT 1 FROM ${from} AND ${test})`;
     const column = (part: PairPart) => parts[part] ?? "NULL";
     if (tests.every(({ operator }) => operator === "neq")) {
-      const named = tests.map(({ part, value }) => this.test(column(part), "eq", this.clip(part, value)));
+      const named = tests.map(({ part, value }) => this.test(column(part), "eq", asKept(kind, part, value)));
       return `(NOT ${exists(balanced(named, "OR"))})`;
     }
-    const passed = tests.map(({ part, operator, value }) => this.test(column(part), operator, this.clip(part, value)));
+    const passed = tests.map(({ part, operator, value }) =>
+      this.test(column(part), operator, asKept(kind, part, value)),
+    );
     return exists(balanced(passed, "AND"));
-  }
-
-  /** Values are kept up to a length; a longer one is compared as far as it is kept. */
-  private clip(part: PairPart, value: Literal | Literal[]): Literal | Literal[] {
-    if (Array.isArray(value)) return value.map((item) => this.clip(part, item) as Literal);
-    return part === "value" && typeof value === "string" ? value.slice(0, MAX_VALUE) : value;
   }
 
   /** The run again, as `o` with its payloads: they are read for runs that pass the other tests. */
@@ -196,11 +192,8 @@ class Compiler {
     switch (kind) {
       case "metadata":
         return {
-          from: `json_each(${this.metadata()}) e WHERE 1`,
-          parts: {
-            key: "e.key",
-            value: `substr(CASE e.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE CAST(e.value AS TEXT) END, 1, ${MAX_VALUE})`,
-          },
+          from: `(SELECT m.key, ${TEXT_OF_MEMBER} AS text FROM json_each(${this.metadata()}) m) e WHERE 1`,
+          parts: { key: "e.key", value: clipSql("e.text", MAX_VALUE) },
         };
       case "input":
       case "output":
@@ -214,12 +207,29 @@ class Compiler {
           parts: {
             key: "f.key",
             score: "f.score",
-            value: `substr(f.value_text, 1, ${MAX_VALUE})`,
+            value: clipSql("f.value_text", MAX_VALUE),
             source: "f.source_type",
           },
         };
     }
   }
+}
+
+/**
+ * A member `m` of json_each as text: a string itself, of anything else its JSON. SQLite prints numbers with 17 digits, so a number
+ * is taken from the text of the JSON.
+ */
+const TEXT_OF_MEMBER = `CASE WHEN m.type IN ('integer', 'real') THEN m.json -> m.fullkey
+  WHEN m.type IN ('true', 'false') THEN m.type WHEN m.type = 'null' THEN 'null' ELSE m.value END`;
+
+/** Keys and values are kept up to a length. A longer one is compared as far as it is kept. */
+function asKept(kind: PairKind, part: PairPart, value: Literal | Literal[]): Literal | Literal[] {
+  if (Array.isArray(value)) return value.map((item) => asKept(kind, part, item) as Literal);
+  if (typeof value !== "string") return value;
+  const isPayloadKind = kind === "input" || kind === "output";
+  if (part === "key") return isPayloadKind ? clip(value, MAX_PATH) : value;
+  if (part !== "value" || (!isPayloadKind && value.includes("\0"))) return value;
+  return clip(value, MAX_VALUE);
 }
 
 function isPayload(field: SearchField): field is "inputs" | "outputs" {

@@ -63,24 +63,22 @@ function contentOf(name: LargeField, value: unknown, sent: Uint8Array | undefine
 const decoder = new TextDecoder();
 
 function textOf(name: LargeField, value: unknown, sent: Uint8Array | undefined): string {
-  if (name === "error") return typeof value === "string" ? value : JSON.stringify(value);
-  // The sent text is kept: a parsed number has lost the digits past 2^53. Escapes would hide characters from search.
+  if (name === "error") return typeof value === "string" ? value.toWellFormed() : JSON.stringify(value);
+  // The sent text is kept: a parsed number has lost the digits past 2^53. Search compares characters as `JSON.stringify` writes them.
   return sent ? unescaped(decoder.decode(sent)) : JSON.stringify(value);
 }
 
 /** A surrogate pair, another code unit, or any other escape. */
-const ESCAPE = /\\u(d[89ab]\w\w)\\u(d[c-f]\w\w)|\\u(\w{4})|\\./gi;
-/** JSON must escape these; a lone surrogate has no other form. */
-const NEEDS_ESCAPE = /[\p{Cc}\p{Cs}"\\]/u;
+const ESCAPE = /\\u(d[89ab]\w\w)\\u(d[c-f]\w\w)|\\u\w{4}|\\./gi;
+/** What JSON may escape in more than one way. */
+const OPTIONAL = /\\[u/]/;
 
-/** The same JSON with characters in place of the `\u` escapes that it does not need. */
+/** The same JSON with each character as `JSON.stringify` writes it. */
 function unescaped(json: string): string {
-  if (!json.includes("\\u")) return json;
-  return json.replaceAll(ESCAPE, (escape: string, high?: string, low?: string, unit?: string) => {
-    const units = high && low ? [high, low] : unit ? [unit] : [];
-    const text = String.fromCharCode(...units.map((hex) => Number.parseInt(hex, 16)));
-    return text === "" || NEEDS_ESCAPE.test(text) ? escape : text;
-  });
+  if (!OPTIONAL.test(json)) return json;
+  return json.replaceAll(ESCAPE, (escape: string) =>
+    OPTIONAL.test(escape) ? JSON.stringify(JSON.parse(`"${escape}"`)).slice(1, -1) : escape,
+  );
 }
 
 /** Removes a byte order mark. */

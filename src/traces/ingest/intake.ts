@@ -1,17 +1,17 @@
 /** Stores the operations of one request in their partitions. */
 import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../principal.ts";
-import { Problem } from "../../http/problem.ts";
+import { toProblem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
-import { DEFAULT_PROJECT, projectById, projectByName } from "../projects/resolve.ts";
+import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
 import { dayOf } from "../time.ts";
 import { type Draft, draftOf } from "./normalise.ts";
 import { Gathering, type IngestFault, type Operation } from "./operations.ts";
 import type { Day } from "./placed.ts";
-import { type Group, storeGroups, type Work } from "./stored.ts";
+import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
 export interface IngestAnswer {
@@ -45,20 +45,38 @@ export class Intake {
     const db = database(this.env.DB);
     const { workspaceId } = this.principal;
     const work = this.gathering.drain(isEnd).flatMap((operation) => draftSafely(operation, this.gathering));
-    const places = await locateVague(this.env, db, workspaceId, work);
+    let places = await locateVague(this.env, db, workspaceId, work);
+    const stray: string[] = [];
+    for (let left = work; left.length > 0;) {
+      const groups = await this.#groupsOf(left, places);
+      const gone = await storeGroups(this.env, groups, this.batched);
+      if (gone.length === 0) break;
+      // A project that was deleted is read again: a name makes a new one, an id is refused.
+      forgetProjects();
+      places = new Map();
+      stray.push(...blobKeys(gone));
+      left = gone.map(({ operation, draft, blobs }) => ({ operation, draft: { ...draft, warnings: [] }, blobs }));
+    }
+    await deleteStray(this.env.BLOBS, stray);
+  }
+
+  async #groupsOf(work: Work[], places: Map<string, Place>): Promise<Group[]> {
     const groups = new Map<string, Group>();
     for (const item of work) {
-      const day = this.#refusal(item) ?? (await dayFor(db, workspaceId, item, places));
+      const key = `${item.operation.kind}.${item.operation.id}`;
+      const day =
+        this.#refusal(item) ?? (await dayFor(database(this.env.DB), this.principal.workspaceId, item, places));
       const group = typeof day === "string" ? day : this.#groupOf(groups, day);
       if (typeof group === "string") {
         this.gathering.fault(item.operation.id, group);
+        this.#taken.delete(key);
         continue;
       }
       for (const message of item.draft.warnings) this.gathering.note(item.operation.id, message);
       group.work.push({ ...item, shard: places.get(item.draft.write.id)?.shard });
-      this.#taken.add(`${item.operation.kind}.${item.operation.id}`);
+      this.#taken.add(key);
     }
-    await storeGroups(this.env, [...groups.values()], this.batched);
+    return [...groups.values()];
   }
 
   /** Stores the remaining operations and the feedback. Returns the answer. */
@@ -161,8 +179,9 @@ async function takeFeedback(env: Env, principal: Principal, gathering: Gathering
     try {
       await createFeedback(env, principal, { ...body, run_id: runId }, places);
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      gathering.fault(runId, `feedback: ${error.detail}`);
+      const { status, detail } = toProblem(error);
+      if (status >= 500) throw error;
+      gathering.fault(runId, `feedback: ${detail}`);
     }
   }
 }

@@ -42,6 +42,7 @@ export function draftOf(operation: Operation): Draft {
     name: text("name", run["name"], 1_000, warnings),
     run_type: text("run_type", run["run_type"], 60, warnings),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
+    start_is_derived: segmentStart === undefined || start === stated ? undefined : true,
     end_time: timeOf(run["end_time"]),
     first_token_time: timeOf(run["first_token_time"]) ?? events?.firstToken,
     tags: tagsOf(run["tags"], warnings),
@@ -138,9 +139,10 @@ function consistentStart(stated: number | undefined, segmentStart: number | unde
 
 function text(name: string, value: unknown, limit: number, warnings: string[]): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  const whole = typeof value === "string" ? value : JSON.stringify(value);
+  // SQLite stores UTF-8, which has no lone surrogates.
+  const whole = (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed();
   if (whole.length > limit) warnings.push(`${name}: longer than ${limit} characters; the rest was left out`);
-  return whole.slice(0, limit);
+  return whole.slice(0, limit).toWellFormed();
 }
 
 const MAX_TAGS = 200;
@@ -148,8 +150,8 @@ const MAX_TAG = 500;
 
 function tagsOf(value: unknown, warnings: string[]): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
-  const given = [...new Set(value.filter((tag) => typeof tag === "string"))];
-  const tags = given.slice(0, MAX_TAGS).map((tag) => tag.slice(0, MAX_TAG));
+  const given = [...new Set(value.flatMap((tag) => (typeof tag === "string" ? [tag.toWellFormed()] : [])))];
+  const tags = given.slice(0, MAX_TAGS).map((tag) => tag.slice(0, MAX_TAG).toWellFormed());
   while (byteLength(tags) > TAGS_BYTES) tags.length >>= 1;
   if (tags.length < given.length || tags.some((tag, i) => tag !== given[i])) {
     warnings.push(`tags: more than ${MAX_TAGS} tags of ${MAX_TAG} characters; the rest was left out`);

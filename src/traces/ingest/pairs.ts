@@ -1,12 +1,13 @@
 /** The entries of inputs and outputs that filters search, and previews of payloads in R2. */
 import { byteLength, cutBytes } from "../../http/bytes.ts";
 import { isExactNumber } from "../../http/json.ts";
+import { clip } from "../clip.ts";
 import { ERROR_PREVIEW_BYTES, FILTERED_METADATA_BYTES, PAIRS_BYTES } from "../limits.ts";
 
 /** The index limits of LangSmith: 100 entries of 250 characters a run and field. */
 const MAX_PAIRS = 100;
 export const MAX_VALUE = 250;
-const MAX_PATH = 500;
+export const MAX_PATH = 500;
 const MAX_NODES = 2_000;
 
 /** Characters of a preview. A character of JSON has up to six bytes. */
@@ -23,14 +24,14 @@ export function flattenPairs(value: unknown): [path: string, text: string][] {
   const visit = (node: unknown, path: string): void => {
     if (pairs.length >= MAX_PAIRS || nodes++ > MAX_NODES || node === undefined) return;
     if (typeof node !== "object" || node === null || isExactNumber(node)) {
-      if (path !== "") pairs.push([path, (typeof node === "string" ? node : JSON.stringify(node)).slice(0, MAX_VALUE)]);
+      if (path !== "") pairs.push([path, clip(typeof node === "string" ? node : JSON.stringify(node), MAX_VALUE)]);
       return;
     }
     if (path.length >= MAX_PATH) return;
     if (Array.isArray(node)) for (const item of node) visit(item, path);
     else
       for (const [key, item] of Object.entries(node)) {
-        visit(item, (path === "" ? key : `${path}.${key}`).slice(0, MAX_PATH));
+        visit(item, clip(path === "" ? key : `${path}.${key}`, MAX_PATH));
       }
   };
   visit(value, "");
@@ -52,19 +53,19 @@ export function pairsText(value: unknown): string {
 export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
   let nodes = 400;
   const cut = (text: string): string => {
-    const kept = text.slice(0, Math.min(MAX_VALUE, room));
+    const kept = clip(text, Math.min(MAX_VALUE, Math.max(0, room)));
     room -= kept.length;
     return kept;
   };
-  const clip = (node: unknown, depth: number): unknown => {
+  const shorten = (node: unknown, depth: number): unknown => {
     if (nodes-- <= 0 || depth > 8) return null;
     if (typeof node === "string") return cut(node);
-    if (Array.isArray(node)) return node.slice(0, 50).map((item) => clip(item, depth + 1));
+    if (Array.isArray(node)) return node.slice(0, 50).map((item) => shorten(item, depth + 1));
     if (typeof node !== "object" || node === null || isExactNumber(node)) return node;
     const members = Object.entries(node).slice(0, 50);
-    return Object.fromEntries(members.map(([key, item]) => [cut(key), clip(item, depth + 1)]));
+    return Object.fromEntries(members.map(([key, item]) => [cut(key), shorten(item, depth + 1)]));
   };
-  return clip(value, 0);
+  return shorten(value, 0);
 }
 
 /** The preview of a payload in R2, which the row holds. `value` is the payload. */

@@ -54,11 +54,15 @@ export async function putBlob(bucket: R2Bucket, { key, data, type }: Blob): Prom
   giveBack(data);
 }
 
-/** Copies objects, for runs that another shard takes. The originals are deleted with their partition. */
+/**
+ * Copies objects, for runs that another partition takes. The originals are deleted with theirs.
+ * @throws Problem 503 when they are deleted already. The client sends them again.
+ */
 export async function copyBlobs(bucket: R2Bucket, copies: { from: string; to: string }[]): Promise<void> {
   await inParallel(copies, CONNECTIONS, async ({ from, to }) => {
     const object = await bucket.get(from);
-    if (object) await put(bucket, to, object.body, object.httpMetadata?.contentType);
+    if (!object) throw busy("Payloads of the batch were deleted with their project or day. Send the batch again.");
+    await put(bucket, to, object.body, object.httpMetadata?.contentType);
   });
 }
 
@@ -69,8 +73,10 @@ async function put(bucket: R2Bucket, key: string, data: Uint8Array | ReadableStr
     // R2 accepts one write per second and key. The key of a payload is its hash, so an existing object has the same content.
     if (type === undefined && (await bucket.head(key).catch(() => null))) return;
     logError(error, { while: "writing a large payload" });
-    throw new Problem(503, "The store of large payloads is busy. Send the batch again.", {
-      headers: { "retry-after": "1" },
-    });
+    throw busy("The store of large payloads is busy. Send the batch again.");
   }
+}
+
+function busy(detail: string): Problem {
+  return new Problem(503, detail, { headers: { "retry-after": "1" } });
 }

@@ -2,7 +2,8 @@
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionIdentity, RunWrite } from "../types.ts";
-import { idsOf, isClosed, shardsOf } from "../shards.ts";
+import { moveFeedback } from "../feedback/move.ts";
+import { EARLY, idsOf, isClosed, shardsOf, traceOf } from "../shards.ts";
 
 /** A project's day. */
 export type Day = Omit<PartitionIdentity, "shard">;
@@ -42,26 +43,44 @@ export async function placed<T extends Item>(
   shards: number,
 ): Promise<Map<number, T[]>> {
   const candidates = new Map(items.map((item) => [item, candidatesOf(item, shards)]));
-  const asked = new Map<number, Set<string>>();
+  const asked = new Map<number, { ids: Set<string>; traces: Set<string> }>();
   for (const [{ draft }, own] of candidates) {
     for (const shard of own.length > 1 ? own : []) {
       if (!isClosed(shard, shards) && draft.write.trace_id !== undefined) continue;
-      const ids = asked.get(shard) ?? new Set();
-      asked.set(shard, ids);
-      for (const id of idsOf(draft.write)) ids.add(id);
+      const wanted = asked.get(shard) ?? { ids: new Set(), traces: new Set() };
+      asked.set(shard, wanted);
+      for (const id of idsOf(draft.write)) wanted.ids.add(id);
+      const trace = traceOf(draft.write);
+      if (trace !== undefined) wanted.traces.add(trace);
     }
   }
-  const answers = await inParallel(asked, CONNECTIONS, async ([shard, ids]) => {
+  const answers = await inParallel(asked, CONNECTIONS, async ([shard, { ids, traces }]) => {
     const place = { ...day, shard };
-    const held = await tracePartition(env, day.workspaceId, place).holds(place, shards, [...ids]);
+    const held = await tracePartition(env, day.workspaceId, place).holds(place, shards, [...ids], [...traces]);
     return [shard, new Set(held)] as const;
   });
   const held = new Map(answers);
-  return Map.groupBy(items, (item) => {
+  const found = Map.groupBy(items, (item) => {
     const own = candidates.get(item) ?? [0];
     const ids = idsOf(item.draft.write);
     return own.find((shard) => ids.some((id) => held.get(shard)?.has(id))) ?? (own.at(-1) as number);
   });
+  await moveEarly(env, day, held, found);
+  return found;
+}
+
+/** Moves feedback that is in another shard than its run will be. */
+async function moveEarly<T extends Item>(
+  env: Env,
+  day: Day,
+  held: Map<number, Set<string>>,
+  found: Map<number, T[]>,
+): Promise<void> {
+  const shardOf = new Map([...found].flatMap(([shard, own]) => own.map(({ draft }) => [draft.write.id, shard])));
+  for (const [shard, ids] of held) {
+    const early = [...ids].flatMap((id) => (id.startsWith(EARLY) ? [id.slice(EARLY.length)] : []));
+    if (early.length > 0) await moveFeedback(env, { ...day, shard }, early, (runId) => shardOf.get(runId));
+  }
 }
 
 /** The shards that can hold a run, oldest generation first. The last one takes it when no other holds it. */

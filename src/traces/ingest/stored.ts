@@ -1,6 +1,7 @@
 /** Stores drafted runs in the partitions of their days: objects to R2 first, then the runs that refer to them. */
 import { outageOf } from "../../http/outage.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
+import { isProjectGone } from "../projects/gone.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { isClosed, MOST_SHARDS } from "../shards.ts";
@@ -28,13 +29,44 @@ export interface Group {
   work: Work[];
 }
 
-/** Stores the operations of each day. A shard may refuse a run, and the run then goes to another. */
-export async function storeGroups(env: Env, groups: Group[], batched: boolean): Promise<void> {
+/**
+ * Stores the operations of each day. A shard may refuse a run, and the run then goes to another. Returns the operations whose
+ * project was deleted.
+ */
+export async function storeGroups(env: Env, groups: Group[], batched: boolean): Promise<Work[]> {
+  const gone: Work[] = [];
+  const unlessGone = async <T>(work: Work[], store: () => Promise<T[]>): Promise<T[]> => {
+    try {
+      return await store();
+    } catch (error) {
+      if (!isProjectGone(error)) throw error;
+      gone.push(...work);
+      return [];
+    }
+  };
   for (let left = groups; left.length > 0;) {
-    const batches = (await inParallel(left, CONNECTIONS, (group) => batchesOf(env, group))).flat();
+    const batches = (
+      await inParallel(left, CONNECTIONS, (group) => unlessGone(group.work, () => batchesOf(env, group)))
+    ).flat();
     await storeBlobs(env.BLOBS, batches);
-    left = (await inParallel(batches, CONNECTIONS, (batch) => upsert(env, batch, batched))).flat();
+    left = (
+      await inParallel(batches, CONNECTIONS, (batch) => unlessGone(batch.work, () => upsert(env, batch, batched)))
+    ).flat();
   }
+  return gone;
+}
+
+/** R2 deletes this many objects in one call. */
+const BLOBS_AT_ONCE = 1_000;
+
+/** The keys of the operations' objects in R2. */
+export function blobKeys(work: Work[]): string[] {
+  return work.flatMap(({ blobs }) => blobs?.names.map((name) => blobs.prefix + name) ?? []);
+}
+
+/** Deletes objects of a deleted project: no partition deletes them. */
+export async function deleteStray(bucket: R2Bucket, keys: string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += BLOBS_AT_ONCE) await bucket.delete(keys.slice(at, at + BLOBS_AT_ONCE));
 }
 
 interface Batch {

@@ -5,40 +5,40 @@ import type { Attributes, OtlpSpan } from "./span.ts";
 const RUN_TYPES = new Set(["llm", "chain", "tool", "retriever", "embedding", "prompt", "parser"]);
 
 /** By `gen_ai.operation.name`, and by OpenLLMetry's type of a request. */
-const OPERATIONS: Record<string, string> = {
-  chat: "llm",
-  completion: "llm",
-  text_completion: "llm",
-  generate_content: "llm",
-  fetch_response: "llm",
-  embedding: "embedding",
-  embeddings: "embedding",
-  execute_tool: "tool",
-  retrieval: "retriever",
-  retriever: "retriever",
-  rerank: "retriever",
-  search_memory: "retriever",
-  create_memory: "tool",
-  update_memory: "tool",
-  upsert_memory: "tool",
-  delete_memory: "tool",
-  chain: "chain",
-  create_agent: "chain",
-  invoke_agent: "chain",
-  agent_step: "chain",
-  invoke_workflow: "chain",
-  plan: "chain",
-};
+const OPERATIONS = new Map([
+  ["chat", "llm"],
+  ["completion", "llm"],
+  ["text_completion", "llm"],
+  ["generate_content", "llm"],
+  ["fetch_response", "llm"],
+  ["embedding", "embedding"],
+  ["embeddings", "embedding"],
+  ["execute_tool", "tool"],
+  ["retrieval", "retriever"],
+  ["retriever", "retriever"],
+  ["rerank", "retriever"],
+  ["search_memory", "retriever"],
+  ["create_memory", "tool"],
+  ["update_memory", "tool"],
+  ["upsert_memory", "tool"],
+  ["delete_memory", "tool"],
+  ["chain", "chain"],
+  ["create_agent", "chain"],
+  ["invoke_agent", "chain"],
+  ["agent_step", "chain"],
+  ["invoke_workflow", "chain"],
+  ["plan", "chain"],
+]);
 
 /** By `openinference.span.kind` and `traceloop.span.kind`, where these are no run types. */
-const KINDS: Record<string, string> = {
-  workflow: "chain",
-  task: "chain",
-  agent: "chain",
-  reranker: "retriever",
-  guardrail: "chain",
-  evaluator: "chain",
-};
+const KINDS = new Map([
+  ["workflow", "chain"],
+  ["task", "chain"],
+  ["agent", "chain"],
+  ["reranker", "retriever"],
+  ["guardrail", "chain"],
+  ["evaluator", "chain"],
+]);
 
 /** By `ai.operationId` of the AI SDK. An operation is a chain of calls, `….doGenerate` is one call of the model. */
 const AI_SDK: [RegExp, string][] = [
@@ -54,14 +54,14 @@ export function runTypeOf(attributes: Attributes): string {
   const stated = text(attributes["langsmith.span.kind"])?.toLowerCase();
   if (stated && RUN_TYPES.has(stated)) return stated;
   if (attributes["gen_ai.tool.name"] !== undefined) return "tool";
-  const operation = OPERATIONS[text(attributes["gen_ai.operation.name"])?.toLowerCase() ?? ""];
+  const operation = OPERATIONS.get(text(attributes["gen_ai.operation.name"])?.toLowerCase() ?? "");
   if (operation) return operation;
   const kind = firstText(attributes, ["openinference.span.kind", "traceloop.span.kind"])?.toLowerCase();
-  if (kind) return RUN_TYPES.has(kind) ? kind : (KINDS[kind] ?? "chain");
+  if (kind) return RUN_TYPES.has(kind) ? kind : (KINDS.get(kind) ?? "chain");
   const ofAiSdk = text(attributes["ai.operationId"]);
   if (ofAiSdk) return AI_SDK.find(([pattern]) => pattern.test(ofAiSdk))?.[1] ?? "chain";
   const request = firstText(attributes, ["traceloop.llm.request.type", "llm.request.type"]);
-  if (request) return OPERATIONS[request.toLowerCase()] ?? "llm";
+  if (request) return OPERATIONS.get(request.toLowerCase()) ?? "llm";
   return attributes["llm.prompt_template.variables"] === undefined ? "chain" : "prompt";
 }
 

@@ -53,9 +53,12 @@ const PROVIDERS = ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm
 
 /** The metadata of the span's run, over that of its resource. */
 export function metadataOf({ attributes, resource }: OtlpSpan): Record<string, unknown> {
-  const metadata: Record<string, unknown> = { ...prefixed(resource), ...prefixed(attributes) };
   const whole = parsed(attributes["metadata"]);
-  if (isObject(whole)) Object.assign(metadata, whole);
+  const metadata: Record<string, unknown> = {
+    ...prefixed(resource),
+    ...prefixed(attributes),
+    ...(isObject(whole) && whole),
+  };
   for (const [key, names] of Object.entries(NAMED)) {
     const value = firstText(attributes, names) ?? (key === "thread_id" ? text(resource["session.id"]) : undefined);
     if (value !== undefined) metadata[key] ??= value;
@@ -71,13 +74,12 @@ export function metadataOf({ attributes, resource }: OtlpSpan): Record<string, u
 
 /** Attributes that are metadata: those with a prefix without it, and those of no convention that is read. */
 function prefixed(attributes: Attributes): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(attributes)) {
+  const entries = Object.entries(attributes).flatMap(([name, value]) => {
     const prefix = PREFIXES.find((one) => name.startsWith(one));
-    if (prefix) found[name.slice(prefix.length)] = value;
-    else if (!READ.test(name)) found[name] = value;
-  }
-  return found;
+    if (prefix) return [[name.slice(prefix.length), value] as const];
+    return READ.test(name) ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The AI SDK names a provider with its API, `openai.chat`; prices and filters are by `openai`. */

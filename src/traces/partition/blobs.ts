@@ -1,4 +1,5 @@
 /** Objects in R2 that no run uses: of deleted runs, of payloads that were replaced, and of writes that were dropped. */
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { attachmentKey } from "../ingest/payloads.ts";
 import { LARGE_BYTES } from "../limits.ts";
 import { payloadKey } from "../stub.ts";
@@ -10,7 +11,7 @@ const BLOBS_AT_ONCE = 1_000;
  * A payload is deleted this long after its last run, milliseconds. Ingest stores payloads before the runs that refer to them, so
  * a run with the same payload can be on its way.
  */
-const UPLOAD_MS = 600_000;
+export const UPLOAD_MS = 600_000;
 
 /** An object of a run: a payload by its hash, which other runs can have too, or an attachment of this run only. */
 type Blob = { hash: string } | { run: string; attachment: string };
@@ -49,10 +50,19 @@ export function unusedBlobs(known: Blob[], after: WithBlobs[]): Blob[] {
 export function noteBlobs(sql: SqlStorage, prefix: string, blobs: Blob[]): void {
   const due = Date.now() + UPLOAD_MS;
   for (const blob of blobs) {
-    const [key, at] =
-      "hash" in blob ? [payloadKey(prefix, blob.hash), due] : [attachmentKey(prefix, blob.run, blob.attachment), 0];
-    sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", key, at);
+    sql.exec("INSERT OR REPLACE INTO doomed (key, due) VALUES (?, ?)", keyOf(prefix, blob), "hash" in blob ? due : 0);
   }
+}
+
+function keyOf(prefix: string, blob: Blob): string {
+  return "hash" in blob ? payloadKey(prefix, blob.hash) : attachmentKey(prefix, blob.run, blob.attachment);
+}
+
+/** Whether R2 has the objects that these writes have brought. */
+export async function hasBlobs(bucket: R2Bucket, prefix: string, writes: RunWrite[]): Promise<boolean> {
+  const keys = new Set(writes.flatMap(blobsOfWrite).map((blob) => keyOf(prefix, blob)));
+  const found = await inParallel(keys, CONNECTIONS, (key) => bucket.head(key));
+  return !found.includes(null);
 }
 
 /** Objects in R2 that are to be deleted now. A payload that a run has is kept, and removed from this list. */

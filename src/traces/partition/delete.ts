@@ -1,10 +1,12 @@
 /** Deleting traces: their runs, feedback and objects in R2. Later writes to them are rejected. */
 import { idsOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
-import { blobsOfRow, noteBlobs } from "./blobs.ts";
+import { blobsOfRow, blobsOfWrite, noteBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
+import { forgetMoves } from "./moves.ts";
 import { deletePayloads } from "./payloads.ts";
+import { CROSSING } from "./tables.ts";
 
 interface Doomed extends Record<string, SqlStorageValue> {
   n: number;
@@ -23,20 +25,30 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
   return rows.toArray().map(({ trace_id }) => trace_id);
 }
 
+/** Which of these traces have their root here; or other runs, and no root on an earlier day. */
+export function tracesBegunHere(sql: SqlStorage, traceIds: string[]): string[] {
+  const rows = sql.exec<{ id: string }>(
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
+       OR EXISTS (SELECT 1 FROM runs WHERE trace_id = j.value AND NOT (${CROSSING}))`,
+    JSON.stringify(traceIds),
+  );
+  return rows.toArray().map(({ id }) => id);
+}
+
 /** Runs that one transaction deletes. Their ids are bound as one list, and SQLite takes a bound value of at most 2 MB. */
 export const DELETED_AT_ONCE = 10_000;
 
-/** Deletes the first `DELETED_AT_ONCE` runs of these traces in the partition, and their feedback. To be called inside a transaction. */
-export function deleteTraces(
-  sql: SqlStorage,
-  prefix: string,
-  traceIds: string[],
-): { runs: number; feedback: string[] } {
+/**
+ * Deletes the first `DELETED_AT_ONCE` runs of these traces in the partition, and their feedback. Returns the number of runs. Runs of
+ * a thread come last, because the traces of a thread are found by them (`tracesOfThreads`) when a deletion that failed is sent
+ * again. To be called inside a transaction.
+ */
+export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]): number {
   const traces = JSON.stringify(traceIds);
   const runs = sql
     .exec<Doomed>(
       `SELECT r.n, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
-       WHERE r.trace_id IN (SELECT value FROM json_each(?)) LIMIT ${DELETED_AT_ONCE}`,
+       WHERE r.trace_id IN (SELECT value FROM json_each(?)) ORDER BY r.thread_id IS NOT NULL LIMIT ${DELETED_AT_ONCE}`,
       traces,
     )
     .toArray();
@@ -45,24 +57,20 @@ export function deleteTraces(
   // Ids of both traces and runs: a late patch may name its run only.
   noteDeleted(sql, [...traceIds, ...ids]);
   openBlocks(sql, ids);
+  forgetMoves(sql, ids);
   writeMeta(sql, "top", lastNumber(sql));
   sql.exec("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", list);
   deletePayloads(
     sql,
     runs.map(({ n }) => n),
   );
-  const feedback = sql
-    .exec<{ id: string }>(
-      `DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))
-       RETURNING id`,
-      list,
-      traces,
-    )
-    .toArray();
+  const ofThese = "run_id IN (SELECT value FROM json_each(?)) OR trace_id IN (SELECT value FROM json_each(?))";
+  sql.exec(`INSERT OR IGNORE INTO unlisted (id) SELECT id FROM feedback WHERE ${ofThese}`, list, traces);
+  sql.exec(`DELETE FROM feedback WHERE ${ofThese}`, list, traces);
   noteBlobs(sql, prefix, runs.flatMap(blobsOfRow));
   const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
   if (runs.length > 0) addToCounts(sql, { rows: -runs.length, bytes: -bytes, lastStart: 0 });
-  return { runs: runs.length, feedback: feedback.map(({ id }) => id) };
+  return runs.length;
 }
 
 /** Notes ids of deleted traces or runs, so that later writes of them are dropped. */
@@ -70,14 +78,20 @@ export function noteDeleted(sql: SqlStorage, ids: string[]): void {
   sql.exec("INSERT OR IGNORE INTO deleted (id) SELECT value FROM json_each(?)", JSON.stringify(ids));
 }
 
-/** The writes without those of deleted traces. */
-export function withoutDeleted(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
+/** The writes without those of deleted traces, whose objects in R2 are deleted later. */
+export function keepWrites(sql: SqlStorage, prefix: string, writes: RunWrite[]): RunWrite[] {
   if (sql.exec("SELECT 1 FROM deleted LIMIT 1").toArray().length === 0) return writes;
-  const ids = writes.flatMap(idsOf);
+  const deleted = deletedOf(sql, writes.flatMap(idsOf));
+  const isDropped = (write: RunWrite) => idsOf(write).some((id) => deleted.has(id));
+  noteBlobs(sql, prefix, writes.filter(isDropped).flatMap(blobsOfWrite));
+  return writes.filter((write) => !isDropped(write));
+}
+
+/** Which of these ids are of deleted traces or runs. */
+export function deletedOf(sql: SqlStorage, ids: string[]): Set<string> {
   const rows = sql.exec<{ id: string }>(
     "SELECT id FROM deleted WHERE id IN (SELECT value FROM json_each(?))",
     JSON.stringify(ids),
   );
-  const deleted = new Set(rows.toArray().map(({ id }) => id));
-  return writes.filter((write) => !idsOf(write).some((id) => deleted.has(id)));
+  return new Set(rows.toArray().map(({ id }) => id));
 }

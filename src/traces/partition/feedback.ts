@@ -1,14 +1,15 @@
 /** Feedback on the partition's runs, and the statistics of it that each run carries. */
 import type { FeedbackSum, StoredFeedback } from "../types.ts";
-import { addFeedback, type LightFeedback, showSum } from "../feedback/sums.ts";
+import { clipSql } from "../clip.ts";
+import { addFeedback, type LightFeedback, MAX_LABEL, showSum } from "../feedback/sums.ts";
 import { nextChange, numberRuns } from "./changes.ts";
+import { deletedOf } from "./delete.ts";
 
 interface CommentedFeedback extends LightFeedback {
   run_id: string;
   comment: string | null;
 }
 
-const MAX_LABEL = 250;
 const MAX_COMMENTS = 10;
 const MAX_COMMENT = 1_000;
 const MAX_KEYS = 200;
@@ -18,7 +19,7 @@ const STATS_BYTES = 128 * 1024;
 const RAW_BYTES = 4 * 1024 * 1024;
 
 /** The columns of `LightFeedback`. `rest` holds the complete feedback and is not loaded. */
-export const LIGHT = `key, score, CASE WHEN json_type(value) = 'text' THEN substr(value_text, 1, ${MAX_LABEL}) END AS label,
+export const LIGHT = `key, score, CASE WHEN json_type(value) = 'text' THEN ${clipSql("value_text", MAX_LABEL)} END AS label,
   rest ->> '$.error' AS error`;
 
 /**
@@ -29,6 +30,7 @@ export function putFeedback(sql: SqlStorage, feedback: StoredFeedback, asRead?: 
   const [before] = getFeedback(sql, [feedback.id]);
   if (asRead !== undefined && before?.modified_at !== asRead) return undefined;
   const stored = before ? { ...feedback, created_at: before.created_at } : feedback;
+  forgetUnlisted(sql, [stored.id]);
   const value = stored.value ?? null;
   sql.exec(
     `INSERT OR REPLACE INTO feedback (id, run_id, trace_id, key, score, value, value_text, source_type, rest, created_at, modified_at)
@@ -51,6 +53,19 @@ export function putFeedback(sql: SqlStorage, feedback: StoredFeedback, asRead?: 
   return stored;
 }
 
+/** Stores feedback that another shard hands over, unless it is here with a later change. */
+export function takeFeedback(sql: SqlStorage, feedback: StoredFeedback): boolean {
+  if (isOfDeleted(sql, feedback)) return false;
+  const [before] = getFeedback(sql, [feedback.id]);
+  if (!before || before.modified_at < feedback.modified_at) putFeedback(sql, feedback);
+  return true;
+}
+
+/** Removes feedback that another shard has taken, unless it has changed since. Its place in D1 stays: it names that shard. */
+export function handOver(sql: SqlStorage, id: string, modifiedAt: string): void {
+  sql.exec("DELETE FROM feedback WHERE id = ? AND rest ->> '$.modified_at' = ?", id, modifiedAt);
+}
+
 export function getFeedback(sql: SqlStorage, ids: string[]): StoredFeedback[] {
   return sql
     .exec<{ rest: string }>(
@@ -61,10 +76,35 @@ export function getFeedback(sql: SqlStorage, ids: string[]): StoredFeedback[] {
     .map(({ rest }) => JSON.parse(rest) as StoredFeedback);
 }
 
+/** Whether the run or the trace of this feedback was deleted. */
+export function isOfDeleted(sql: SqlStorage, { run_id, trace_id }: StoredFeedback): boolean {
+  return (
+    deletedOf(
+      sql,
+      [run_id, trace_id].filter((id) => id !== null),
+    ).size > 0
+  );
+}
+
+/** Ids of deleted feedback that can be deleted in D1 at once: a parameter of a statement is at most 2 MB. */
+const UNLISTED_AT_ONCE = 10_000;
+
+/** The ids of deleted feedback whose places are still to be deleted in D1. */
+export function unlistedFeedback(sql: SqlStorage): string[] {
+  const rows = sql.exec<{ id: string }>(`SELECT id FROM unlisted LIMIT ${UNLISTED_AT_ONCE}`);
+  return rows.toArray().map(({ id }) => id);
+}
+
+/** Removes ids from the list, because their places are deleted or were made again. */
+export function forgetUnlisted(sql: SqlStorage, ids: string[]): void {
+  sql.exec("DELETE FROM unlisted WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+}
+
 export function deleteFeedback(sql: SqlStorage, id: string): boolean {
   const [gone] = sql
     .exec<{ run_id: string | null }>("DELETE FROM feedback WHERE id = ? RETURNING run_id", id)
     .toArray();
+  if (gone) sql.exec("INSERT OR IGNORE INTO unlisted (id) VALUES (?)", id);
   if (gone?.run_id) {
     refreshStats(sql, [gone.run_id]);
     numberRuns(sql, nextChange(sql), "id", [gone.run_id]);

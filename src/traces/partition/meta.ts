@@ -1,4 +1,5 @@
 /** The metadata of a partition: its identity, its size, and the changes that are not yet written to D1. */
+import type { TraceTier } from "../../db/traces.ts";
 import type { PartitionIdentity, RunTimes } from "../types.ts";
 
 export interface Counts {
@@ -8,6 +9,15 @@ export interface Counts {
   lastStart: number;
   /** The number of the last change. Absent in a partition that has not changed since an earlier version. */
   changes?: number;
+}
+
+/** A change of a run's start_time (moves.ts). */
+export interface Move {
+  id: string;
+  /** The start_time before. */
+  from: number;
+  /** The number of the change. */
+  change: number;
 }
 
 type Meta = {
@@ -20,10 +30,14 @@ type Meta = {
   counts: Counts;
   /** Milliseconds: when the last write came, from which retention counts. */
   written: number;
+  /** Runs whose start_time has changed lately, oldest first. */
+  moves: Move[];
   /** The highest number of a run at the last deletion. Absent: no run was deleted. */
   top: number;
   /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
   registered: Counts;
+  /** The partition is being destroyed. Absent: it is not. */
+  ending: true;
   /** What has been counted of the runs up to this number. */
   run_times: { through: number; times: RunTimes };
 };
@@ -40,6 +54,12 @@ export function readIdentity(sql: SqlStorage): PartitionIdentity | undefined {
 
 export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
   sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+}
+
+/** Stores the tier that the project has now. Writes bring one, too, but theirs can be some seconds old. */
+export function writeTier(sql: SqlStorage, traceTier: TraceTier): void {
+  const identity = readMeta(sql, "identity");
+  if (identity && identity.traceTier !== traceTier) writeMeta(sql, "identity", { ...identity, traceTier });
 }
 
 /**

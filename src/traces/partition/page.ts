@@ -15,6 +15,7 @@ import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts"
 import { lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
+import { movedAcross } from "./moves.ts";
 import { selectionCondition } from "./selection.ts";
 
 /** All other light fields are short. A deep dotted_order or many tags can weigh more than the payloads. */
@@ -48,16 +49,28 @@ export function readPage(sql: SqlStorage, identity: PartitionIdentity, request: 
   };
 }
 
-type Begun = Pick<RunPage, "light" | "large" | "bytes" | "next" | "done" | "changes"> & { runs: Weighed[] };
+type Begun = Pick<RunPage, "light" | "large" | "bytes" | "next" | "done" | "changes" | "moved"> & { runs: Weighed[] };
 
 /** Which runs the page has, and what of them is not in the database's columns. */
 function readRuns(sql: SqlStorage, identity: PartitionIdentity, request: PageRequest): Begun {
   const payloads = request.fields.filter(isPayload);
   const prefix = blobPrefix(identity.workspaceId, identity);
-  const page: Begun = { runs: [], light: {}, large: [], bytes: 0, next: null, done: true, changes: lastChange(sql) };
+  const { after, movedSince, skip = [] } = request;
+  const moved = after && movedSince !== undefined ? movedAcross(sql, after, movedSince) : [];
+  const read = moved.flatMap(({ id, wasRead }) => (wasRead ? [id] : []));
+  const page: Begun = {
+    runs: [],
+    light: {},
+    large: [],
+    bytes: 0,
+    next: null,
+    done: true,
+    changes: lastChange(sql),
+    moved,
+  };
   const feedbacks: (string | null)[] = [];
   const withFeedback = request.fields.includes("feedbacks");
-  for (const [n, bytes, light, large] of rowsOf(sql, identity, request)) {
+  for (const [n, bytes, light, large] of rowsOf(sql, identity, { ...request, skip: [...skip, ...read] })) {
     if (page.bytes >= request.maxBytes || page.runs.length === request.limit) {
       page.done = false;
       break;
@@ -102,7 +115,7 @@ function storedHere(field: PayloadField): string {
 function rowsOf(
   sql: SqlStorage,
   identity: PartitionIdentity,
-  { fields, startTime, endTime, filter, after, since, limit }: PageRequest,
+  { fields, startTime, endTime, filter, after, since, skip = [], limit }: PageRequest,
 ): Iterable<SqlStorageValue[]> {
   const from = after ? Math.max(startTime, after.start_time) : startTime;
   const condition = selectionCondition(sql, identity, { startTime: from, endTime, filter: filter ?? undefined });
@@ -113,11 +126,13 @@ function rowsOf(
     .exec(
       `${changed.windows} SELECT r.n, r.bytes, ${light}, p.large FROM (
          SELECT r.n FROM ${changed.runs} ${condition.sql} ${after ? "AND (r.start_time, r.id) > (?, ?)" : ""}
+           ${skip.length > 0 ? "AND r.id NOT IN (SELECT value FROM json_each(?))" : ""}
          ORDER BY r.start_time, r.id LIMIT ?
        ) k CROSS JOIN runs r ON r.n = k.n LEFT JOIN payloads p ON p.n = r.n`,
       ...changed.values,
       ...condition.values,
       ...(after ? [after.start_time, after.id] : []),
+      ...(skip.length > 0 ? [JSON.stringify(skip)] : []),
       limit + 1,
     )
     .raw();

@@ -4,9 +4,11 @@ import type { TraceTier } from "../../db/traces.ts";
 import { blobPrefix } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { deletePlacesOf } from "../feedback/store.ts";
+import { projectGone } from "../projects/gone.ts";
 import { recentDeletions } from "../store/deletion-store.ts";
 import { announcePartition, deletePartition, savePartition } from "../store/partition-store.ts";
 import { findProject, type ProjectRow } from "../store/project-store.ts";
+import { deleteSharesOfTraces, sharedTraces } from "../store/share-store.ts";
 import { dayBounds } from "../time.ts";
 import { readIdentity, readMeta, writeMeta } from "./meta.ts";
 
@@ -20,10 +22,15 @@ export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalH
 /** A partition on hold asks again after this time, milliseconds. */
 const HOLD_MS = DAY_MS;
 
+export async function readRetention(
+  env: Env,
+  { workspaceId, projectId }: PartitionIdentity,
+): Promise<Retention | undefined> {
+  return findProject(database(env.DB), workspaceId, projectId);
+}
+
 /** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
-export async function currentExpiry(env: Env, sql: SqlStorage): Promise<number> {
-  const identity = readMeta(sql, "identity");
-  const project = identity && (await findProject(database(env.DB), identity.workspaceId, identity.projectId));
+export function currentExpiry(env: Env, sql: SqlStorage, project: Retention | undefined): number {
   const expiry = expiryOf(env, sql, project) ?? Number.POSITIVE_INFINITY;
   return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
 }
@@ -40,11 +47,12 @@ const DELETIONS_MS = 7 * DAY_MS;
 /**
  * Makes the partition's row in D1 before its first write, so that no write is acknowledged in a partition that exports and
  * queries do not know. Returns the traces of the project that were deleted before the partition existed.
+ * @throws when the project was deleted (`projectGone`)
  */
 export async function announce(env: Env, identity: PartitionIdentity): Promise<string[]> {
   const { workspaceId, projectId, day, shard } = identity;
   const db = database(env.DB);
-  await announcePartition(db, { workspaceId, projectId, day, shard });
+  if (!(await announcePartition(db, { workspaceId, projectId, day, shard }))) throw projectGone();
   return recentDeletions(db, workspaceId, projectId, Date.now() - DELETIONS_MS);
 }
 
@@ -79,6 +87,25 @@ export function expiryOf(env: Env, sql: SqlStorage, kept?: Retention): number | 
   return Math.max(dayBounds(identity.day).end / 1000, readMeta(sql, "written") ?? 0) + days * DAY_MS;
 }
 
+/** Shared traces that are looked up at once: their ids are bound as one list. */
+const SHARES_AT_ONCE = 10_000;
+
+/** Deletes the links of the traces that end with the partition. `endingOf` gives those of a list. */
+export async function deleteLinks(
+  env: Env,
+  { workspaceId, projectId }: Omit<PartitionIdentity, "traceTier">,
+  endingOf: (traceIds: string[]) => string[],
+): Promise<void> {
+  const db = database(env.DB);
+  for (let after = ""; ;) {
+    const shared = await sharedTraces(db, { workspaceId, projectId }, after, SHARES_AT_ONCE);
+    const ending = endingOf(shared);
+    if (ending.length > 0) await deleteSharesOfTraces(db, workspaceId, projectId, ending);
+    if (shared.length < SHARES_AT_ONCE) return;
+    after = shared.at(-1) as string;
+  }
+}
+
 /** Deletes the partition's objects in R2, then its rows in D1. */
 export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
   const { workspaceId } = identity;
@@ -93,7 +120,7 @@ export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, 
   await deletePartition(db, workspaceId, identity);
 }
 
-const LEAST_WAIT_MS = 10_000;
+export const LEAST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
 /**

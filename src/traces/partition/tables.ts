@@ -175,6 +175,14 @@ const MIGRATIONS: { id: string; sql: string }[] = [
       CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
     `,
   },
+  {
+    id: "0009_unlisted",
+    sql: `
+      -- The ids of deleted feedback. Their places are still to be deleted in D1.
+      CREATE TABLE unlisted (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    `,
+  },
+  { id: "0010_feedback_trace", sql: `CREATE INDEX feedback_trace ON feedback (trace_id)` },
 ];
 
 /** True when the tables exist. The check creates nothing. */

@@ -21,7 +21,11 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
   for (const projectId of ids) {
     for (;;) {
       const places = await somePartitions(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
-      if (places.length === 0) break;
+      if (places.length === 0) {
+        await deleteSharesOfProject(db, workspaceId, projectId);
+        if (await deleteProject(db, workspaceId, projectId)) break;
+        continue;
+      }
       if (left <= 0) {
         throw new Problem(
           503,
@@ -37,8 +41,6 @@ export async function destroyProjects(env: Env, workspaceId: string, ids: string
       });
       left -= places.length;
     }
-    await deleteSharesOfProject(db, workspaceId, projectId);
-    await deleteProject(db, workspaceId, projectId);
   }
   forgetProjects();
 }

@@ -4,6 +4,7 @@ import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { tracePartition } from "../stub.ts";
 import { allPlaces } from "../store/partition-store.ts";
+import type { ProjectRow } from "../store/project-store.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
 export function refuseHeld(legalHold: boolean): void {
@@ -16,9 +17,9 @@ export function refuseHeld(legalHold: boolean): void {
 
 /**
  * Has every partition of the project compare its age with the project's retention. A partition sets its alarm for the end of
- * its days when it is written, and would not learn of a shorter retention before.
+ * its days when it is written, and would not learn of a shorter retention before. It also stores the project's tier.
  */
-export async function checkExpiry(env: Env, workspaceId: string, projectId: string): Promise<void> {
-  const places = await allPlaces(database(env.DB), workspaceId, projectId);
-  await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry());
+export async function checkExpiry(env: Env, { workspaceId, id, traceTier }: ProjectRow): Promise<void> {
+  const places = await allPlaces(database(env.DB), workspaceId, id);
+  await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry(traceTier));
 }

@@ -59,6 +59,8 @@ export const runDeletionV2 = new Hono<App>()
 /** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;
 
+const keyOf = ({ day, shard }: Place) => `${day}#${shard}`;
+
 /**
  * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
  * them. The deletion is noted first, so that a request that fails and is sent again leaves nothing behind.
@@ -73,9 +75,13 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   const places = async () => allPlaces(db, workspaceId, projectId);
   const traces = new Set(traceIds);
   const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
+  /** The traces that a partition names as those of the threads, by its place. */
+  const named = new Map<string, Set<string>>();
   if (threadIds.length > 0) {
     await inParallel(await places(), CONNECTIONS, async (place) => {
-      for (const trace of await partition(place).tracesOf(threadIds)) traces.add(trace);
+      const own = await partition(place).tracesOf(threadIds);
+      named.set(keyOf(place), new Set(own));
+      for (const trace of own) traces.add(trace);
     });
   }
   const all = [...traces];
@@ -83,10 +89,18 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const some = all.slice(at, at + AT_ONCE);
     await noteDeletions(db, workspaceId, projectId, some);
+    await deleteSharesOfTraces(db, workspaceId, projectId, some);
     // A partition that is made after this list reads the note.
-    const counts = await inParallel(await places(), CONNECTIONS, async (place) => partition(place).deleteTraces(some));
-    runs += counts.reduce((sum, count) => sum + count, 0);
-    await deleteSharesOfTraces(db, workspaceId, some);
+    const known = await places();
+    // A trace is deleted last where it is named: when this fails before, the same request finds it again.
+    for (const isNamed of [false, true]) {
+      const counts = await inParallel(known, CONNECTIONS, async (place) => {
+        const own = named.get(keyOf(place));
+        const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
+        return chosen.length === 0 ? 0 : partition(place).deleteTraces(chosen);
+      });
+      runs += counts.reduce((sum, count) => sum + count, 0);
+    }
   }
   return { message: "Traces deleted", traces: all.length, runs };
 }

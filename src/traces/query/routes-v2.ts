@@ -108,11 +108,12 @@ export const runQueriesV2 = new Hono<App>()
       endTime: max_start_time,
     };
     checkSelection(selection);
-    const threads = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
+    const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, project_id, selection);
     const from = readCursor(cursor)?.start_time ?? 0;
     const items = threads.slice(from, from + page_size);
     const end = from + items.length;
-    return c.json({ items, next_cursor: end < threads.length ? writeCursor({ start_time: end, id: "" }) : null });
+    const next_cursor = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
+    return c.json({ items, next_cursor, complete });
   })
   .get(
     "/threads/:thread_id/traces",

@@ -87,13 +87,13 @@ export const runQueries = new Hono<App>()
     const { session_id, filter, start_time, end_time, limit = 100, offset = 0 } = c.req.valid("json");
     const selection = { filter, startTime: start_time, endTime: end_time };
     checkSelection(selection);
-    const threads = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
+    const { threads, complete } = await threadsOf(c.env, c.get("principal").workspaceId, session_id, selection);
     const groups = threads.slice(offset, offset + limit).map((thread) => ({
       ...thread,
       group_key: thread.thread_id,
       filter: `eq(thread_id, ${JSON.stringify(thread.thread_id)})`,
     }));
-    return c.json({ groups, total: threads.length });
+    return c.json({ groups, total: threads.length, complete });
   })
   .post(
     "/runs/query/validate",

@@ -1,9 +1,11 @@
 /** Which partitions a query has to ask, newest or oldest day first. */
 import type { Database } from "../../db/client.ts";
+import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
+import { tracePartition } from "../stub.ts";
 import type { Place } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../store/partition-store.ts";
 import { DAY_MICROS, dayOf } from "../time.ts";
@@ -16,7 +18,10 @@ const TRACE_DAYS = 8;
 const RECENT = 100;
 const MAX_PROJECTS = 100;
 
-/** The partitions that can hold what is selected, in the order of their days. */
+/**
+ * The partitions that can hold what is selected, in the order of their days. `recent`: the most days of projects that are searched
+ * without a project.
+ */
 export async function scopeOf(
   env: Env,
   db: Database,
@@ -24,16 +29,38 @@ export async function scopeOf(
   projectIds: string[],
   selection: RunSelection,
   order: "asc" | "desc",
+  recent = RECENT,
 ): Promise<Place[]> {
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
-  const { first, last } = daysOf(selection);
+  const { first, last } = windowOf(selection);
   const found =
     projectIds.length > 0
       ? await ofProjects(db, workspaceId, projectIds, first, last)
-      : await withoutProject(env, db, workspaceId, selection);
+      : await withoutProject(env, db, workspaceId, selection, recent);
   const inWindow = found.filter(({ day }) => day >= first && day <= last);
+  const wanted = await ofTrace(env, workspaceId, inWindow, selection);
   const sign = order === "asc" ? 1 : -1;
-  return inWindow.sort((a, b) => sign * (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
+  return wanted.sort((a, b) => sign * (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
+}
+
+/**
+ * The partitions around the time in the id of a trace, if one of them has its root. A random id can look like one with a time,
+ * and a trace that is sent again can have new days and its old id: its days are then not known.
+ */
+async function ofTrace(env: Env, workspaceId: string, places: Place[], selection: RunSelection): Promise<Place[]> {
+  const { traceId, ids } = selection;
+  const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
+  if (traceId === undefined || time === undefined) return places;
+  const first = dayOf(Math.max(0, time - DAY_MICROS));
+  const next = dayOf(time + DAY_MICROS);
+  const last = dayOf(time + TRACE_DAYS * DAY_MICROS);
+  const near = places.filter(({ day }) => day >= first && day <= last);
+  if (near.length === places.length) return places;
+  const asked = near.filter(({ day }) => day <= next);
+  const held = await inParallel(asked, CONNECTIONS, (place) =>
+    tracePartition(env, workspaceId, place).which([traceId]),
+  );
+  return held.flat().length > 0 ? near : places;
 }
 
 async function ofProjects(
@@ -52,13 +79,14 @@ async function withoutProject(
   db: Database,
   workspaceId: string,
   { ids, traceId, parentRunId }: RunSelection,
+  recent: number,
 ): Promise<Place[]> {
   if (ids) return distinct([...(await locateRuns(env, db, workspaceId, ids)).values()]);
   const anchor = traceId ?? parentRunId;
-  if (anchor === undefined) return listWorkspacePartitions(db, workspaceId, {}, RECENT);
+  if (anchor === undefined) return listWorkspacePartitions(db, workspaceId, {}, recent);
   const place = (await locateRuns(env, db, workspaceId, [anchor])).get(anchor);
   // The root may be missing, or never come: its descendants are found by the days of the trace.
-  if (!place) return listWorkspacePartitions(db, workspaceId, {}, RECENT);
+  if (!place) return listWorkspacePartitions(db, workspaceId, {}, recent);
   return listPartitions(db, workspaceId, place.projectId, place.day, LAST_DAY);
 }
 
@@ -66,15 +94,10 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
 }
 
-/** The first and last day that the selection allows. */
-function daysOf({ startTime, endTime, traceId, ids }: RunSelection): { first: string; last: string } {
-  const window = {
+/** The first and last day of the window. */
+function windowOf({ startTime, endTime }: RunSelection): { first: string; last: string } {
+  return {
     first: startTime === undefined ? FIRST_DAY : dayOf(startTime),
     last: endTime === undefined ? LAST_DAY : dayOf(Math.max(0, endTime - 1)),
   };
-  const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
-  if (time === undefined) return window;
-  const first = dayOf(Math.max(0, time - DAY_MICROS));
-  const last = dayOf(time + TRACE_DAYS * DAY_MICROS);
-  return { first: first > window.first ? first : window.first, last: last < window.last ? last : window.last };
 }

@@ -32,8 +32,16 @@ function details(run: QueriedRun): { prompt?: object; completion?: object } {
 /** The run on this server's page. The SDKs put it behind the server's address. */
 const appPath = (run: QueriedRun) => `/traces/${run.trace_id}?project=${run.session_id}&run=${run.id}`;
 
+type Fields = Record<string, (run: QueriedRun, context: ShapeContext) => unknown>;
+
+/** The fields of these names. A name that is no field is left out. */
+function shown(fields: Fields, names: string[], run: QueriedRun, context: ShapeContext): object {
+  const known = names.filter((name) => Object.hasOwn(fields, name));
+  return Object.fromEntries(known.map((name) => [name, fields[name]?.(run, context)]));
+}
+
 /** Every field of the first generation, made on demand. */
-const V1: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
+const V1: Fields = {
   id: (run) => run.id,
   name: (run) => run.name,
   run_type: (run) => run.run_type,
@@ -89,7 +97,7 @@ const ALWAYS_V1 = ["id", "name", "run_type", "trace_id", "dotted_order", "status
 /** The run with the selected fields, or with all; what identifies it is always there. */
 export function runV1(run: QueriedRun, select: Set<string> | undefined, context: ShapeContext): object {
   const names = select ? [...new Set([...ALWAYS_V1, ...select])] : Object.keys(V1);
-  return Object.fromEntries(names.flatMap((name) => (V1[name] ? [[name, V1[name](run, context)]] : [])));
+  return shown(V1, names, run, context);
 }
 
 /** The names of the first generation, for those who select none. */
@@ -119,7 +127,7 @@ export function runOfTree(run: TreeRun, selects: Set<string>): object {
 }
 
 /** Every field of the second generation; names of selection are these in upper case. */
-const V2: Record<string, (run: QueriedRun, context: ShapeContext) => unknown> = {
+const V2: Fields = {
   ...TREE,
   first_token_time: V1["first_token_time"]!,
   error: V1["error"]!,
@@ -162,8 +170,7 @@ export const NAMES_V2 = new Set(Object.keys(V2));
 
 /** Without a selection the second generation shows the id only. */
 export function runV2(run: QueriedRun, selects: Set<string>, context: ShapeContext): object {
-  const names = ["id", ...selects];
-  return Object.fromEntries(names.flatMap((name) => (V2[name] ? [[name, V2[name](run, context)]] : [])));
+  return shown(V2, ["id", ...selects], run, context);
 }
 
 /** Selected fields that need payloads under another name. */

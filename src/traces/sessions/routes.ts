@@ -8,6 +8,7 @@ import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../feedback/project-stats.ts";
+import { type Budget, newBudget } from "../query/ask.ts";
 import { projectStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import { lastRunTime } from "../store/partition-store.ts";
@@ -62,16 +63,14 @@ export const projects = new Hono<App>()
     const wanted = c.req.valid("query");
     const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
     const named = wanted.name !== undefined;
-    const items = await Promise.all(
-      rows.map((row) => (named ? toWireOne : toWire)(c, row, wanted.include_stats, wanted.stats_start_time)),
-    );
+    const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newBudget() } : undefined;
+    const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
   })
   .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
-    const { include_stats, stats_start_time } = c.req.valid("query");
-    return c.json(
-      await toWireOne(c, await existingProject(c, c.req.valid("param").session_id), include_stats, stats_start_time),
-    );
+    const { include_stats, stats_start_time: startTime } = c.req.valid("query");
+    const row = await existingProject(c, c.req.valid("param").session_id);
+    return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newBudget() } : undefined));
   })
   .patch("/sessions/:session_id", doc("Change a project"), param(ProjectId), body(UpdateProject), async (c) => {
     const given = c.req.valid("json");
@@ -126,7 +125,7 @@ async function change(
   });
   forgetProjects();
   if (changes.traceTier !== undefined || changes.retentionDays !== undefined || changes.legalHold === false)
-    await checkExpiry(c.env, changed.workspaceId, changed.id);
+    await checkExpiry(c.env, changed);
   return changed;
 }
 
@@ -136,8 +135,15 @@ async function existingProject(c: Context<App>, id: string): Promise<ProjectRow>
   return row;
 }
 
+interface StatsWanted {
+  /** Microseconds. */
+  startTime: number | undefined;
+  /** For all projects of the answer. */
+  budget: Budget;
+}
+
 /** A project as the platform calls it: a tracer session. */
-async function toWire(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
+async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
   const last = await lastRunTime(database(c.env.DB), row.workspaceId, row.id);
   const lastRun = last === null ? null : new Date(last).toISOString();
   const session = {
@@ -157,21 +163,22 @@ async function toWire(c: Context<App>, row: ProjectRow, withStats = false, stats
     last_run_start_time_live: lastRun,
     test_run_number: null,
   };
-  if (!withStats) return session;
-  const [stats, session_feedback_stats] = await Promise.all([
-    projectStats(c.env, row.workspaceId, [row.id], { ...counted(row), startTime: statsFrom }),
+  if (!wanted) return session;
+  const selection = { ...counted(row), startTime: wanted.startTime };
+  const [{ complete: stats_complete, ...stats }, session_feedback_stats] = await Promise.all([
+    projectStats(c.env, row.workspaceId, [row.id], selection, wanted.budget),
     sessionFeedbackStats(c.env, row.workspaceId, row.id),
   ]);
-  return { ...session, ...stats, session_feedback_stats };
+  return { ...session, ...stats, session_feedback_stats, stats_complete };
 }
 
 /**
  * A project that is read by its id or name. An experiment has its `run_count` also without statistics, because
  * `evaluateComparative` of the SDKs reads the project until it counts every run.
  */
-async function toWireOne(c: Context<App>, row: ProjectRow, withStats = false, statsFrom?: number) {
-  const session = await toWire(c, row, withStats, statsFrom);
-  if (withStats || row.referenceDatasetId === null) return session;
+async function toWireOne(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
+  const session = await toWire(c, row, wanted);
+  if (wanted || row.referenceDatasetId === null) return session;
   const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], counted(row));
   return { ...session, run_count };
 }

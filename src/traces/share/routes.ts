@@ -30,8 +30,9 @@ function wishOf(given: { share_token?: string | undefined; expires_at?: number |
 export const shares = new Hono<App>()
   .put("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
     const { run_id } = c.req.valid("param");
-    const target = await traceOf(c, run_id);
-    return c.json({ run_id, ...(await shareOf(c.env, target, wishOf(c.req.valid("json")))) });
+    const given = c.req.valid("json");
+    const target = await traceOf(c, run_id, given.session_id);
+    return c.json({ run_id, ...(await shareOf(c.env, target, wishOf(given))) });
   })
   .get("/runs/:run_id/share", doc("Read the link of a shared trace"), param(RunId), async (c) => {
     const { run_id } = c.req.valid("param");
@@ -57,19 +58,21 @@ export const shares = new Hono<App>()
   });
 
 export const sharesV2 = new Hono<App>()
-  .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) =>
-    c.json(await shareOf(c.env, await traceOf(c, c.req.valid("param").run_id), wishOf(c.req.valid("json")))),
-  )
+  .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
+    const given = c.req.valid("json");
+    const target = await traceOf(c, c.req.valid("param").run_id, given.session_id);
+    return c.json(await shareOf(c.env, target, wishOf(given)));
+  })
   .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
     await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
     return c.body(null, 204);
   });
 
-/** The trace of a run. @throws Problem 404 */
-async function traceOf(c: Context<App>, id: string) {
+/** The trace of a run, in this project if it is given: two projects can have a run of one id. @throws Problem 404 */
+async function traceOf(c: Context<App>, id: string, projectId?: string) {
   const { workspaceId } = c.get("principal");
   const find = { selection: { ids: [id] }, order: "desc" as const, after: null, limit: 1, payloads: [] };
-  const [run] = (await findRuns(c.env, workspaceId, { ...find, projectIds: [] })).runs;
+  const [run] = (await findRuns(c.env, workspaceId, { ...find, projectIds: projectId ? [projectId] : [] })).runs;
   if (!run) throw new Problem(404, "Run not found.");
   return { workspaceId, kind: "run" as const, targetId: run.trace_id, projectId: run.session_id };
 }

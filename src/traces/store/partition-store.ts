@@ -2,7 +2,7 @@
 import { and, asc, desc, eq, gt, gte, lte, max, min, type SQL, sql } from "drizzle-orm";
 import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
-import { tracePartitions } from "../../db/schema.ts";
+import { projects, tracePartitions } from "../../db/schema.ts";
 import type { Place } from "../types.ts";
 
 export type PartitionRow = typeof tracePartitions.$inferSelect;
@@ -51,13 +51,21 @@ export async function savePartition(db: Database, row: PartitionRow): Promise<vo
     });
 }
 
-/** Makes the row of a partition that has no runs yet. Changes nothing when it has one. */
+/**
+ * Makes the row of a partition that has no runs yet. Changes nothing when it has one. False when its project does not exist. One
+ * statement does both, because a project can be deleted at the same time (`deleteProject`).
+ */
 export async function announcePartition(
   db: Database,
-  partition: Pick<PartitionRow, "workspaceId" | "projectId" | "day" | "shard">,
-): Promise<void> {
-  const row = { ...partition, rows: 0, bytes: 0, lastRunStartTime: 0, changes: 0 };
-  await db.insert(tracePartitions).values(row).onConflictDoNothing();
+  { workspaceId, projectId, day, shard }: Pick<PartitionRow, "workspaceId" | "projectId" | "day" | "shard">,
+): Promise<boolean> {
+  const made = await db.all(
+    sql`INSERT INTO ${tracePartitions} (workspace_id, project_id, day, shard, "rows", bytes, last_run_start_time)
+        SELECT workspace_id, id, ${day}, ${shard}, 0, 0, 0 FROM ${projects}
+        WHERE ${and(eq(projects.workspaceId, workspaceId), eq(projects.id, projectId))}
+        ON CONFLICT DO UPDATE SET "rows" = ${tracePartitions.rows} RETURNING 1`,
+  );
+  return made.length > 0;
 }
 
 export async function deletePartition(

@@ -47,8 +47,11 @@ export async function updateProject(
   return db.update(projects).set(changes).where(where).returning().get();
 }
 
-export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<void> {
-  await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id)));
+/** Deletes a project that has no partitions. False when it has one, which can be made at any time (`announcePartition`). */
+export async function deleteProject(db: Database, workspaceId: string, id: string): Promise<boolean> {
+  const hasNone = sql`NOT EXISTS (SELECT 1 FROM trace_partitions p WHERE p.workspace_id = ${workspaceId} AND p.project_id = ${id})`;
+  await db.delete(projects).where(and(eq(projects.workspaceId, workspaceId), eq(projects.id, id), hasNone));
+  return (await findProject(db, workspaceId, id)) === undefined;
 }
 
 export interface ProjectsWanted {

@@ -46,10 +46,33 @@ export async function deleteShare(db: Database, target: Target): Promise<void> {
   await db.delete(shares).where(isTarget(target));
 }
 
-/** Deletes the shares of these traces. */
-export async function deleteSharesOfTraces(db: Database, workspaceId: string, traceIds: string[]): Promise<void> {
-  const ofKind = and(eq(shares.workspaceId, workspaceId), eq(shares.kind, "run"));
-  await db.delete(shares).where(and(ofKind, inList(shares.targetId, traceIds)));
+/** Deletes the shares of these traces of a project. Another project can have a trace of the same id. */
+export async function deleteSharesOfTraces(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  const ofProject = and(eq(shares.workspaceId, workspaceId), eq(shares.projectId, projectId));
+  await db.delete(shares).where(and(ofProject, eq(shares.kind, "run"), inList(shares.targetId, traceIds)));
+}
+
+/** A page of the traces of a project that are shared, after a trace. */
+export async function sharedTraces(
+  db: Database,
+  { workspaceId, projectId }: { workspaceId: string; projectId: string },
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const ofProject = and(eq(shares.workspaceId, workspaceId), eq(shares.kind, "run"), eq(shares.projectId, projectId));
+  const rows = await db
+    .select({ id: shares.targetId })
+    .from(shares)
+    .where(and(ofProject, gt(shares.targetId, after)))
+    .orderBy(shares.targetId)
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
 }
 
 /** Deletes the shares of a project's traces. */

@@ -1,4 +1,5 @@
 /** Token counts and costs that a run reports about itself. */
+import { addCount } from "../counts.ts";
 import { isObject } from "../../http/json.ts";
 
 /** The most kinds of tokens in the sum of many runs. */
@@ -90,8 +91,8 @@ function addDetails(a?: Record<string, number>, b?: Record<string, number>): Rec
   const sum = { ...a };
   let names = Object.keys(sum).length;
   for (const [name, value] of Object.entries(b)) {
-    if (sum[name] === undefined && names++ >= MAX_DETAILS) continue;
-    sum[name] = (sum[name] ?? 0) + value;
+    if (!Object.hasOwn(sum, name) && names++ >= MAX_DETAILS) continue;
+    addCount(sum, name, value);
   }
   return sum;
 }

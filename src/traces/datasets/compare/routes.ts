@@ -8,7 +8,7 @@ import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { param, query } from "../../../http/validate.ts";
 import { runsAnswer } from "../../query/answer.ts";
-import { percentile } from "../../query/stats.ts";
+import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { ProjectRow } from "../../store/project-store.ts";
 import { listConfigs } from "../../feedback/token-store.ts";
 import { listExampleIds } from "../examples/store.ts";
@@ -89,15 +89,15 @@ function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: numbe
     for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
     return Object.fromEntries(counts);
   };
-  const latencies = runs.flatMap(({ latency }) => latency ?? []).sort((a, b) => a - b);
-  const median = percentile(latencies, 0.5);
+  const latencies = new DurationCounter();
+  for (const { latency } of runs) if (latency !== null) latencies.add(latency);
   return {
     id: row.id,
     name: row.name,
     start_time: new Date(row.startTime).toISOString(),
     run_count: runs.length,
     error_count: runs.filter(({ failed }) => failed).length,
-    latency_p50: median === null ? null : median / 1e6,
+    latency_p50: latencies.secondsAt(0.5),
     total_tokens: runs.reduce((sum, { tokens }) => sum + tokens, 0),
     total_cost: runs.reduce((sum, { cost }) => sum + cost, 0),
     scores: meanScores(runs),

@@ -2,7 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { contains } from "../../../db/contains.ts";
 import { examples } from "../../../db/schema.ts";
-import { isObject } from "../../../http/json.ts";
+import { isExactNumber, isObject } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
 import { type Filter, parseFilter } from "../../filter/filter.ts";
 
@@ -25,12 +25,19 @@ function conditionOf(filter: Filter, left: { values: number }, levels: number): 
   }
   if (op === "not") return sql`NOT (${conditionOf(filter.arg, left, levels - 1)})`;
   if (op === "contains") {
-    const values = Object.values(filter.metadata);
+    // Numbers of examples are stored as JavaScript has them.
+    const metadata = Object.fromEntries(
+      Object.entries(filter.metadata).map(([key, value]) => [
+        key,
+        isExactNumber(value) ? Number(value.rawJSON) : value,
+      ]),
+    );
+    const values = Object.values(metadata);
     if (values.some((value) => Array.isArray(value) || isObject(value))) {
       throw invalid("has(metadata, …) takes an object of plain values; use the parameter metadata for others");
     }
     spend(left, values.length);
-    return contains(examples.metadata, filter.metadata);
+    return contains(examples.metadata, metadata);
   }
   if (op === "exists") {
     spend(left, 1);

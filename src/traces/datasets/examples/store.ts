@@ -1,5 +1,5 @@
 /** D1: examples. Each change of a dataset's examples is a version, and earlier states are kept. */
-import { and, desc, eq, gt, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { inList } from "../../../db/in-list.ts";
 import type { Database } from "../../../db/client.ts";
 import { contains } from "../../../db/contains.ts";
@@ -281,18 +281,28 @@ export async function datasetsOf(db: Database, workspaceId: string, ids: string[
   return rows.map(({ id }) => id);
 }
 
-/** Deletes all states of examples. Returns the hashes of their R2 objects that no other example of the dataset has. */
-export async function eraseExamples(
+/** Deletes all states of examples. */
+export async function eraseExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
+  await deleteAll(db, examples, and(ofDataset(workspaceId, datasetId), inList(examples.id, ids)));
+}
+
+/** The hashes of the R2 objects of these examples in all versions, and which of them no other example of the dataset has. */
+export async function hashesOfExamples(db: Database, workspaceId: string, datasetId: string, ids: string[]) {
+  const all = await hashesOf(db, and(ofDataset(workspaceId, datasetId), inList(examples.id, ids)));
+  return { all, own: await hashesWithout(db, workspaceId, datasetId, ids, all) };
+}
+
+/** Which of these hashes no example of the dataset has besides those with these ids. */
+export async function hashesWithout(
   db: Database,
   workspaceId: string,
   datasetId: string,
   ids: string[],
+  hashes: string[],
 ): Promise<string[]> {
-  const which = and(ofDataset(workspaceId, datasetId), inList(examples.id, ids));
-  const before = await hashesOf(db, which);
-  await deleteAll(db, examples, which);
-  const after = new Set(await hashesOf(db, ofDataset(workspaceId, datasetId), before));
-  return before.filter((hash) => !after.has(hash));
+  const others = and(ofDataset(workspaceId, datasetId), not(inList(examples.id, ids)));
+  const shared = new Set(await hashesOf(db, others, hashes));
+  return hashes.filter((hash) => !shared.has(hash));
 }
 
 /** The hashes of the R2 objects of these states, or those of `among` which they have. */

@@ -16,6 +16,8 @@ import {
   type ExampleRow,
   type ExampleState,
   findExamples,
+  hashesOfExamples,
+  hashesWithout,
   idsByDataset,
   knownIds,
   writeVersion,
@@ -89,14 +91,24 @@ export async function removeExamples(env: Env, workspaceId: string, ids: string[
   }
 }
 
-/** Deletes examples from every version, with their R2 objects. */
+/**
+ * Deletes examples from every version, with their R2 objects. The rows name the objects and are deleted after them, so that a
+ * request that failed can be sent again.
+ */
 export async function eraseForGood(env: Env, workspaceId: string, ids: string[]): Promise<void> {
   await removeExamples(env, workspaceId, ids);
   const db = database(env.DB);
   for (const datasetId of await datasetsOf(db, workspaceId, ids)) {
-    const hashes = await eraseExamples(db, workspaceId, datasetId, ids);
-    const keys = hashes.map((hash) => blobKey({ workspaceId, datasetId }, hash));
-    for (let at = 0; at < keys.length; at += 1000) await env.BLOBS.delete(keys.slice(at, at + 1000));
+    const { all, own } = await hashesOfExamples(db, workspaceId, datasetId, ids);
+    const deleteObjects = async (hashes: string[]) => {
+      const keys = hashes.map((hash) => blobKey({ workspaceId, datasetId }, hash));
+      for (let at = 0; at < keys.length; at += 1000) await env.BLOBS.delete(keys.slice(at, at + 1000));
+    };
+    await deleteObjects(own);
+    await eraseExamples(db, workspaceId, datasetId, ids);
+    // An object that was shared with examples that another request erased at the same time.
+    const shared = all.filter((hash) => !own.includes(hash));
+    await deleteObjects(await hashesWithout(db, workspaceId, datasetId, ids, shared));
   }
 }
 

@@ -1,9 +1,8 @@
 /** What the texts and the bounds of a block must have for a run of the block to pass a filter. */
 import type { Comparison } from "../../filter/fields.ts";
-import { type Filter, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
+import { type Filter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
 import type { Literal } from "../../filter/syntax.ts";
 import { patternPieces } from "../../filter/values.ts";
-import { isObject } from "../../../http/json.ts";
 import type { RunSelection } from "../../rpc.ts";
 import { type Bounded, isBounded } from "./bounds.ts";
 import { isMarked, marked } from "./document.ts";
@@ -130,7 +129,7 @@ function contained(entries: { [key: string]: Json }): Wanted {
   return all(
     Object.entries(entries).map(([key, value]) => {
       const name = `${JSON.stringify(key)}:`;
-      if (isObject(value)) return all([text(`${name}{`), contained(value)]);
+      if (isJsonObject(value)) return all([text(`${name}{`), contained(value)]);
       return text(typeof value === "number" ? name : name + JSON.stringify(value));
     }),
   );

@@ -5,22 +5,20 @@ import { HOUR_MICROS } from "../../time.ts";
 import { sourceOf } from "../blocks/candidates.ts";
 import { wantedOf } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
-import type { GroupSums } from "./rollups/groups.ts";
+import { clip } from "../../clip.ts";
+import { type GroupSums, MOST_OF_KEY } from "./rollups/groups.ts";
 import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
 import { selectionCondition } from "../selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
 const MOST_KEYS = 200;
-/** The most characters of a value. */
-const KEY = 200;
-
 /** The expression of a property of `runs r`, and what the query joins for it. */
 const PROPERTIES: Record<NonNullable<SeriesRequest["by"]>, { sql: string; join?: string }> = {
   status: { sql: "r.status" },
-  name: { sql: `substr(r.name, 1, ${KEY})` },
+  name: { sql: "r.name" },
   run_type: { sql: "r.run_type" },
-  model: { sql: `substr(r.metadata ->> '$.ls_model_name', 1, ${KEY})` },
-  tag: { sql: `substr(t.value, 1, ${KEY})`, join: ", json_each(r.tags) t" },
+  model: { sql: "r.metadata ->> '$.ls_model_name'" },
+  tag: { sql: "t.value", join: ", json_each(r.tags) t" },
 };
 
 /** Running runs have the step null. */
@@ -39,7 +37,7 @@ export function partitionSeries(
     return summedSeries(sql, identity, selection, interval, by);
   const condition = selectionCondition(sql, identity, selection);
   const source = sourceOf(sql, wantedOf(selection));
-  const grouped = (key: string, join = "") =>
+  const grouped = (key: string, join = "", isText = false) =>
     figuresOf(
       sql.exec<Row>(
         `SELECT ${key} AS key, ${STEP} AS step, count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count,
@@ -50,11 +48,12 @@ export function partitionSeries(
         ...source.values,
         ...condition.values,
       ),
+      isText,
     );
   const times = grouped(`r.start_time / ${interval} * ${interval}`);
   if (by === undefined) return { times, keys: [] };
   const { sql: key, join } = PROPERTIES[by];
-  const keys = grouped(key, join).sort((a, b) => b.run_count - a.run_count);
+  const keys = grouped(key, join, true).sort((a, b) => b.run_count - a.run_count);
   return { times, keys: keys.slice(0, MOST_KEYS) };
 }
 
@@ -108,10 +107,11 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Joins the rows of one key, one for each step. Runs without the property are left out. */
-function figuresOf(rows: Iterable<Row>): Stats[] {
+function figuresOf(rows: Iterable<Row>, isText: boolean): Stats[] {
   const found = new Map<string | number, Stats>();
-  for (const { key, step, ...sums } of rows) {
-    if (key === null) continue;
+  for (const { key: whole, step, ...sums } of rows) {
+    if (whole === null) continue;
+    const key = isText ? clip(String(whole), MOST_OF_KEY) : whole;
     const durations: Stats["durations"] = step === null ? {} : { [step]: sums.run_count };
     const known = found.get(key);
     found.set(key, known ? addStats(known, { key, ...sums, durations }) : { key, ...sums, durations });

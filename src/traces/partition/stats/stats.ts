@@ -1,34 +1,36 @@
 /** Statistics over a partition's runs, and a run's descendants. */
 import type { RunSelection } from "../../rpc.ts";
-import type { PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
+import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
 import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
 import { sourceOf } from "../blocks/candidates.ts";
 import { wantedOf } from "../blocks/wanted.ts";
 import { selectionCondition } from "../selection.ts";
-import { addRun, durationsOf, GROUPED, GROUPED_COLUMNS, type Groups, NO_SUMS } from "./rollups/groups.ts";
+import { countsOf, DurationCounter, stepSql } from "./durations.ts";
+import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./rollups/groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
 
-/** Percentiles are taken from at most this many runs of a partition. */
-const SAMPLE = 2_000;
+/** Up to this many runs are read one by one, and their durations are exact. */
+const FEW = 2_000;
 
 /** The statistics of no runs. */
-export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: [], first_tokens: [], feedback: {} };
+export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: new Map(), first_tokens: new Map(), feedback: {} };
 
-type Sums = { [Name in keyof RunSums]?: number | null };
+const NO_GROUP: GroupSums = { ...NO_SUMS, latencies: {}, first_tokens: {} };
 
-/** Sums over the selected runs, and a sample of their times for percentiles. */
+type Figures = RunSums & Pick<PartitionStats, "latencies" | "first_tokens">;
+
+/** Sums over the selected runs, and their durations for percentiles. */
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
   if (isSummed(selection) && hasSums(sql)) return summedStats(sql, identity, selection);
   const condition = selectionCondition(sql, identity, selection);
   const source = sourceOf(sql, wantedOf(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
-  const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${SAMPLE + 1}`;
+  const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${FEW + 1}`;
   const rows = [...sql.exec(newest, ...values).raw()];
   // When few runs match, their sums need no second pass over the runs that do not match.
-  const sums = rows.length > SAMPLE ? sumsInSql(sql, `${source.from} WHERE ${where}`, values) : sumsOfRows(rows);
-  const times = timesOf(rows.slice(0, SAMPLE));
+  const figures = rows.length > FEW ? figuresInSql(sql, `${source.from} WHERE ${where}`, values) : figuresOfRows(rows);
   // SQLite evaluates a list behind IN for an empty table, too: in a large day, the runs are looked up from the feedback.
   const feedback = sql.exec<LightFeedback>(
     source.isSmall
@@ -36,79 +38,72 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
       : `SELECT ${LIGHT} FROM feedback f CROSS JOIN ${source.from} ON r.id = f.run_id WHERE ${where}`,
     ...values,
   );
-  const sum = (name: keyof Sums) => sums[name] ?? 0;
-  return {
-    run_count: sum("run_count"),
-    error_count: sum("error_count"),
-    streaming_count: sum("streaming_count"),
-    total_tokens: sum("total_tokens"),
-    prompt_tokens: sum("prompt_tokens"),
-    completion_tokens: sum("completion_tokens"),
-    total_cost: sum("total_cost"),
-    prompt_cost: sum("prompt_cost"),
-    completion_cost: sum("completion_cost"),
-    last_run_start_time: sums.last_run_start_time ?? null,
-    ...times,
-    feedback: sumFeedback(feedback),
-  };
+  return { ...figures, feedback: sumFeedback(feedback) };
 }
 
-function sumsInSql(sql: SqlStorage, runs: string, values: (string | number)[]): Sums {
-  return sql
-    .exec<Record<keyof Sums, number | null>>(
-      `SELECT count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
-       sum(r.total_tokens) AS total_tokens, sum(r.prompt_tokens) AS prompt_tokens, sum(r.completion_tokens) AS completion_tokens,
-       sum(r.total_cost) AS total_cost, sum(r.prompt_cost) AS prompt_cost, sum(r.completion_cost) AS completion_cost,
-       max(r.start_time) AS last_run_start_time FROM ${runs}`,
-      ...values,
-    )
-    .one();
+/** The sums of a group, without what else it has. */
+function sumsOf(group: RunSums): RunSums {
+  const names = Object.keys(NO_SUMS) as (keyof RunSums)[];
+  return { ...NO_SUMS, ...Object.fromEntries(names.map((name) => [name, group[name]])) };
 }
 
-/** The sums of rows of `GROUPED`. */
-function sumsOfRows(rows: SqlStorageValue[][]): Sums {
+const stepOfColumn = (column: string) =>
+  `CASE WHEN ${column} IS NOT NULL THEN ${stepSql(`${column} - r.start_time`)} END`;
+
+/** One pass over the runs, grouped by the steps of their durations. */
+function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[]): Figures {
+  const groups = sql.exec<Record<keyof RunSums, number> & { latency: number | null; first_token: number | null }>(
+    `SELECT ${stepOfColumn("r.end_time")} AS latency, ${stepOfColumn("r.first_token_time")} AS first_token,
+       count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
+       coalesce(sum(r.total_tokens), 0) AS total_tokens, coalesce(sum(r.prompt_tokens), 0) AS prompt_tokens,
+       coalesce(sum(r.completion_tokens), 0) AS completion_tokens, coalesce(sum(r.total_cost), 0) AS total_cost,
+       coalesce(sum(r.prompt_cost), 0) AS prompt_cost, coalesce(sum(r.completion_cost), 0) AS completion_cost,
+       max(r.start_time) AS last_run_start_time
+     FROM ${runs} GROUP BY 1, 2`,
+    ...values,
+  );
+  const sums = { ...NO_GROUP, latencies: {}, first_tokens: {} };
+  for (const { latency, first_token, ...group } of groups) {
+    const counted = (step: number | null) => (step === null ? {} : { [step]: group.run_count });
+    addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token) });
+  }
+  return { ...sumsOf(sums), latencies: countsOf(sums.latencies), first_tokens: countsOf(sums.first_tokens) };
+}
+
+/** The figures of rows of `GROUPED`. */
+function figuresOfRows(rows: SqlStorageValue[][]): Figures {
   const groups: Groups = new Map();
   for (const row of rows) addRun(groups, row, () => "");
-  return groups.get("") ?? {};
+  return {
+    ...sumsOf(groups.get("") ?? NO_SUMS),
+    latencies: timesOf(rows, "r.end_time"),
+    first_tokens: timesOf(rows, "r.first_token_time"),
+  };
 }
 
-/** The durations of rows of `GROUPED`, seconds. */
-function timesOf(rows: SqlStorageValue[][]): Pick<PartitionStats, "latencies" | "first_tokens"> {
-  const since = (row: SqlStorageValue[], column: (typeof GROUPED_COLUMNS)[number]) => {
+/** From the beginning of each run to a time that is a column of `GROUPED`. */
+function timesOf(rows: SqlStorageValue[][], column: (typeof GROUPED_COLUMNS)[number]): DurationCounts {
+  const counter = new DurationCounter(FEW);
+  for (const row of rows) {
     const [start, at] = [row[0] as number, row[GROUPED_COLUMNS.indexOf(column)] as number | null];
     // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
-    return at === null ? [] : [Math.max(0, (at - start) / 1e6)];
-  };
-  return {
-    latencies: rows.flatMap((row) => since(row, "r.end_time")),
-    first_tokens: rows.flatMap((row) => since(row, "r.first_token_time")),
-  };
+    if (at !== null) counter.add(Math.max(0, at - start));
+  }
+  return counter.counts();
 }
 
 /** As above, from the sums of sealed blocks. */
 function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
-  const {
-    hour: _hour,
-    key: _key,
-    latencies,
-    first_tokens,
-    ...sums
-  } = sumRuns(sql, identity, selection, {})[0] ?? {
-    ...NO_SUMS,
-    latencies: {},
-    first_tokens: {},
-    hour: null,
-    key: null,
-  };
+  const sums = sumRuns(sql, identity, selection, {})[0] ?? NO_GROUP;
   const condition = selectionCondition(sql, identity, selection);
   const feedback = sql.exec<LightFeedback>(
     `SELECT ${LIGHT} FROM feedback f CROSS JOIN runs r ON r.id = f.run_id WHERE ${condition.sql}`,
     ...condition.values,
   );
   return {
-    ...sums,
-    latencies: durationsOf(latencies, SAMPLE),
-    first_tokens: durationsOf(first_tokens, SAMPLE),
+    ...sumsOf(sums),
+    latencies: countsOf(sums.latencies),
+    first_tokens: countsOf(sums.first_tokens),
     feedback: sumFeedback(feedback),
   };
 }

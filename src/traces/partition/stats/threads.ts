@@ -4,9 +4,12 @@ import { preview } from "../../preview.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity, ThreadSummary } from "../../types.ts";
 import { selectionCondition } from "../selection.ts";
+import { DurationCounter } from "./durations.ts";
 
-/** The most durations of one thread. */
-const THREAD_SAMPLE = 200;
+/** The most threads that one partition gives. */
+export const MOST_THREADS = 1_000;
+/** The most different durations of one thread that are exact. */
+const MOST_EXACT = 200;
 const ERROR_PREVIEW = 1_000;
 
 interface ThreadRow extends Record<string, SqlStorageValue> {
@@ -25,20 +28,21 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
     .exec<ThreadRow>(
       `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
        sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
-       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT 1000`,
+       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT ${MOST_THREADS}`,
       ...values,
     )
     .toArray();
-  const latenciesOf = (threadId: string) =>
-    sql
-      .exec<{ latency: number }>(
-        `SELECT max(0, (r.end_time - r.start_time) / 1e6) AS latency FROM runs r
-         WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where} ORDER BY r.start_time DESC LIMIT ${THREAD_SAMPLE}`,
-        threadId,
-        ...values,
-      )
-      .toArray()
-      .map(({ latency }) => latency);
+  const latenciesOf = (threadId: string) => {
+    const counter = new DurationCounter(MOST_EXACT);
+    const turns = sql.exec<{ micros: number }>(
+      `SELECT max(0, r.end_time - r.start_time) AS micros FROM runs r
+       WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where}`,
+      threadId,
+      ...values,
+    );
+    for (const { micros } of turns) counter.add(micros);
+    return counter.counts();
+  };
   return rows.map(({ thread_id, ...sums }) => ({
     thread_id,
     ...sums,

@@ -1,6 +1,6 @@
 /** Merging a write into a run, so that the order and the number of arrivals do not matter. */
 import { byteLength } from "../../../http/bytes.ts";
-import { isObject } from "../../../http/json.ts";
+import { hasMembers, parseExact } from "../../../http/json.ts";
 import { parseDotted, segment } from "../../dotted.ts";
 import { metadataText } from "../../ingest/pairs.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
@@ -32,6 +32,9 @@ const FIELDS = [
 ] as const;
 
 type Field = (typeof FIELDS)[number];
+
+/** A bit beside those of `FIELDS`: a post or a patch has stated the start, so that of a dotted_order does not count. */
+const STATED_START = 1 << 30;
 
 /** The day's bounds (microseconds), because a run's start_time must be within its partition's day. */
 export interface Day {
@@ -107,7 +110,12 @@ export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: Price
   take("name", write.name, (value) => (row.name = value));
   take("run_type", write.run_type, (value) => (row.run_type = value));
   if (write.start_time !== undefined && write.start_time >= day.start && write.start_time < day.end) {
-    take("start_time", write.start_time, (value) => (row.start_time = value));
+    if (write.start_is_derived !== true) {
+      take("start_time", write.start_time, (value) => (row.start_time = value));
+      row.patched |= STATED_START;
+    } else if ((row.patched & STATED_START) === 0 && row.dotted_order === write.dotted_order) {
+      row.start_time = write.start_time;
+    }
   }
   take("end_time", write.end_time, (value) => (row.end_time = value));
   take("first_token_time", write.first_token_time, (value) => (row.first_token_time = value));
@@ -168,8 +176,8 @@ function mergeExtra(row: WholeRow, write: RunWrite, extra: PayloadWrite, wins: b
   if (joined === row.extra) return;
   setPayload(row, "extra", { text: joined });
   if (write.metadata === undefined) return;
-  const mine = JSON.parse(row.metadata ?? "{}") as Record<string, unknown>;
-  const theirs = JSON.parse(write.metadata) as Record<string, unknown>;
+  const mine = parseExact(row.metadata ?? "{}") as Record<string, unknown>;
+  const theirs = parseExact(write.metadata) as Record<string, unknown>;
   row.metadata = metadataText(wins ? { ...mine, ...theirs } : { ...theirs, ...mine });
 }
 
@@ -178,8 +186,8 @@ function joinedExtra(row: WholeRow, extra: PayloadWrite, wins: boolean): string 
   const storedIsLarge = row.large !== null && "extra" in (JSON.parse(row.large) as object);
   if (row.extra === null || row.extra === "{}" || storedIsLarge || !("text" in extra)) return undefined;
   if (extra.text === row.extra) return row.extra;
-  const stored = JSON.parse(row.extra) as Record<string, unknown>;
-  const given = JSON.parse(extra.text) as Record<string, unknown>;
+  const stored = parseExact(row.extra) as Record<string, unknown>;
+  const given = parseExact(extra.text) as Record<string, unknown>;
   const joined = JSON.stringify(wins ? mergeObjects(stored, given) : mergeObjects(given, stored));
   return byteLength(joined) <= JOINED_EXTRA_BYTES ? joined : undefined;
 }
@@ -188,7 +196,7 @@ function mergeObjects(under: Record<string, unknown>, over: Record<string, unkno
   const merged: Record<string, unknown> = { ...under, ...over };
   for (const [key, value] of Object.entries(over)) {
     const below = under[key];
-    if (isObject(value) && isObject(below)) merged[key] = { ...below, ...value };
+    if (hasMembers(value) && hasMembers(below)) merged[key] = { ...below, ...value };
   }
   return merged;
 }

@@ -9,6 +9,7 @@ import type { PriceTable } from "../../usage/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "../meta.ts";
+import { noteMoves } from "../moves.ts";
 import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
 import { RUN_COLUMNS, type WholeRow } from "../tables.ts";
@@ -49,7 +50,9 @@ export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWri
 export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: RunWrite[], prices: PriceTable): void {
   const ids = [...new Set(writes.map(({ id }) => id))];
   const stored = loadRows(sql, ids);
-  const before = new Map([...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes }]));
+  const before = new Map(
+    [...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes, start: row.start_time }]),
+  );
   const rows = new Map(stored);
   const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
   for (const write of writes) {
@@ -70,6 +73,13 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
   }
   writePayloads(sql, changed, ({ id }) => before.has(id));
+  noteMoves(
+    sql,
+    changed.flatMap(({ id, start_time }) => {
+      const from = before.get(id)?.start ?? start_time;
+      return from === start_time ? [] : [{ id, from, change }];
+    }),
+  );
   const changedIds = changed.map(({ id }) => id);
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
   const moved = placeDerived(sql, changedIds);

@@ -1,7 +1,8 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
 import { HOUR_MICROS } from "../../../time.ts";
 import type { RunSums } from "../../../types.ts";
-import { secondsOf, stepOf } from "../durations.ts";
+import { clip } from "../../../clip.ts";
+import { stepOf } from "../durations.ts";
 
 /** How many durations took each step. */
 type Sketch = Record<string, number>;
@@ -22,6 +23,9 @@ export interface GroupKey {
   model: string | null;
 }
 
+/** The most characters of a name or a model by which statistics are grouped. */
+export const MOST_OF_KEY = 200;
+
 export type Group = GroupKey & GroupSums;
 export type Groups = Map<string, Group>;
 
@@ -32,7 +36,7 @@ export const GROUPED_COLUMNS = [
   "r.run_type",
   "r.status",
   "r.is_root",
-  "substr(r.metadata ->> '$.ls_model_name', 1, 200)",
+  "r.metadata ->> '$.ls_model_name'",
   "r.end_time",
   "r.first_token_time",
   "r.total_tokens",
@@ -66,12 +70,19 @@ export function addRun(groups: Groups, row: SqlStorageValue[], keyOf: (key: Grou
     string,
     string,
     number,
-    string | null,
+    string | number | null,
     number | null,
     number | null,
     ...(number | null)[],
   ];
-  const key = { hour: start - (start % HOUR_MICROS), name, run_type, status, is_root, model };
+  const key = {
+    hour: start - (start % HOUR_MICROS),
+    name,
+    run_type,
+    status,
+    is_root,
+    model: model === null ? null : clip(String(model), MOST_OF_KEY),
+  };
   const group = groupOf(groups, keyOf(key), key);
   group.run_count++;
   if (status === "error") group.error_count++;
@@ -115,21 +126,4 @@ export function addSums(to: GroupSums, from: GroupSums): void {
 
 function count(sketch: Sketch, step: string | number, n: number): void {
   sketch[step] = (sketch[step] ?? 0) + n;
-}
-
-/** At most about `most` durations that are distributed as those of the sketch, seconds, ascending. */
-export function durationsOf(sketch: Sketch, most: number): number[] {
-  const steps = Object.entries(sketch)
-    .map(([step, n]) => [Number(step), n] as const)
-    .sort(([a], [b]) => a - b);
-  const total = steps.reduce((sum, [, n]) => sum + n, 0);
-  const share = Math.min(1, most / total);
-  let [seen, given] = [0, 0];
-  return steps.flatMap(([step, n]) => {
-    seen += n;
-    const upTo = Math.round(seen * share);
-    const copies = upTo - given;
-    given = upTo;
-    return Array.from({ length: copies }, () => secondsOf(step));
-  });
 }

@@ -3,9 +3,10 @@ import { type Filter, parseFilter } from "../../../filter/filter.ts";
 import type { RunSelection } from "../../../rpc.ts";
 import type { PartitionIdentity } from "../../../types.ts";
 import { dayBounds, HOUR_MICROS } from "../../../time.ts";
+import { clip } from "../../../clip.ts";
 import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
 import { selectionCondition } from "../../selection.ts";
-import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums } from "./groups.ts";
+import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums, MOST_OF_KEY } from "./groups.ts";
 import { addStored } from "./store.ts";
 
 export type SumsColumn = "name" | "run_type" | "status" | "model";
@@ -46,7 +47,8 @@ function isFilterSummed(filter: Filter): boolean {
 /** The sums of the selected runs in groups, those of most runs first. */
 export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection, by: SumsBy): SumsOf[] {
   const groups: Groups = new Map();
-  const keyOf = (key: GroupKey) => JSON.stringify([by.hour ? key.hour : null, by.column ? key[by.column] : null]);
+  const keyOf = (key: GroupKey) =>
+    JSON.stringify([by.hour ? key.hour : null, by.column ? valueOf(key, by.column) : null]);
   const addRuns = (window: [number, number], source: string, opened: string[], more = "", rest: string[] = []) => {
     if (window[0] >= window[1]) return;
     const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
@@ -90,7 +92,12 @@ function addHours(
   return [first, last];
 }
 
-function sumsOf({ hour, name, run_type, status, is_root: _root, model, ...sums }: Group, by: SumsBy): SumsOf {
-  const keys = { name, run_type, status, model };
-  return { ...sums, hour: by.hour ? hour : null, key: by.column ? keys[by.column] : null };
+function sumsOf(group: Group, by: SumsBy): SumsOf {
+  const { hour, name: _name, run_type: _type, status: _status, is_root: _root, model: _model, ...sums } = group;
+  return { ...sums, hour: by.hour ? hour : null, key: by.column ? valueOf(group, by.column) : null };
+}
+
+function valueOf(key: GroupKey, column: SumsColumn): string | null {
+  const value = key[column];
+  return value === null ? null : clip(value, MOST_OF_KEY);
 }

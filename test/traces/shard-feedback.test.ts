@@ -1,0 +1,115 @@
+/** Feedback on a day with several shards. */
+import { env, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { database } from "../../src/db/client.ts";
+import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
+import type { Place, StoredFeedback } from "../../src/traces/types.ts";
+import { listPartitions } from "../../src/traces/store/partition-store.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { leftOf } from "../support/erased.ts";
+import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
+
+const ALL = { order: "asc" as const, after: null, limit: 1_000, maxBytes: 30_000_000, payloads: [] };
+
+const objectOf = (workspaceId: string, { projectId: project, day, shard }: Place) =>
+  env.TRACE_PARTITION.getByName(`${workspaceId}/${project}/${day}${shard === 0 ? "" : `#${shard}`}`);
+
+/** A project whose shards are full when they are larger than this. */
+async function newProject(caller: Caller) {
+  await caller.fetch("/sessions", { body: { name: "tests" } });
+  const project = await projectId(caller);
+  const place = (shard: number): Place => ({ projectId: project, day: DAY, shard });
+  return {
+    project,
+    place,
+    shard: (shard: number) => tracePartition(env, caller.workspaceId, place(shard)),
+    identity: (shard: number) => ({
+      workspaceId: caller.workspaceId,
+      ...place(shard),
+      traceTier: "longlived" as const,
+    }),
+    /** Makes a shard full for what comes from now on. */
+    fill: (shard: number, bytes = 1) =>
+      runInDurableObject(objectOf(caller.workspaceId, place(shard)), (partition) => {
+        const own = partition as unknown as { env: Env };
+        own.env = { ...own.env, TRACE_SHARD_BYTES: String(bytes) };
+      }),
+    shards: async () => {
+      const rows = await listPartitions(database(env.DB), caller.workspaceId, project, DAY, DAY);
+      return rows.map(({ shard }) => shard);
+    },
+  };
+}
+
+const idsIn = async (partition: TracePartitionRpc) => (await partition.query(ALL)).runs.map(({ id }) => id);
+const send = async (caller: Caller, runs: Sent[], kind: "post" | "patch" = "post") => {
+  const response = await sendMultipart(
+    caller,
+    runs.flatMap((run) => runParts(kind, run)),
+  );
+  expect(await response.json()).toMatchObject({ taken: runs.length, rejected: 0 });
+};
+
+describe("feedback on a day that grows", () => {
+  it("takes feedback that came before its run to the shard of the run, also when a move stopped before", async () => {
+    const caller = await newCaller();
+    const { project, place, shard, identity, fill } = await newProject(caller);
+    await fill(0);
+    await send(caller, [sentRun(NOON)]);
+    const root = sentRun(NOON + 1);
+    const children = Array.from({ length: 3 }, (_, n) => sentRun(NOON + 2 + n, {}, root));
+    const give = async ({ id: run_id, start_time }: Sent, key: string) => {
+      const body = { run_id, session_id: project, start_time, key, score: 1 };
+      return (await (await caller.fetch("/feedback", { body })).json<{ id: string }>()).id;
+    };
+    const ids: string[] = [];
+    for (const child of children) ids.push(await give(child, "mood"));
+    // One move stopped after the other shard had taken the feedback, which a patch of another isolate changes here after that.
+    const [early] = await shard(0).getFeedback([ids[0] as string]);
+    await shard(1).takeFeedback(identity(1), early as StoredFeedback);
+    expect((await caller.fetch(`/feedback/${ids[0]}`, { method: "PATCH", body: { score: 0.25 } })).status).toBe(200);
+    expect((await shard(0).getFeedback(ids)).map(({ id }) => id).sort()).toEqual(ids.toSorted());
+
+    // One that both shards have is deleted.
+    const gone = await give(children[2] as Sent, "gone");
+    const [doubled] = await shard(0).getFeedback([gone]);
+    await shard(1).takeFeedback(identity(1), doubled as StoredFeedback);
+    expect((await caller.fetch(`/feedback/${gone}`, { method: "DELETE" })).status).toBe(200);
+
+    await send(caller, [root, ...children]);
+    expect(await shard(0).getFeedback(ids)).toEqual([]);
+    expect(await shard(1).getFeedback([gone])).toEqual([]);
+    expect(await idsIn(shard(1))).toEqual([root.id, ...children.map(({ id }) => id)]);
+    const stats = await (await caller.fetch("/runs/stats", { body: { session: [project] } })).json();
+    expect(stats).toMatchObject({ feedback_stats: { mood: { n: 3, avg: 0.75 } } });
+    const run = await (await caller.fetch(`/runs/${children[1]?.id}`)).json();
+    expect(run).toMatchObject({ feedback_stats: { mood: { n: 1, avg: 1 } } });
+    expect(await (await caller.fetch(`/feedback/${ids[0]}`)).json()).toMatchObject({ score: 0.25 });
+    const listed = await (await caller.fetch(`/feedback?session=${project}`)).json<{ id: string }[]>();
+    expect(listed.map(({ id }) => id).sort()).toEqual(ids.toSorted());
+    expect((await caller.fetch(`/feedback/${ids[2]}`, { method: "PATCH", body: { score: 0 } })).status).toBe(200);
+
+    const deletion = `/api/v2/traces/${root.id}?project_id=${project}`;
+    expect((await caller.fetch(deletion, { method: "DELETE" })).status).toBe(200);
+    expect(await (await caller.fetch(`/feedback?session=${project}`)).json()).toEqual([]);
+    const objects = [0, 1].map((n) => objectOf(caller.workspaceId, place(n)));
+    expect(await leftOf(ids, { objects })).toEqual([]);
+  });
+
+  it("deletes feedback whose run was deleted in the shard that would take it", async () => {
+    const caller = await newCaller();
+    const { project, shard, fill } = await newProject(caller);
+    await fill(0);
+    await send(caller, [sentRun(NOON)]);
+    const root = sentRun(NOON + 1);
+    const child = sentRun(NOON + 2, {}, root);
+    await send(caller, [root]);
+    const body = { run_id: child.id, session_id: project, start_time: child.start_time, key: "mood", score: 1 };
+    const { id } = await (await caller.fetch("/feedback", { body })).json<{ id: string }>();
+    await shard(1).deleteTraces([root.id, child.id]);
+    await send(caller, [child]);
+    expect(await shard(0).getFeedback([id])).toEqual([]);
+    expect(await (await caller.fetch(`/feedback?session=${project}`)).json()).toEqual([]);
+  });
+});
