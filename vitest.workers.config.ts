@@ -20,7 +20,7 @@ const ALONE = [
   "test/exports/lease.test.ts",
 ];
 
-const ORACLE = "test/oracle/pairs.test.ts";
+const ORACLE = "test/oracle/**/*.test.ts";
 
 /**
  * In the fault test objects restart more often than a deployment restarts, so a run may meet several restarts at one node. The
@@ -78,7 +78,7 @@ export default defineConfig(async () => {
             isolate: false,
           },
         },
-        // It moves the clock, and measures the time of a run as the product does.
+        // They move the clock, restart all objects, and fail calls of D1 and R2.
         { plugins: [withoutMapsOfPackages, worker()], test: { ...test, name: "oracle", include: [ORACLE] } },
         { plugins: [withoutMapsOfPackages, worker(PATIENT)], test: { ...test, name: "alone", include: ALONE } },
       ],

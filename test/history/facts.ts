@@ -20,7 +20,7 @@ export interface RunFacts {
   requested: number;
   accepted: number;
   ended: number;
-  /** Requests that may have removed it from the thread, with its effects (rollback) or without (deletion). */
+  /** Requests that may have removed it from the thread. */
   rollbacks: Operation[];
   deletions: Operation[];
   /** Its status at rest; undefined when the thread does not have it then. */
@@ -73,6 +73,17 @@ export class Facts {
   /** The run with this text. */
   runOf(text: string): RunFacts | undefined {
     return [...this.runs.values()].find((run) => run.text === text);
+  }
+
+  /** Whether a rollback or a deletion may have removed the messages of this text before `moment`. */
+  mayVanish(text: string, moment: number): boolean {
+    const run = this.runOf(text);
+    if (run) return mayBeGone(run, moment);
+    // A client that gave up does not know its run, and no list shows a run that was rolled back.
+    const unknown = this.all("start").filter((start) => start.text === text && start.outcome === "unknown");
+    return unknown.some(({ thread, at }) =>
+      this.#rollbacksOf({ id: "", thread, requested: at, ended: Infinity }).some((rollback) => rollback.at < moment),
+    );
   }
 
   #gatherRuns(): void {
@@ -132,7 +143,7 @@ export class Facts {
   }
 
   /** A new run rolls back what is open: not what had ended before, or was requested later. */
-  #rollbacksOf({ id, thread, requested, ended }: RunFacts): Operation[] {
+  #rollbacksOf({ id, thread, requested, ended }: Pick<RunFacts, "id" | "thread" | "requested" | "ended">): Operation[] {
     const cancels = this.all("cancel", thread).filter((one) => one.run === id && one.action === "rollback");
     const starts = this.all("start", thread).filter(
       (one) => one.run !== id && one.strategy === "rollback" && one.at < ended && one.until > requested,
@@ -141,10 +152,6 @@ export class Facts {
   }
 }
 
-/** Whether a rollback or deletion may have removed the run before `moment`. */
+/** Whether a rollback or a deletion may have removed the run, and what it wrote, before `moment`. */
 export const mayBeGone = ({ rollbacks, deletions }: RunFacts, moment: number): boolean =>
   [...rollbacks, ...deletions].some(({ at }) => at < moment);
-
-/** Whether the effects of the run may have been removed before `moment`. */
-export const mayBeUndone = ({ rollbacks }: RunFacts, moment: number): boolean =>
-  rollbacks.some(({ at }) => at < moment);

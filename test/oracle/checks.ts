@@ -26,6 +26,7 @@ async function eventually(look: () => Promise<void>): Promise<void> {
 /** Searches show the thread as it is. A long state is not found by its values. */
 export async function checkSearch(world: World): Promise<void> {
   await eventually(async () => {
+    await world.weir.alarms();
     const found = (await world.weir.found()) as { status: string; values: unknown }[];
     const wanted = { status: world.model.status, values: modelValues(world.model.values) };
     if (!world.heavy) return world.expect("POST /threads/search", found, [wanted]);

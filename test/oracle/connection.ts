@@ -2,6 +2,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { graphs } from "../../src/graphs/index.ts";
+import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Caller } from "../support/caller.ts";
 import { storedBytes } from "../support/stored.ts";
 import * as gates from "./gates.ts";
@@ -77,7 +78,24 @@ export class Connection {
     }).catch(() => undefined);
   }
 
-  /** Alarms that are due come. An alarm that comes early does no harm. */
+  /** A stop is accepted and stored, and the process stops before the run's end is: nothing after the stop is committed. */
+  async stopAndDie(run: string): Promise<void> {
+    await runInDurableObject(this.stub, async (thread, state) => {
+      const die = state.abort.bind(state);
+      const stopped = (thread as unknown as ThreadRpc).cancel(run, "interrupt", false);
+      const fail = () => {
+        throw new Error("The process stops.");
+      };
+      Object.defineProperty(state.storage, "transactionSync", { value: fail });
+      // A process that stops by itself would take the stop with it, which is not on the disk yet.
+      Object.defineProperty(state, "abort", { value: () => undefined });
+      await stopped;
+      await state.storage.sync();
+      die("Application called abort: the oracle stops the process.");
+    }).catch(() => undefined);
+  }
+
+  /** Alarms come. One that comes early does no harm. */
   async alarms(): Promise<void> {
     for (let i = 0; i < 3; i += 1) {
       const rang = await bounded(

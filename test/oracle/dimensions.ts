@@ -1,4 +1,5 @@
 /** The dimensions of the oracle: every pair of values that is possible together is tried. */
+import { excludedIn, type Space } from "./covering.ts";
 
 export const DIMENSIONS = {
   /** How the run under test is started. */
@@ -41,7 +42,7 @@ export const PLAIN: Case = {
 };
 
 interface Exclusion {
-  when: Partial<{ [D in Dimension]: readonly Case[D][] }>;
+  when: { [D in Dimension]?: readonly Case[D][] };
   because: string;
 }
 
@@ -109,13 +110,7 @@ export const EXCLUSIONS: Exclusion[] = [
   },
 ];
 
+export const SPACE: Space = { dimensions: DIMENSIONS, exclusions: EXCLUSIONS, heavy: HEAVY };
+
 /** Why the case cannot be; undefined when it can. Dimensions that are not set may have any value. */
-export function excluded(given: Partial<Case>): string | undefined {
-  const hit = EXCLUSIONS.find(({ when }) =>
-    Object.entries(when).every(([dimension, values]) => {
-      const value = given[dimension as Dimension];
-      return value !== undefined && (values as readonly string[]).includes(value);
-    }),
-  );
-  return hit?.because;
-}
+export const excluded = (given: Partial<Case>): string | undefined => excludedIn(SPACE, given);

@@ -169,6 +169,8 @@ export function build({ pause, delta = false, edits = false, last = "close", fla
     await passGate("close", turnOf(state), config);
     if (!edits) return { log: ["close"] };
     state.log.push("edit");
+    const said = state.messages.at(-1);
+    if (said) said.content = `${said.text}!`;
     const doc = state.doc as { edits: number };
     doc.edits += 1;
     return { log: ["close"], doc };

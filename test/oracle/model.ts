@@ -80,7 +80,7 @@ export class Model {
   exists = false;
   /** The thread of a stateless run: when it is deleted after the run's end. */
   temporary?: { afterMs: number; at?: number };
-  ttl?: Ttl & { expires: number };
+  ttl?: Ttl & { expires: number; kept?: boolean };
   runs: Run[] = [];
   checkpoints: Checkpoint[] = [];
   /** Ends of runs that a webhook must tell, and runs that must have a trace. */
@@ -204,10 +204,12 @@ export class Model {
     this.settle();
     const temporaryEnds = this.temporary?.at ?? Infinity;
     if (temporaryEnds <= this.now) return this.remove();
-    if (this.ttl && this.ttl.expires <= this.now && this.open.length === 0) {
-      if (this.ttl.strategy === "delete") return this.remove();
+    if (!this.ttl || this.ttl.expires > this.now) return;
+    if (this.ttl.strategy === "delete") {
+      if (this.open.length === 0) this.remove();
+    } else if (!this.inFlight && !this.ttl.kept) {
       this.keepLatest();
-      this.ttl.expires = Infinity;
+      this.ttl.kept = true;
     }
   }
 
@@ -239,7 +241,8 @@ export class Model {
     copy.checkpoints = structuredClone(this.checkpoints);
     copy.last = this.last;
     copy.#id = this.#id;
-    if (this.ttl) copy.ttl = { ...this.ttl, expires: this.now + this.ttl.ms };
+    copy.ttl = this.ttl;
+    copy.#touch();
     return copy;
   }
 
@@ -307,9 +310,10 @@ export class Model {
     const speaks = tasks[0]?.node === "speak";
     const edited = this.edits && tasks[0]?.node === this.last;
     const { edits } = (values.doc ?? {}) as { edits: number };
+    const texts = speaks ? [...values.said, said(turn)] : values.said;
     return {
       log,
-      said: speaks ? [...values.said, said(turn)] : values.said,
+      said: edited ? [...texts.slice(0, -1), `${texts.at(-1)}!`] : texts,
       doc: edited ? { ...(values.doc as object), edits: edits + 1 } : values.doc,
     };
   }
@@ -354,7 +358,7 @@ export class Model {
 
   /** What happens on a thread starts its lifetime again. */
   #touch(): void {
-    if (this.ttl) this.ttl.expires = this.now + this.ttl.ms;
+    if (this.ttl) this.ttl = { strategy: this.ttl.strategy, ms: this.ttl.ms, expires: this.now + this.ttl.ms };
   }
 }
 

@@ -76,6 +76,17 @@ export const MUTATIONS: Mutation[] = [
     "unfold(events, cursor, query.seen ?? 0)",
     "events.values()",
   ),
+  one(
+    "reads of a list share its messages",
+    { values: ["edited"] },
+    "log/lists.ts",
+    "for (const item of (await revive(stored)) as unknown[]) items.push(item);",
+    `{
+      const known = ((globalThis as { live?: WeakMap<object, unknown> }).live ??= new WeakMap<object, unknown>());
+      if (!known.has(stored)) known.set(stored, await revive(stored));
+      items.push(...(known.get(stored) as unknown[]));
+    }`,
+  ),
   several(
     "rollback keeps the run's answers",
     { stop: ["rollback", "replace"] },
@@ -106,6 +117,20 @@ export const MUTATIONS: Mutation[] = [
     "context.ts",
     "if (this.tables.outbox.outlives)",
     "if (this.gone)",
+  ),
+  one(
+    "a change in place of a channel that no node wrote is not stored",
+    { values: ["edited"] },
+    "checkpoints/checkpoints.ts",
+    'before && typeof value !== "object" && !changed',
+    "before && !changed",
+  ),
+  one(
+    "a stopped run has no trace",
+    { stop: ["cancel", "rollback", "replace"] },
+    "tasks/side-effects.ts",
+    "if (end) queueTrace(context, end, tracer);",
+    "if (end && !run.outcome.stopped) queueTrace(context, end, tracer);",
   ),
   one(
     "a copy loses the questions that wait",

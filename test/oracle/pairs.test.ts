@@ -1,6 +1,7 @@
 /**
  * Every pair of hard states of a thread, beside a model of what a thread must be: docs/semantics.md. A failed case is shrunk
- * and printed with its values. `SEED=…` repeats the cases, `CASES=…` sets how many a soak tries, `ONLY='kind: cron, …; …'` runs these.
+ * to its least values and steps with `SHRINK=true`, and printed as the command that repeats it. `SEED=…` repeats the cases,
+ * `CASES=…` sets how many a soak tries, `ONLY='kind: cron, …; …'` runs these, with `STEPS=…` only these steps of them.
  */
 import { expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
@@ -9,10 +10,11 @@ import { newCaller } from "../support/caller.ts";
 import { installClock } from "../support/clock.ts";
 import { amount, SOAK } from "../support/thorough.ts";
 import { coveringArray } from "./covering.ts";
-import { type Case, PLAIN } from "./dimensions.ts";
+import { type Case, PLAIN, SPACE } from "./dimensions.ts";
 import { build } from "./graphs.ts";
+import { LATE_MS } from "./patience.ts";
 import { receive } from "./receiver.ts";
-import { type Failure, runCase, shown, shrunk } from "./run-case.ts";
+import { type Failure, report, runCase, shown, shrunk } from "./run-case.ts";
 import { SharedClock } from "./shared-clock.ts";
 import { type Owed, wrongTraces } from "./traces.ts";
 
@@ -24,17 +26,27 @@ const ATTEMPTS = 5;
 const AT_ONCE = 8;
 const WORKSPACES = 4;
 const SHRINK = process.env.SHRINK === "true";
+const STEPS = process.env.STEPS?.split(",").map(Number);
 
 function chosen(): { cases: Case[]; tuples: number } {
   const only = process.env.ONLY;
-  if (!only)
-    return coveringArray(SOAK ? 3 : 2, SEED, { attempts: SOAK ? 1 : ATTEMPTS, most: amount("CASES", Infinity, 2_000) });
+  if (!only) {
+    const { cases, tuples } = coveringArray(SPACE, SOAK ? 3 : 2, SEED, {
+      attempts: SOAK ? 1 : ATTEMPTS,
+      most: amount("CASES", Infinity, 2_000),
+    });
+    return { cases: cases as Case[], tuples };
+  }
   const cases = only.split(/; */).map((one) => {
-    const parts = one.split(/, */).map((part) => part.split(/: */) as [string, string]);
+    const parts = one === "plain" ? [] : one.split(/, */).map((part) => part.split(/: */) as [string, string]);
     return { ...PLAIN, ...Object.fromEntries(parts) };
   });
   return { cases, tuples: 0 };
 }
+
+/** As mutate.ts reads it. */
+const announce = ({ given, step, reason }: Failure): void =>
+  console.log(`oracle: FAILED ${shown(given)}\n  at: ${step}\n  ${reason}`);
 
 const { cases, tuples } = chosen();
 
@@ -44,7 +56,7 @@ it(
   async () => {
     const began = performance.now();
     const stopReceiver = receive();
-    const resetClock = await anyStorage(installClock);
+    const resetClock = await anyStorage((storage) => installClock(storage, LATE_MS));
     // All at once: each change of the deployed graphs makes the default assistants again.
     const idOf = (n: number) => `oracle-${n}`;
     for (const n of cases.keys()) graphs[idOf(n)] = build({ pause: "none" });
@@ -53,9 +65,9 @@ it(
       const clock = new SharedClock(AT_ONCE);
       const failures: Failure[] = [];
       const owed: Owed[] = [];
-      const run = async (given: Case, n: number) => {
+      const run = async (given: Case, n: number, steps: readonly number[] | undefined = STEPS) => {
         const caller = callers[n % WORKSPACES];
-        return caller && runCase(given, { caller, graphId: idOf(n), clock, seed: SEED + n, owed });
+        return caller && runCase(given, { caller, graphId: idOf(n), clock, seed: SEED + n, owed }, steps);
       };
       await Promise.all(
         cases.map((given, n) =>
@@ -65,16 +77,17 @@ it(
             const ms = Math.round(performance.now() - began);
             if (process.env.LOUD) console.log(`oracle: ${n} ${ms} ms ${shown(given)}`);
             if (!failure) return;
-            console.log(`oracle: FAILED ${shown(failure.given)}\n  at: ${failure.step}\n  ${failure.reason}`);
-            failures.push(SHRINK ? await shrunk(failure, (less) => run(less, n)) : failure);
+            announce(failure);
+            failures.push(SHRINK ? await shrunk(failure, (less, steps) => run(less, n, steps)) : failure);
           }),
         ),
       );
-      failures.push(...(await wrongTraces(owed)));
+      const wrong = await wrongTraces(owed);
+      for (const failure of wrong) announce(failure);
+      failures.push(...wrong);
       const seconds = Math.round((performance.now() - began) / 1000);
       console.log(`oracle: ${JSON.stringify({ cases: cases.length, tuples, seconds, failed: failures.length })}`);
-      for (const { given, step, reason } of failures)
-        console.log(`oracle: ${shown(given)}\n  at: ${step}\n  ${reason}`);
+      for (const failure of failures) console.log(`oracle: ${report(failure)}`);
       expect(failures.map(({ given }) => shown(given))).toEqual([]);
     } finally {
       stopReceiver();

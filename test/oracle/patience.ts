@@ -7,6 +7,9 @@
 const QUIET_LOOKS = 60;
 const LOOK_MS = 1_000;
 
+/** Alarms come only when the oracle lets them, and not by themselves. */
+export const LATE_MS = 24 * 3_600_000;
+
 let arrivals = 0;
 
 /** Fails with the name of what hangs. */

@@ -17,6 +17,8 @@ export interface Failure {
   /** The step that failed, and what differs there. */
   step: string;
   reason: string;
+  /** The steps until then, by their place in the program. */
+  steps?: number[];
 }
 
 const shapeOf = ({ pause, values }: Case): Shape => ({ pause, delta: values === "delta", edits: values === "edited" });
@@ -30,10 +32,11 @@ interface Place {
   owed: Owed[];
 }
 
-/** Runs the case on a graph of its own. What failed, or undefined. */
+/** Runs the case on a graph of its own, or only these steps of it. What failed, or undefined. */
 export async function runCase(
   given: Case,
   { caller, graphId, clock, seed, owed }: Place,
+  only?: readonly number[],
 ): Promise<Failure | undefined> {
   const shape = shapeOf(given);
   graphs[graphId] = build(shape);
@@ -41,9 +44,12 @@ export async function runCase(
   const model = new Model(shape.pause, shape.edits ?? false);
   const world = new World(weir, model, given, randomOf(generator(seed)), clock);
   let at = "";
+  const steps: number[] = [];
   try {
-    for (const { name, work } of programOf(given)) {
+    for (const [place, { name, work }] of programOf(given).entries()) {
+      if (only && !only.includes(place)) continue;
       at = name;
+      steps.push(place);
       const began = performance.now();
       await work(world);
       if (process.env.LOUD === "steps") console.log(`oracle-step: ${Math.round(performance.now() - began)} ${name}`);
@@ -51,22 +57,47 @@ export async function runCase(
     owed.push(owedBy(world));
     return undefined;
   } catch (error) {
-    return { given, step: at, reason: error instanceof Error ? error.message : String(error) };
+    return { given, step: at, reason: error instanceof Error ? error.message : String(error), steps };
   } finally {
     gates.open(graphId);
   }
 }
 
-/** The values of a failed case that matter: each is made plain while the case still fails at the same step. */
-export async function shrunk(failure: Failure, again: (given: Case) => Promise<Failure | undefined>): Promise<Failure> {
+type Again = (given: Case, only?: readonly number[]) => Promise<Failure | undefined>;
+
+/** The failed case with the values that matter, and then with the steps that do: the others are left out while it still fails. */
+export async function shrunk(failure: Failure, again: Again): Promise<Failure> {
   let least = failure;
   for (const name of Object.keys(PLAIN) as Dimension[]) {
     if (least.given[name] === PLAIN[name]) continue;
     const given = { ...least.given, [name]: PLAIN[name] };
     if (excluded(given)) continue;
-    least = (await again(given)) ?? least;
+    const plainer = await again(given);
+    if (plainer && kindOf(plainer.reason) === kindOf(least.reason)) least = plainer;
+  }
+  for (const place of (least.steps ?? []).slice(0, -1).toReversed()) {
+    const { given, step, reason, steps = [] } = least;
+    const fewer = await again(
+      given,
+      steps.filter((one) => one !== place),
+    );
+    if (fewer?.step === step && kindOf(fewer.reason) === kindOf(reason)) least = fewer;
   }
   return least;
+}
+
+/** What a reason says without the values in it. */
+const kindOf = (reason: string): string => reason.split(/ is | must /)[0] ?? "";
+
+/** The failure as the command that repeats it, its steps, and what differs. */
+export function report({ given, step, reason, steps = [] }: Failure): string {
+  const names = programOf(given).map(({ name }) => name);
+  return [
+    `ONLY='${shown(given)}' STEPS=${steps.join()} npm run test:workers -- test/oracle/pairs.test.ts`,
+    ...steps.map((place) => `    ${names[place]}`),
+    `  at: ${step}`,
+    `  ${reason}`,
+  ].join("\n");
 }
 
 /** The case as its values that are not plain. */

@@ -7,6 +7,16 @@ import { Connection } from "./connection.ts";
 import { bounded } from "./patience.ts";
 import { asksOf, byText, framesOf, valuesOf } from "./views.ts";
 
+const MINUTE = 60_000;
+const isNear = (a: number, b: number): boolean => Math.abs(a - b) < 10 * MINUTE;
+
+interface WireThread {
+  status: string;
+  values: unknown;
+  interrupts: Record<string, { value: unknown }[]>;
+  ttl?: { strategy: string; ttl_minutes: number; expires_at: string };
+}
+
 interface Task {
   name: string;
   interrupts: { value: unknown }[];
@@ -17,14 +27,18 @@ export class Sights extends Connection {
   transcript: Event[] | undefined;
   readonly transcripts = new Map<string, SseEvent[]>();
 
-  async thread(): Promise<unknown> {
-    const thread = await this.json<{
-      status: string;
-      values: unknown;
-      interrupts: Record<string, { value: unknown }[]>;
-    }>(this.path);
+  /** The thread. A lifetime that is near `left` milliseconds is shown as `left`: the case itself takes time. */
+  async thread(left = 0): Promise<unknown> {
+    const thread = await this.json<WireThread>(`${this.path}?include=ttl`);
     if (typeof thread === "number") return thread;
-    return { status: thread.status, values: valuesOf(thread.values), asks: asksOf(thread.interrupts) };
+    const { status, values, interrupts, ttl } = thread;
+    const real = ttl && Date.parse(ttl.expires_at) - Date.now();
+    return {
+      status,
+      values: valuesOf(values),
+      asks: asksOf(interrupts),
+      ttl: ttl && { strategy: ttl.strategy, ms: ttl.ttl_minutes * MINUTE, left: isNear(real ?? 0, left) ? left : real },
+    };
   }
 
   async state(): Promise<unknown> {
@@ -41,7 +55,7 @@ export class Sights extends Connection {
     if (typeof states === "number") return states;
     return states.map(({ values, next, metadata: { source, step } }) => {
       const { log, said, doc } = valuesOf(values);
-      return { source, step, next: next.sort(), log: log.join(), said: said.length, doc };
+      return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });
   }
 

@@ -15,17 +15,10 @@ export function needsHold({ stop, lifecycle, moment }: Case): boolean {
 /** The steps that stop a run that waits at the gate of `node`, or let it end. */
 export function stepsOf(given: Case, name: string, node: "speak" | "close"): Step[] {
   const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
-  const { stop, lifecycle, moment } = given;
-  const inFlight = stop === "none" && needsHold(given);
-  if (inFlight) {
-    return [
-      { name: `${name} is at work`, work: (world) => world.weir.reaches(node) },
-      {
-        name: `${lifecycle} while ${name} is at work (${moment})`,
-        work: async () => undefined,
-      },
-    ];
-  }
+  const { stop } = given;
+  // What happens to its thread comes next, and opens the gate.
+  if (stop === "none" && needsHold(given))
+    return [{ name: `${name} is at work`, work: (world) => world.weir.reaches(node) }];
   const end = {
     name: `${name} ends`,
     work: async (world: World) => {
@@ -49,7 +42,7 @@ export function stepsOf(given: Case, name: string, node: "speak" | "close"): Ste
 
 type Stop = (world: World, run: string, node: "speak" | "close") => Promise<void>;
 
-async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
+export async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
   const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=${wait ? 1 : 0}&action=${action}`;
   const { status } = await world.weir.call(path, { method: "POST" });
   world.expect("the answer to cancel", status, wait ? 204 : 202);
@@ -93,8 +86,7 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
   /** The stop is accepted, and the process stops before the run has ended. */
   async "kill after stop"(world, run, node) {
     world.hold(node, "stubborn");
-    await cancel(world, run, "interrupt", false);
-    await world.weir.kill();
+    await world.weir.stopAndDie(world.weir.ids.get(run) ?? "");
     world.model.stop(run, "interrupt");
     await world.weir.runs();
     await world.finish(run);

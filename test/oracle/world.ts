@@ -13,8 +13,8 @@ export class Mismatch extends Error {}
 export class World {
   /** Threads that the case has left: the sources of copies. */
   readonly left: { weir: Weir; model: Model }[] = [];
-  /** Whole texts, and streams, before something happened to the log. */
-  readonly step: { name: string } = { name: "" };
+  /** Begins the Idempotency-Keys of the case. */
+  readonly id = crypto.randomUUID();
 
   constructor(
     public weir: Weir,
@@ -51,7 +51,7 @@ export class World {
     const webhook = how.reader !== "protocol";
     const real = await this.weir.start({ ...spec, webhook }, how);
     const wanted = this.model.start({ ...spec, webhook });
-    this.expect(`the request for ${spec.name}`, refused(real), refused(wanted));
+    this.expect(`the request for ${spec.name}`, real, wanted);
   }
 
   /** The run ends, and its caller gets what the model says. */
@@ -81,10 +81,12 @@ export class World {
   async check(): Promise<void> {
     const { model, weir } = this;
     if (!model.exists) return this.#checkGone();
-    this.expect("GET /threads/{id}", await weir.thread(), {
+    const ttl = model.ttl && { strategy: model.ttl.strategy, ms: model.ttl.ms, left: model.ttl.expires - model.now };
+    this.expect("GET /threads/{id}", await weir.thread(ttl?.left), {
       status: model.status,
       values: modelValues(model.values),
       asks: model.asks,
+      ttl,
     });
     this.expect("GET /runs", await weir.runs(), model.runs.map(({ name, status }) => `${name} ${status}`).sort());
     if (model.graph !== "works") {
@@ -106,7 +108,7 @@ export class World {
       // A node that the graph has no more is next nowhere.
       const gone = this.model.last === "close" ? "" : "close";
       const next = tasks.map(({ node }) => node).filter((node) => node !== gone);
-      return { source, step, next: next.sort(), log: log.join(), said: said.length, doc };
+      return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });
     this.expect("GET /history", await this.weir.history(), wanted);
   }
@@ -119,6 +121,3 @@ export class World {
     this.expect("a search for a deleted thread", await weir.found(), []);
   }
 }
-
-/** 404 and 409 both refuse a request about a thread that takes none. */
-const refused = (status: number): unknown => (status === 404 || status === 409 ? "refused" : status);

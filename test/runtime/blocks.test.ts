@@ -55,3 +55,9 @@ describe("a streamed block that is no text", () => {
     expect(added).toEqual([image("https://a.example")[0], image("https://b.example")[0]]);
   });
 });
+
+it("a message that ended for a reason of another name ended by itself", () => {
+  const response_metadata = { finish_reason: "constructor" };
+  const end = new MessageBlocks("run").finish(new AIMessageChunk({ content: "", response_metadata })).at(-1);
+  expect(end).toMatchObject({ event: "message-finish", reason: "stop" });
+});

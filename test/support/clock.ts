@@ -20,16 +20,17 @@ export function jump(ms: number): void {
 
 /**
  * Puts the clock in place, until the returned function is called. `storage` is that of any object. The code under test reads
- * the time with `Date.now()` for every comparison of times.
+ * the time with `Date.now()` for every comparison of times. `late` is by how many milliseconds alarms come too late: a day leaves
+ * them to `runDurableObjectAlarm`, which races with the runtime for an alarm that is due.
  */
-export function installClock(storage: DurableObjectStorage): () => void {
+export function installClock(storage: DurableObjectStorage, late = 0): () => void {
   const prototype = Object.getPrototypeOf(storage) as DurableObjectStorage;
   const setAlarm: DurableObjectStorage["setAlarm"] = Reflect.get(prototype, "setAlarm");
   const define = (value: unknown) =>
     Reflect.defineProperty(prototype, "setAlarm", { value, writable: true, configurable: true });
   Date.now = () => real() + offset;
   define(function (this: DurableObjectStorage, time: number | Date, ...rest: []) {
-    return setAlarm.call(this, Number(time) - offset, ...rest);
+    return setAlarm.call(this, Number(time) - offset + late, ...rest);
   });
   return () => {
     Date.now = real;

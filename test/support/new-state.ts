@@ -5,14 +5,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packagedMigrations } from "../../src/cli/deploy/migrations.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
+import { readWranglerFile } from "../../src/cli/wrangler-file.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const KEPT = join(ROOT, ".wrangler", "tests");
 const MIGRATIONS = join(ROOT, "migrations");
 
+/** The name by which Miniflare knows the database of a configuration, as Wrangler translates it. */
+export function databaseIn(config: string): string {
+  const databases = readWranglerFile(config).d1_databases as {
+    binding: string;
+    database_id?: string;
+    preview_database_id?: string;
+  }[];
+  const { binding, database_id, preview_database_id } = databases[0] as (typeof databases)[number];
+  return preview_database_id ?? database_id ?? binding;
+}
+
 /**
- * A new folder of state with the D1 migrations, for this configuration. Wrangler takes seconds to apply them, so the state is
- * made once for each database and copied.
+ * A new folder of state with the D1 migrations, for this configuration. The state is made once for each database and copied.
  */
 export async function newState(config: string): Promise<string> {
   const hash = createHash("sha256");
@@ -24,7 +35,7 @@ export async function newState(config: string): Promise<string> {
   if (!existsSync(kept)) {
     mkdirSync(KEPT, { recursive: true });
     const made = mkdtempSync(join(KEPT, "making-"));
-    await migrate(config, made, ROOT);
+    await migrate(databaseIn(config), made);
     try {
       renameSync(made, kept);
     } catch {

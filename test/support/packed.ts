@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPage } from "../../scripts/build-page.ts";
 import { buildPackage } from "../../scripts/build-package.ts";
+import { NAME } from "../../src/cli/package.ts";
 import { writeFiles } from "./project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -33,7 +34,7 @@ export async function packedProject(
   writeFiles(folder, {
     "package.json": {
       private: true,
-      dependencies: { ...Object.fromEntries(langchain), weir: `file:${tarball}`, ...dependencies },
+      dependencies: { ...Object.fromEntries(langchain), [NAME]: `file:${tarball}`, ...dependencies },
     },
     ...files,
   });

@@ -9,7 +9,7 @@ import type { RunWrite } from "../../src/traces/types.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
 import type { PlainRun } from "./evaluate-filter.ts";
 import { type Random, seeded } from "./random.ts";
-import { DAY, uuid7 } from "./traces.ts";
+import { DAY, makeProject, uuid7 } from "./traces.ts";
 
 export const MIDNIGHT = Date.parse(`${DAY}T00:00:00Z`) * 1000;
 const random = seeded("filter");
@@ -139,6 +139,7 @@ function asWrite(run: PlainRun): RunWrite {
 export async function filled(count = 300, isUniform = false) {
   const place = { projectId: session, day: DAY, shard: 0 };
   const identity = { workspaceId: crypto.randomUUID(), ...place, traceTier: "longlived" as const };
+  await makeProject(identity);
   const partition = tracePartition(env, identity.workspaceId, identity);
   const runs: PlainRun[] = [];
   for (let n = 0; n < count; n++) {

@@ -16,7 +16,7 @@ import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
 import { QUIET } from "../../src/cli/dev/wrangler.ts";
-import { newState } from "./new-state.ts";
+import { databaseIn, newState } from "./new-state.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -203,7 +203,7 @@ export async function startOn(
   vars: Record<string, string>,
   more: KillableOptions = {},
 ): Promise<StateServer> {
-  await migrate(more.config ?? localConfig(), persistTo, ROOT);
+  await migrate(databaseIn(more.config ?? localConfig()), persistTo);
   return startMigrated(persistTo, vars, more);
 }
 

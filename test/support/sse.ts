@@ -9,16 +9,20 @@ export interface SseEvent {
 /** The events of a body, one by one. With `maxBytes` the connection is dropped after that many bytes. */
 export async function* sseEvents(response: Response, maxBytes = Infinity): AsyncGenerator<SseEvent> {
   const decoder = new TextDecoder();
-  let text = "";
+  let pieces: string[] = [];
   let left = maxBytes;
   for await (const bytes of response.body ?? []) {
-    text += decoder.decode((bytes as Uint8Array).subarray(0, left), { stream: true });
+    const piece = decoder.decode((bytes as Uint8Array).subarray(0, left), { stream: true });
     left -= (bytes as Uint8Array).byteLength;
-    const frames = text.split("\n\n");
-    text = frames.pop() ?? "";
-    for (const frame of frames) {
-      const event = parse(frame);
-      if (event) yield event;
+    pieces.push(piece);
+    // A long frame comes in thousands of pieces: it is joined once.
+    if (piece.includes("\n")) {
+      const frames = pieces.join("").split("\n\n");
+      pieces = frames.splice(-1);
+      for (const frame of frames) {
+        const event = parse(frame);
+        if (event) yield event;
+      }
     }
     if (left <= 0) return;
   }

@@ -30,6 +30,21 @@ export interface Sent {
   [field: string]: unknown;
 }
 
+/** Makes the project of a partition that a test writes directly. */
+export async function makeProject({
+  workspaceId,
+  projectId,
+}: {
+  workspaceId: string;
+  projectId: string;
+}): Promise<void> {
+  await env.DB.prepare(
+    `INSERT OR REPLACE INTO projects (id, workspace_id, name, trace_tier, start_time) VALUES (?1, ?2, ?1, 'longlived', 0)`,
+  )
+    .bind(projectId, workspaceId)
+    .run();
+}
+
 /** A run object, below `parent` if there is one. */
 export function sentRun(start: number, more: Record<string, unknown> = {}, parent?: Sent): Sent {
   const id = uuid7(start);

@@ -1,6 +1,6 @@
 /** Answers to questions: each is applied once or refused. */
 import type { Of, Start } from "../record.ts";
-import { type Facts, mayBeUndone, type RunFacts, type Violation } from "../facts.ts";
+import { type Facts, mayBeGone, type RunFacts, type Violation } from "../facts.ts";
 import { textsIn, textsOf } from "../shown.ts";
 
 interface Given {
@@ -50,7 +50,7 @@ export function answersAreNotLost(facts: Facts): Violation[] {
   return answersOf(facts)
     .filter(({ start, run, applied }) => {
       if (!start.answer.strict && facts.history.features.strictResume) return false;
-      return applied === 0 && start.outcome !== "refused" && run?.atRest === "success" && !mayBeUndone(run, Infinity);
+      return applied === 0 && start.outcome !== "refused" && run?.atRest === "success" && !mayBeGone(run, Infinity);
     })
     .map((given) => {
       const message = `The answer ${given.start.text} was accepted and its run succeeded, but the state does not have it.`;

@@ -1,6 +1,6 @@
 /** Reads: each shows every write that was acknowledged before it began, and no client sees the past again. */
 import { AUDITOR, type Operation } from "../record.ts";
-import { before, type Facts, mayBeUndone, type Violation } from "../facts.ts";
+import { before, type Facts, type Violation } from "../facts.ts";
 import { sameState, type Shown, textsOf } from "../shown.ts";
 
 type Reader = { by: Operation; shown: Shown };
@@ -15,12 +15,6 @@ function readsOf(facts: Facts, thread: string): Reader[] {
 }
 
 const has = ({ shown }: Reader, text: string): boolean => textsOf(shown, "human").includes(text);
-
-/** Whether the messages of this text may have been removed again by a rollback of its run. */
-function mayVanish(facts: Facts, text: string, moment: number): boolean {
-  const run = facts.runOf(text);
-  return run !== undefined && mayBeUndone(run, moment);
-}
 
 interface Write {
   text: string;
@@ -48,7 +42,7 @@ export function writesAreRead(facts: Facts): Violation[] {
     const updates = facts.answered("update", thread).map((by) => ({ by, text: by.text }));
     return [...updates, ...endsSeen(facts, thread)].flatMap(({ text, by }) => {
       const wrong = reads.find(
-        (read) => before(by, read.by) && !has(read, text) && !mayVanish(facts, text, read.by.until),
+        (read) => before(by, read.by) && !has(read, text) && !facts.mayVanish(text, read.by.until),
       );
       if (!wrong) return [];
       const message = `${text} was written, and a later read does not show it.`;
@@ -66,7 +60,7 @@ export function readsAreMonotonic(facts: Facts): Violation[] {
         for (const earlier of reads.slice(0, index)) {
           if (!before(earlier.by, later.by)) continue;
           const lost = textsOf(earlier.shown, "human").find(
-            (text) => !has(later, text) && !mayVanish(facts, text, later.by.until),
+            (text) => !has(later, text) && !facts.mayVanish(text, later.by.until),
           );
           if (lost === undefined) continue;
           const message = `The client saw ${lost} in the state, and later a state without it.`;
@@ -136,7 +130,7 @@ export function copiesAreWhole(facts: Facts): Violation[] {
     const missing = source
       .filter(({ by }) => before(by, copy))
       .flatMap((read) => textsOf(read.shown, "human").map((text) => ({ text, by: read.by })))
-      .find(({ text }) => !texts.includes(text) && !mayVanish(facts, text, copy.until));
+      .find(({ text }) => !texts.includes(text) && !facts.mayVanish(text, copy.until));
     const late = facts.all("start", copy.thread).find((start) => before(copy, start) && texts.includes(start.text));
     const changed = reads.find(({ state }) => state && first.state && !sameState(state, first.state));
     const wrong = (message: string, ...others: Operation[]): Violation[] => [

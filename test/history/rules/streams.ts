@@ -139,15 +139,21 @@ interface Input {
   params?: { data?: { interrupt_id?: string; interrupt_ids?: string[] } };
 }
 
-/** A question that the thread's stream calls answered does not wait any longer, so it is not requested again. */
+/** A question that the thread's stream calls answered is not requested again, unless the run of an answer did not use it. */
 export function answeredIsAnswered(facts: Facts): Violation[] {
+  // An answer without an id goes to any question that waits.
+  const isUsed = (thread: string, id: string) =>
+    facts
+      .all("start", thread)
+      .filter(({ answer, outcome }) => outcome !== "refused" && answer && (answer.interrupt === id || !answer.strict))
+      .every(({ run }) => run !== undefined && facts.runs.get(run)?.atRest === "success");
   return facts.all("read").flatMap((read) => {
     const answered = new Set<string>();
     for (const { event, data } of read.run ? [] : read.frames) {
       if (!event.startsWith("input")) continue;
       const { interrupt_id = "", interrupt_ids = [] } = (JSON.parse(data) as Input).params?.data ?? {};
       for (const id of interrupt_ids) answered.add(id);
-      if (answered.has(interrupt_id)) {
+      if (answered.has(interrupt_id) && isUsed(read.thread, interrupt_id)) {
         const message = `The question ${interrupt_id} was called answered, and is requested again.`;
         return [violation("answered-is-answered", message, read)];
       }

@@ -1,6 +1,6 @@
 /** What a successful run ends with, as its readers get it, is the last state that it wrote. */
 import type { Of, Operation, StateSeen } from "../record.ts";
-import { type Facts, mayBeUndone, type Violation } from "../facts.ts";
+import { type Facts, mayBeGone, type Violation } from "../facts.ts";
 import { lengths, sameState, type Shown, shownOf } from "../shown.ts";
 import { restOf, violation } from "./state.ts";
 
@@ -26,7 +26,7 @@ function disagreements(facts: Facts, rule: string, valuesOf: (thread: string) =>
     return valuesOf(thread).flatMap(({ by, run, values }) => {
       const state = last.get(run);
       const known = facts.runs.get(run);
-      if (!state || !values.whole || known?.atRest !== "success" || mayBeUndone(known, Infinity)) return [];
+      if (!state || !values.whole || known?.atRest !== "success" || mayBeGone(known, Infinity)) return [];
       if (sameState(values, state)) return [];
       const message = `The run's values are not its last state: ${lengths(values)}, and ${lengths(state)} in the history.`;
       return [violation(rule, thread, message, [by, history], run)];

@@ -1,0 +1,141 @@
+/** The runs that are visible of a project, on the product and on the model. */
+import type { Condition } from "./filters.ts";
+import { feedbackFigures, figuresOf } from "./figures.ts";
+import type { Value } from "./json.ts";
+import type { Project } from "./model.ts";
+import { isoOf } from "./programs.ts";
+import type { Run } from "./run.ts";
+import { feedbackOf, type Json, same, seenOf } from "./same.ts";
+import type { Weir } from "./weir.ts";
+
+const PAGE = 17;
+/** More runs than a query needs to read whole. */
+const MANY = 200;
+const NO_FILLER = 'neq(run_type, "tool")';
+
+export class Sights {
+  constructor(
+    private readonly weir: Weir,
+    private readonly project: Project,
+  ) {}
+
+  get #session(): string {
+    return this.weir.id(this.project.name);
+  }
+
+  /** What a run looks like. */
+  #modelRun(run: Run): Json {
+    const given = Map.groupBy(this.project.feedbackOf(run.id), ({ key }) => key);
+    return {
+      id: run.id,
+      trace_id: run.traceId,
+      parent_run_id: run.parentId,
+      dotted_order: run.dotted,
+      session_id: this.#session,
+      name: run.name,
+      run_type: run.runType,
+      status: run.status,
+      start_time: isoOf(run.start),
+      end_time: run.end === null ? null : isoOf(run.end),
+      inputs: run.inputs,
+      outputs: run.outputs,
+      extra: run.extra,
+      error: run.error,
+      tags: run.tags,
+      thread_id: run.threadId,
+      trace_tier: this.project.tier,
+      total_tokens: figuresOf([run], this.project.runs).total_tokens,
+      feedback_stats: feedbackOf(
+        Object.fromEntries([...given].map(([key, own]) => [key, feedbackFigures(own.map(({ score }) => score))])),
+      ),
+    };
+  }
+
+  /** All pages of a query. */
+  async query(body: Json, limit = 100): Promise<Json[]> {
+    const found: Json[] = [];
+    let cursor: Value = null;
+    do {
+      const answer: Json = (await this.weir.call("/runs/query", {
+        body: { session: [this.#session], limit, ...body, ...(cursor !== null && { cursor }) },
+      })) as Json;
+      found.push(...(answer.runs as Json[]));
+      cursor = (answer.cursors as Json).next ?? null;
+    } while (cursor !== null);
+    return found;
+  }
+
+  async #ids(what: string, body: Json, wanted: readonly Run[]): Promise<void> {
+    const real = await this.query({ select: ["id"], ...body });
+    same(
+      what,
+      real.map(({ id }) => id ?? null),
+      wanted.map(({ id }) => id),
+    );
+  }
+
+  /** Every run as a whole, in both orders, in pages. */
+  async runs(): Promise<void> {
+    const small = this.project.runs.length <= MANY;
+    if (small) await this.#ids("all runs, oldest first", { order: "asc" }, this.project.runs.toReversed());
+    const wanted = this.project.runs.filter(({ runType }) => runType !== "tool");
+    const real = await this.query({ filter: NO_FILLER }, PAGE);
+    same(
+      "the runs, newest first",
+      real.map(({ id }) => id ?? null),
+      wanted.map(({ id }) => id),
+    );
+    for (const [n, run] of wanted.entries()) {
+      const model = this.#modelRun(run);
+      const seen = seenOf(real[n] ?? {}, model);
+      same(`run ${run.id}`, { ...seen, feedback_stats: feedbackOf(seen.feedback_stats) }, model);
+    }
+  }
+
+  async one(run: Run): Promise<void> {
+    const model = this.#modelRun(run);
+    const real = (await this.weir.call(`/runs/${run.id}?session_id=${this.#session}`)) as Json;
+    const seen = seenOf(real, model);
+    same(`GET run ${run.id}`, { ...seen, feedback_stats: feedbackOf(seen.feedback_stats) }, model);
+    const below = this.project.runs.filter(({ id, path }) => id !== run.id && path.includes(run.id));
+    same(`children of ${run.id}`, ((real.child_run_ids ?? []) as string[]).toSorted(), childrenOnDay(run, below));
+  }
+
+  async selected(names: readonly string[]): Promise<void> {
+    const real = await this.query({ select: [...names], filter: NO_FILLER });
+    if (real.length !== this.project.runs.filter(({ runType }) => runType !== "tool").length)
+      throw new Error(`select ${names.join(", ")}: ${real.length} runs`);
+  }
+
+  /** A trace by its id alone, and within its project. */
+  async trace(traceId: string): Promise<void> {
+    const wanted = this.project.runs.filter((run) => run.traceId === traceId);
+    await this.#ids(`trace ${traceId}`, { trace: traceId }, wanted);
+    const { items } = (await this.weir.call(`/api/v2/traces/${traceId}/runs?project_id=${this.#session}`)) as {
+      items: { id: string }[];
+    };
+    same(`tree of ${traceId}`, items.map(({ id }) => id).toSorted(), wanted.map(({ id }) => id).toSorted());
+  }
+
+  async filter({ text, holds }: Condition, kind: "filter" | "trace_filter" | "tree_filter" = "filter"): Promise<void> {
+    const passes = (run: Run) => holds(run, this.project);
+    const wanted = this.project.runs.filter((run) => {
+      if (kind === "filter") return passes(run);
+      const root = this.project.rootOf(run);
+      return kind === "tree_filter" ? this.project.treeOf(run).some(passes) : root !== undefined && passes(root);
+    });
+    const what = `${kind} ${text.slice(0, 300)}`;
+    if (this.project.runs.length <= MANY) return this.#ids(what, { [kind]: text }, wanted);
+    // Without the fillers, whose pages take long.
+    const own = kind === "filter" ? `and(${text}, ${NO_FILLER})` : NO_FILLER;
+    await this.#ids(
+      what,
+      { [kind]: text, filter: own },
+      wanted.filter(({ runType }) => runType !== "tool"),
+    );
+  }
+}
+
+/** `GET /runs/{id}` lists what is below a run on its day. */
+const childrenOnDay = (run: Run, below: readonly Run[]) =>
+  below.flatMap(({ id, day }) => (day === run.day ? [id] : [])).toSorted();

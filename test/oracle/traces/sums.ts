@@ -1,0 +1,121 @@
+/** What sums a project up, on the product and on the model: statistics, series, threads, feedback. */
+import type { Condition } from "./filters.ts";
+import { figuresOf, groupsOf, statsOf, threadsOf } from "./figures.ts";
+import { shownOf, textOf } from "./json.ts";
+import type { Project } from "./model.ts";
+import { DAY, isoOf } from "./programs.ts";
+import { microsOf, type Run } from "./run.ts";
+import { feedbackOf, type Json, near, same, seenOf } from "./same.ts";
+import type { Weir } from "./weir.ts";
+
+export class Sums {
+  constructor(
+    private readonly weir: Weir,
+    private readonly project: Project,
+  ) {}
+
+  get #session(): string {
+    return this.weir.id(this.project.name);
+  }
+
+  async stats(condition?: Condition): Promise<void> {
+    const runs = this.project.runs.filter((run) => condition?.holds(run, this.project) ?? true);
+    const wanted = statsOf(this.project, runs);
+    const body = { session: [this.#session], ...(condition && { filter: condition.text }) };
+    const real = (await this.weir.call("/runs/stats", { body })) as Json;
+    const last = real.last_run_start_time;
+    const seen = seenOf(real, wanted);
+    same(
+      `stats ${condition?.text.slice(0, 300) ?? ""}`,
+      {
+        ...seen,
+        latency_p50: near(real.latency_p50, wanted.latency_p50),
+        latency_p99: near(real.latency_p99, wanted.latency_p99),
+        last_run_start_time: typeof last === "string" ? microsOf(last) : null,
+        feedback: feedbackOf(real.feedback_stats),
+      },
+      wanted,
+    );
+  }
+
+  /** Series by day, and their groups. */
+  async series(by: "name" | "status" | "run_type" | "tag"): Promise<void> {
+    const { runs } = this.project;
+    const [newest, oldest] = [runs[0]?.start ?? 0, runs.at(-1)?.start ?? 0];
+    const from = Math.floor(oldest / DAY) * DAY;
+    const body = {
+      session: [this.#session],
+      interval: "day",
+      by,
+      max_groups: 100,
+      start_time: isoOf(from),
+      end_time: isoOf(Math.max(from, Math.floor(newest / DAY) * DAY) + DAY),
+    };
+    const real = (await this.weir.call("/api/v1/runs/stats/series", { body })) as {
+      total: Json;
+      groups: (Json & { key: string })[];
+      buckets: (Json & { start_time: string })[];
+    };
+    const shown = (own: readonly Run[], stats: Json) => {
+      const wanted = figuresOf(own, runs);
+      const seen = Object.fromEntries(
+        Object.entries(wanted).map(([key, value]) => [
+          key,
+          key.startsWith("latency") ? near(stats[key], value) : (stats[key] ?? null),
+        ]),
+      );
+      return [seen, wanted] as const;
+    };
+    same("series in total", ...shown(runs, real.total));
+    const groups = groupsOf(runs, by);
+    const keys = real.groups.map(({ key }) => key);
+    same(`series by ${by}`, keys.toSorted(), [...groups.keys()].toSorted());
+    for (const [key, own] of groups) {
+      const group = real.groups.find((one) => one.key === key) ?? {};
+      same(`series by ${by} ${key.slice(0, 40)}`, ...shown(own, group));
+    }
+    for (const bucket of real.buckets) {
+      const day = bucket.start_time.slice(0, 10);
+      same(
+        `series on ${day}`,
+        ...shown(
+          runs.filter((run) => run.day === day),
+          bucket,
+        ),
+      );
+    }
+  }
+
+  async threads(): Promise<void> {
+    const wanted = threadsOf(this.project.runs);
+    const body = { session_id: this.#session, group_by: "conversation" };
+    const { groups, total } = (await this.weir.call("/runs/group", { body })) as { groups: Json[]; total: number };
+    if (total !== wanted.length) throw new Error(`${total} threads, must be ${wanted.length}`);
+    for (const thread of wanted) {
+      const real = groups.find((one) => one.thread_id === thread.thread_id) ?? {};
+      same(
+        `thread ${thread.thread_id}`,
+        {
+          thread_id: real.thread_id ?? null,
+          count: real.count ?? null,
+          max_start_time: microsOf(shownOf(real.max_start_time ?? "")),
+          min_start_time: microsOf(shownOf(real.min_start_time ?? "")),
+          latency_p50: near(real.latency_p50, thread.latency_p50),
+        },
+        thread,
+      );
+    }
+  }
+
+  async feedback(): Promise<void> {
+    const real = (await this.weir.call(`/feedback?session=${this.#session}&limit=100`)) as Json[];
+    const shown = (list: Json[]) => list.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
+    same(
+      "feedback",
+      shown(real.map(({ id, run_id, key, score, value }) => ({ id, run_id, key, score, value }) as Json)),
+      shown(
+        this.project.feedback.map(({ id, runId, key, score, value }) => ({ id, run_id: runId, key, score, value })),
+      ),
+    );
+  }
+}

@@ -1,0 +1,54 @@
+/** What happens on a thread while a delayed run waits: it is as at rest, and takes other runs. */
+import { ahead } from "../support/clock.ts";
+import { LATE_MS } from "./patience.ts";
+import type { Step } from "./program.ts";
+import { cancel } from "./stops.ts";
+import { Mismatch, type World } from "./world.ts";
+
+const HOUR = 3_600_000;
+/** The watchdog of a run in flight comes within seconds. */
+const SOON = 60_000;
+
+/** A thread with only a delayed run has no watchdog. */
+async function expectRest(world: World): Promise<void> {
+  await world.weir.alarms();
+  const { alarm } = await world.weir.stored();
+  const left = alarm === null ? Infinity : alarm + ahead() - LATE_MS - Date.now();
+  if (left < SOON) throw new Mismatch(`an alarm comes in ${left} ms, though only a delayed run waits`);
+  const due = world.model.open[0]?.due ?? 0;
+  if (left > due - world.model.now + SOON) throw new Mismatch(`the alarm comes in ${left} ms, after the run is due`);
+}
+
+async function update(world: World): Promise<void> {
+  const body = { values: { log: ["update"] }, as_node: world.weir.shape.last ?? "close" };
+  const response = await world.weir.call(`${world.weir.path}/state`, { body });
+  world.expect("the answer to a state update", response.status, world.model.update("update"));
+}
+
+/** A run that must be the only one is refused. One that waits longer is cancelled, and those that are due at once end. */
+async function startOthers(world: World): Promise<void> {
+  await world.start({ name: "only", turn: "only", strategy: "reject" });
+  await world.start({ name: "later", turn: "later", afterMs: 2 * HOUR });
+  const how = world.random.next() < 0.5 ? "interrupt" : "rollback";
+  await cancel(world, "later", how);
+  world.model.stop("later", how);
+  world.hold("speak");
+  await world.start({ name: "now", turn: "now" });
+  await world.start({ name: "next", turn: "next" });
+  world.release();
+  await world.finish("now");
+  await world.finish("next");
+}
+
+/** The steps between the request for a delayed run and its begin. */
+export function stepsWhileWaiting(check: Step): Step[] {
+  return [
+    { name: "rest", work: expectRest },
+    check,
+    { name: "a state update while t2 waits", work: update },
+    check,
+    { name: "other runs while t2 waits", work: startOthers },
+    { name: "rest after other runs", work: expectRest },
+    check,
+  ];
+}
