@@ -44,6 +44,10 @@ export function parseExact(text: string): unknown {
 
 export const isExactNumber = (value: unknown): value is ExactNumber => exact.isRawJSON(value);
 
+/** Whether a value of `parseExact` is an object with members. */
+export const hasMembers = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && !isExactNumber(value);
+
 /**
  * The value of a request's JSON in UTF-8, or undefined when the bytes are none.
  * @throws Problem 413 when it holds more than `JSON_VALUES` values.

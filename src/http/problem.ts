@@ -61,11 +61,15 @@ export function toProblem(error: unknown): Problem {
   const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
-  if (remote) return new Problem(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
+  if (remote) return remoteAnswer(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
   const outage = outageOf(error);
   if (outage) return unavailable(outage);
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
+}
+
+function remoteAnswer(status: ContentfulStatusCode, detail: string): Problem {
+  return new Problem(status, detail, status === 503 ? { headers: { "retry-after": "1" } } : {});
 }
 
 /** 503 with `Retry-After` in seconds. The SDKs of LangGraph and LangSmith repeat such a request. */

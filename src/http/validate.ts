@@ -53,7 +53,8 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  // What is left past the limit stays readable: drain.ts reads it.
+  for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > limit) throw tooLarge();
     chunks.push(chunk);

@@ -26,6 +26,22 @@ const SLOW = answering(
   `await (async () => { for (let n = 1; n <= 40; n++) { await new Promise((r) => setTimeout(r, 250)); config.writer?.({ n }); } return "done"; })()`,
 );
 
+const ADMIN_KEY = "the-admin-key-of-this-project";
+/** Sends a chunk, and the next ones once /next is asked. */
+const APP = `
+import { Hono } from "hono";
+const encoder = new TextEncoder();
+const next = { done: false };
+export const app = new Hono()
+  .get("/chunks", () => new Response(new ReadableStream({ async start(controller) {
+    controller.enqueue(encoder.encode("first"));
+    for (let n = 0; n < 200 && !next.done; n++) await new Promise((resolve) => setTimeout(resolve, 50));
+    controller.enqueue(encoder.encode("last"));
+    controller.close();
+  } }), { headers: { "content-type": "text/plain" } }))
+  .get("/next", (c) => { next.done = true; return c.text("") });
+`;
+
 let project: TestProject;
 let dev: RunningDev;
 let client: Client;
@@ -40,10 +56,12 @@ beforeAll(async () => {
         optional: "./src/optional.ts:graph",
         absent: "./src/first.ts:grpah",
       },
-      env: { QUOTED: `it's "quoted" # and\nlong $HOME`, LIST: [1, "two"] },
+      http: { app: "./src/app.ts:app" },
+      env: { QUOTED: `it's "quoted" # and\nlong $HOME`, LIST: [1, "two"], WEIR_ADMIN_KEY: ADMIN_KEY },
       node_version: "20",
     },
     "src/first.ts": "export const = 3",
+    "src/app.ts": APP,
     "src/slow.ts": SLOW,
     "src/prompt.md": "You are kind.\n",
     "src/.prompts/more.md": "Be brief.\n",
@@ -119,6 +137,47 @@ it("answers for a graph that cannot be loaded with why, while others serve", asy
   await dev.says(/> {4}1 \| throw new Error\("no database"\);/);
 });
 
+it("answers 409 with the cause for the state of a thread whose graph cannot be loaded", async () => {
+  const { thread_id } = await client.threads.create();
+  await client.runs.wait(thread_id, "broken", { input: { messages: [] }, raiseError: false });
+  const state = await fetch(`${dev.url}/threads/${thread_id}/state`);
+  expect(await state.json()).toMatchObject({ status: 409, detail: expect.stringContaining("no database") });
+});
+
+it("makes its key with the admin key of the project", async () => {
+  await dev.says(/Workspace, key {3}\S+ {2}weir_key_\w+/);
+  const keys = await fetch(`${dev.url}/api/v1/workspaces`, { headers: { "x-api-key": ADMIN_KEY } });
+  expect(keys.status).toBe(200);
+});
+
+it("passes each chunk of a stream on when it comes, also to a client that accepts gzip", async () => {
+  const answer = await fetch(`${dev.url}/chunks`, { headers: { "accept-encoding": "gzip" } });
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const first = await reader.read();
+  expect(new TextDecoder().decode(first.value)).toBe("first");
+  await fetch(`${dev.url}/next`);
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe("last");
+});
+
+it("answers 413 for a body past the limit, also where its length is not declared", async () => {
+  const large = new Uint8Array(12_000_000).fill(32);
+  const bodies = [large, new ReadableStream({ start: (out) => (out.enqueue(large), out.close()) })];
+  for (const body of bodies) {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    expect((await fetch(`${dev.url}/threads`, init)).status).toBe(413);
+  }
+});
+
+it("answers no request in the name of another host", async () => {
+  const { request } = await import("node:http");
+  const headers = { host: "evil.example", "MF-Original-URL": `${dev.url}/api/v1/api-keys` };
+  const status = await new Promise((resolve) => {
+    request(`${dev.url}/x`, { headers }, ({ statusCode }) => resolve(statusCode)).end();
+  });
+  expect(status).toBe(421);
+});
+
 it("answers with the schemas that the types declare, once they are read", async () => {
   const messages = async () => (await client.assistants.getSchemas("slow")).output_schema?.properties?.messages;
   await expect.poll(messages, { timeout: 60_000 }).toMatchObject({ type: "array" });
@@ -144,22 +203,37 @@ it("continues to serve the last good build while a client streams, and shows the
   await expect.poll(buildError, { timeout: 60_000 }).toBeNull();
 });
 
-it("serves what is changed", async () => {
+it("serves what is changed, and a stream that is open goes on", async () => {
+  const { thread_id } = await client.threads.create();
+  const body = JSON.stringify({ assistant_id: "slow", input: { messages: [] }, stream_mode: ["custom", "values"] });
+  const headers = { "content-type": "application/json" };
+  const stream = await fetch(`${dev.url}/threads/${thread_id}/runs/stream`, { method: "POST", headers, body });
   project.write("src/first.ts", answering(`"changed"`));
+  const text = await stream.text();
+  expect(text).toContain('"content":"done"');
+  const ids = [...text.matchAll(/^id: (\d+)/gm)].map(([, id]) => Number(id));
+  expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   await expect.poll(() => answer("first"), { timeout: 60_000, interval: 500 }).toBe("changed");
 });
 
-it("prints a line a request, and what wrangler says only into a file", async () => {
+it("prints a line a request, nothing of Miniflare's, and no secret but its own key", async () => {
   await dev.says(/\d\d:\d\d:\d\d {2}POST \/runs\/wait {2}200 {2}[\d.]+ s/);
-  expect(dev.printed()).not.toMatch(/\[wrangler|⎔|Binding +Resource/);
+  expect(dev.printed()).not.toMatch(/\[mf:|\[wrangler|⎔|Binding +Resource/);
+  expect(dev.printed()).not.toContain(ADMIN_KEY);
+  const { readdirSync, readFileSync, statSync } = await import("node:fs");
+  const readable = readdirSync(`${project.root}/.weir`, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `${project.root}/.weir/${name}`)
+    .filter((file) => (statSync(file).mode & 0o077) !== 0);
+  expect(readable.filter((file) => readFileSync(file, "utf8").includes(ADMIN_KEY))).toEqual([]);
 });
 
 it("ends with every process and the port on SIGTERM", async () => {
   const started = descendants(dev.pid);
   expect(started.length).toBeGreaterThan(1);
   expect(await dev.stop("SIGTERM")).toBe(0);
-  const alive = running().filter(({ pid }) => started.includes(pid));
-  expect(alive).toEqual([]);
+  const alive = () => running().filter(({ pid }) => started.includes(pid));
+  await expect.poll(alive, { timeout: 20_000 }).toEqual([]);
   await new Promise<void>((resolve, reject) => {
     const probe = createServer().once("error", reject);
     probe.listen(Number(new URL(dev.url).port), "127.0.0.1", () => probe.close(() => resolve()));

@@ -37,22 +37,17 @@ async function answer(): Promise<string | undefined> {
 
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 
-it("starts wrangler again when it is killed, without the workerd of before", async () => {
-  const before = descendants(dev.pid);
-  const wrangler = before.find((pid) => commandOf(pid).includes("wrangler-dist")) as number;
-  const workerd = before.filter((pid) => commandOf(pid).includes("workerd\0serve"));
-  expect(workerd.length).toBeGreaterThan(0);
-  // One that ends soon after its start is not started again.
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
-  process.kill(wrangler, "SIGKILL");
-  await expect.poll(answer, { timeout: 60_000 }).toBe("first");
-  const alive = running().map(({ pid }) => pid);
-  expect(workerd.filter((pid) => alive.includes(pid))).toEqual([]);
+it("starts workerd again when it is killed", async () => {
+  const workerd = descendants(dev.pid).filter((pid) => commandOf(pid).includes("workerd\0serve"));
+  expect(workerd).toHaveLength(1);
+  process.kill(workerd[0] as number, "SIGKILL");
+  const tried = () => answer().catch(() => undefined);
+  await expect.poll(tried, { timeout: 60_000 }).toBe("first");
 });
 
 it("leaves no process behind when it is killed itself", async () => {
-  const started = descendants(dev.pid).filter((pid) => /wrangler-dist|workerd/.test(commandOf(pid)));
-  expect(started.length).toBeGreaterThan(1);
+  const started = descendants(dev.pid).filter((pid) => /workerd|main.ts/.test(commandOf(pid)));
+  expect(started.length).toBeGreaterThan(0);
   await dev.stop("SIGKILL");
   const left = () => running().filter(({ pid }) => started.includes(pid));
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);

@@ -1,21 +1,23 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
 import { basename, join } from "node:path";
-import { writeBundle } from "../build.ts";
-import { type Bundler, bundler } from "../bundle/bundle.ts";
-import { keep, type Kept, kept } from "../bundle/kept.ts";
+import { type Kept, kept } from "../bundle/kept.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
 import { generate } from "../generate.ts";
 import { findProject, type Project } from "../project.ts";
 import { writeSchemasApart } from "../schemas.ts";
+import { Builder } from "./builder.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { sourcePlaces } from "./frames.ts";
-import { localConfig, stateOf } from "./local-config.ts";
+import { type LocalConfig, localConfig, stateOf } from "./local-config.ts";
 import { migrate } from "./migrate.ts";
-import { ownOutput } from "./output.ts";
+import { modulesOf } from "./modules.ts";
+import { plain } from "./output.ts";
 import { Server } from "./server.ts";
+import { type Translated, translated } from "./translate.ts";
 import { Watch } from "./watch.ts";
+import { useScript } from "./workerd.ts";
 
 export interface DevOptions {
   dir: string;
@@ -23,9 +25,10 @@ export interface DevOptions {
   env?: string;
   /** For the terminal. */
   print: (text: string) => void;
-  /** Each line that wrangler prints. */
+  /** Names that requests may have as their host, besides those of this machine. */
+  hosts: string[];
+  /** Gets what Miniflare says about itself. */
   trace: (line: string) => void;
-  verbose: boolean;
 }
 
 /** How long a request waits for a server that starts. */
@@ -37,8 +40,8 @@ export class Dev {
   readonly #options: DevOptions;
   readonly #front: Front;
   readonly #watch: Watch;
+  readonly #builder = new Builder();
   #server: Server | undefined;
-  #bundler: Bundler | undefined;
   #project: Project | undefined;
   /** The project's files that the last bundle was made from. */
   #inputs: string[] = [];
@@ -57,6 +60,7 @@ export class Dev {
     this.#options = options;
     this.#front = new Front({
       port: options.port,
+      hosts: options.hosts,
       target: () => this.#target(),
       onRequest: (line) => options.print(`  ${new Date().toTimeString().slice(0, 8)}  ${line}`),
     });
@@ -74,11 +78,12 @@ export class Dev {
     this.#stopped = true;
     this.#ended.abort();
     this.#watch.close();
+    this.#builder.stop();
     await Promise.all([this.#front.close(), this.#server?.stop()]);
     await this.#work;
-    // A build under way may have started the server.
+    // A round under way may have started them.
+    this.#builder.stop();
     await this.#server?.stop();
-    await this.#bundler?.dispose();
   }
 
   #enqueue(): void {
@@ -108,10 +113,11 @@ export class Dev {
       ];
       const generated = await generate(project, { env });
       const config = localConfig(project, generated, environment);
-      // The first start migrates while it bundles, once however many builds fail until then.
-      this.#migrated ??= settled(migrate(config, stateOf(project), project.root));
-      // Only at the start: later rounds follow a change.
-      const bundled = (this.#server ? undefined : kept(project)) ?? (await this.#bundle(project));
+      useScript(project.weirDir);
+      // Both go on while it bundles. The first start migrates, once however many builds fail until then.
+      const translation = settled(translated(project, config.file));
+      this.#migrated ??= settled(translation.then(async (options) => migrate(databaseOf(options()), stateOf(project))));
+      const bundled = kept(project) ?? (await this.#bundle(project));
       this.#inputs = bundled.inputs;
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
         if (!this.#warned.has(warning)) print(`  warning  ${warning}`);
@@ -123,52 +129,36 @@ export class Dev {
         this.#migrated = undefined;
         throw error;
       }
-      await this.#serve(project, config);
+      await this.#serve(project, config, (await translation)());
     } finally {
-      this.#watch.set([...this.#settings, ...this.#inputs]);
+      this.#watch.set(new Set([...this.#settings, ...this.#inputs]));
     }
   }
 
   async #bundle(project: Project): Promise<Kept> {
-    const began = Date.now();
-    this.#bundler ??= await bundler(project);
     try {
-      const bundled = await this.#bundler.bundle();
-      writeBundle(project, bundled);
-      keep(project, bundled, this.#bundler.inputs, began);
-      return { inputs: this.#bundler.inputs, warnings: bundled.warnings };
-    } catch (error) {
-      this.#inputs = this.#bundler.inputs;
-      throw error;
+      return await this.#builder.build(project);
+    } finally {
+      this.#inputs = this.#builder.inputs;
     }
   }
 
-  async #serve(project: Project, config: string): Promise<void> {
-    const { trace, print, port, verbose } = this.#options;
-    const persistTo = stateOf(project);
+  async #serve(project: Project, { name, variables }: LocalConfig, options: Translated): Promise<void> {
+    const { trace, print, port } = this.#options;
     if (!this.#server) {
-      const shown = ownOutput();
       const inSources = sourcePlaces(project.root, project.weirDir);
-      this.#server = new Server({
-        config,
-        persistTo,
-        cwd: project.root,
-        onLine: (line) => {
-          trace(line);
-          const own = verbose ? undefined : shown(line);
-          if (own !== undefined) print(inSources(own));
-        },
-        onFailure: (message) => this.#failed(message),
-      });
+      const onLine = (line: string) => print(inSources(plain(line)));
+      this.#server = new Server({ persistTo: stateOf(project), onLine, trace });
     }
-    // A running server sees the new files itself.
-    if (this.#stopped || this.#server.isRunning) return;
-    await this.#server.start();
+    if (this.#stopped) return;
+    const modulesRoot = join(project.weirDir, "build");
+    await this.#server.serve({ name, variables, translated: options, modulesRoot, modules: modulesOf(modulesRoot) });
     const { url } = this.#server;
     if (!url || this.#introduced) return;
     this.#introduced = true;
     void this.#readTypes(project);
-    const key = await localKey(project, `${url}${project.config.http?.mount_prefix ?? ""}`);
+    const prefix = project.config.http?.mount_prefix ?? "";
+    const key = await localKey(project, `${url}${prefix}`, variables.WEIR_ADMIN_KEY);
     print(introduction(project, `http://127.0.0.1:${port}`, key));
     this.#everyMinute();
   }
@@ -214,11 +204,17 @@ export class Dev {
   }
 }
 
-/** The outcome of a promise that is read later: a function that throws what it was rejected with. */
-const settled = (promise: Promise<void>): Promise<() => void> =>
+/** The outcome of a promise that is read later: a function that gives its value, or throws what it was rejected with. */
+const settled = <T>(promise: Promise<T>): Promise<() => T> =>
   promise.then(
-    () => () => {},
+    (value) => () => value,
     (error: unknown) => () => {
       throw error;
     },
   );
+
+/** The name by which Miniflare knows Weir's database. */
+function databaseOf({ workerOptions: { d1Databases = {} } }: Translated): string {
+  const { DB } = d1Databases as Record<string, string | { id: string }>;
+  return typeof DB === "object" ? DB.id : (DB ?? "DB");
+}

@@ -1,17 +1,21 @@
 /**
- * The address that people use. It is available while wrangler starts, reloads or ends, prints a line for each request,
+ * The address that people use. It is available while the server starts, reloads or ends, prints a line for each request,
  * and shows the error of a build that failed: in a header of each answer, on the page, and as a 503 where no build
- * serves yet.
+ * serves yet. It answers to names of this machine only.
  */
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { Fault } from "../fault.ts";
-import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH, withScript } from "./overlay.ts";
+import { forward } from "./forward.ts";
+import { handshakeLines, isKnown, knownHosts, REFUSED } from "./hosts.ts";
+import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./overlay.ts";
 
 export interface FrontOptions {
   port: number;
-  /** Where wrangler answers now; waits while it starts. Undefined when there is nothing to ask. */
+  /** Names besides those of this machine. */
+  hosts?: string[];
+  /** Where the server answers now; waits while it starts. Undefined when there is nothing to ask. */
   target: () => Promise<string | undefined>;
   /** Gets a line for each request that has been answered. */
   onRequest: (line: string) => void;
@@ -19,6 +23,7 @@ export interface FrontOptions {
 
 export class Front {
   readonly #options: FrontOptions;
+  readonly #hosts: Set<string>;
   readonly #server;
   readonly #watchers = new Set<ServerResponse>();
   /** Answers that are not complete, and open WebSockets. */
@@ -27,6 +32,7 @@ export class Front {
 
   constructor(options: FrontOptions) {
     this.#options = options;
+    this.#hosts = knownHosts(options.hosts ?? []);
     this.#server = createServer((asked, answer) => void this.#answer(asked, answer));
     this.#server.on("upgrade", (asked, socket, head) => void this.#upgrade(asked, socket, head));
     // Streams last as long as a run.
@@ -66,6 +72,7 @@ export class Front {
   }
 
   async #answer(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    if (!isKnown(this.#hosts, asked)) return problem(answer, 421, "Misdirected Request", REFUSED);
     if (asked.url === DEV_SCRIPT_PATH) return void answer.setHeader("content-type", "text/javascript").end(DEV_SCRIPT);
     if (asked.url === EVENTS_PATH) return this.#watch(answer);
     const began = Date.now();
@@ -77,25 +84,11 @@ export class Front {
       const end = answer.writableFinished ? "" : "  closed by the client";
       this.#options.onRequest(`${method} ${url}  ${answer.headersSent ? answer.statusCode : "-"}  ${seconds} s${end}`);
     });
-    const target = await this.#options.target();
-    if (target === undefined) return this.#unavailable(asked, answer);
-    const html = method === "GET" && asked.headers.accept?.includes("text/html") === true;
-    // Pages are requested uncompressed, so that the script can be inserted.
-    const headers = html ? { ...asked.headers, "accept-encoding": "identity" } : asked.headers;
-    const { hostname, port } = new URL(target);
-    const passed = request({ hostname, port, method, path: url, headers, agent: false }, (response) => {
-      if (this.#error) response.headers["x-weir-build-error"] = headline(this.#error);
-      const page = html && response.headers["content-type"]?.startsWith("text/html") === true;
-      if (page) delete response.headers["content-length"];
-      answer.writeHead(response.statusCode ?? 502, response.headers);
-      answer.flushHeaders();
-      (page ? response.pipe(withScript()) : response).pipe(answer);
-      response.once("error", () => answer.destroy());
+    await forward(asked, answer, {
+      target: this.#options.target,
+      headers: () => (this.#error ? { "x-weir-build-error": headline(this.#error) } : {}),
+      unavailable: () => this.#unavailable(asked, answer),
     });
-    passed.setNoDelay(true);
-    passed.once("error", () => (answer.headersSent ? answer.destroy() : this.#unavailable(asked, answer)));
-    answer.once("close", () => passed.destroy());
-    asked.pipe(passed);
   }
 
   #unavailable(asked: IncomingMessage, answer: ServerResponse): void {
@@ -107,8 +100,8 @@ export class Front {
         `<!doctype html><html data-weir-failed><title>Weir</title><pre>${text}</pre><script src="${DEV_SCRIPT_PATH}"></script>`,
       );
     }
-    answer.writeHead(503, { "content-type": "application/problem+json", "retry-after": "1" });
-    answer.end(JSON.stringify({ type: "about:blank", title: "Service Unavailable", status: 503, detail }));
+    answer.setHeader("retry-after", "1");
+    problem(answer, 503, "Service Unavailable", detail);
   }
 
   #watch(answer: ServerResponse): void {
@@ -124,13 +117,13 @@ export class Front {
     socket.once("close", () => this.#open.delete(socket));
     // Without a listener, a client that closes while the server starts would end the process.
     socket.once("error", () => socket.destroy());
+    if (!isKnown(this.#hosts, asked))
+      return void socket.end("HTTP/1.1 421 Misdirected Request\r\nconnection: close\r\n\r\n");
     const target = await this.#options.target();
     if (target === undefined) return void socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n");
     const { hostname, port } = new URL(target);
     const passed = connect({ host: hostname, port: Number(port), noDelay: true }, () => {
-      const lines = [`${asked.method} ${asked.url} HTTP/1.1`];
-      for (let at = 0; at < asked.rawHeaders.length; at += 2)
-        lines.push(`${asked.rawHeaders[at]}: ${asked.rawHeaders[at + 1]}`);
+      const lines = [`${asked.method} ${asked.url} HTTP/1.1`, ...handshakeLines(asked.rawHeaders)];
       passed.write(`${lines.join("\r\n")}\r\n\r\n`);
       passed.write(head);
       socket.pipe(passed).pipe(socket);
@@ -144,6 +137,11 @@ export class Front {
       one.once("close", () => other.destroy());
     }
   }
+}
+
+function problem(answer: ServerResponse, status: number, title: string, detail: string): void {
+  answer.writeHead(status, { "content-type": "application/problem+json" });
+  answer.end(JSON.stringify({ type: "about:blank", title, status, detail }));
 }
 
 const event = (error: string | undefined): string => `data: ${JSON.stringify(error ?? null)}\n\n`;

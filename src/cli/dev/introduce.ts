@@ -5,17 +5,20 @@ import { join } from "node:path";
 import { Fault } from "../fault.ts";
 import { writeWhole } from "../write-whole.ts";
 import type { Project } from "../project.ts";
-import { localSecrets, stateOf } from "./local-config.ts";
+import { stateOf } from "./local-config.ts";
 
 /** The workspace that requests without a key act as on this machine: src/auth/principal.ts has it too. */
 export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
 
-/** The key of the local workspace at `url`, with the `mount_prefix`: made once, and kept beside the state, since the server keeps only its hash. */
-export async function localKey(project: Project, url: string): Promise<string> {
+/**
+ * The key of the local workspace at `url`, with the `mount_prefix`: made once with the server's admin key, and kept beside the
+ * state, since the server keeps only its hash.
+ */
+export async function localKey(project: Project, url: string, adminKey: string): Promise<string> {
   const file = join(stateOf(project), "key");
   const known = existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
   if (known && (await fetch(`${url}/api/v1/api-keys`, { headers: { "x-api-key": known } })).ok) return known;
-  const headers = { "x-api-key": localSecrets(project).WEIR_ADMIN_KEY, "content-type": "application/json" };
+  const headers = { "x-api-key": adminKey, "content-type": "application/json" };
   const post = async (path: string, body: unknown, more = {}) =>
     fetch(`${url}/api/v1${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
   const workspace = await post("/workspaces", { id: LOCAL_WORKSPACE_ID, name: "local" });

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Json } from "miniflare";
 import type { Environment } from "../environment.ts";
 import type { Generated } from "../generate.ts";
 import { writeWhole } from "../write-whole.ts";
@@ -28,21 +29,35 @@ export function localSecrets(project: Project): LocalSecrets {
   return made;
 }
 
+/** A configuration for this machine. */
+export interface LocalConfig {
+  /** The file of it, for Wrangler. It has no variables. */
+  file: string;
+  /** The name of the Worker, with which the local data of Durable Objects is found. */
+  name: string;
+  /** The variables and secrets, as they are. */
+  variables: Record<string, Json> & LocalSecrets;
+}
+
 /**
- * Writes `.weir/wrangler.dev.json` and gives its path. JSON carries every value as it is, where a dotenv file would need
- * quotes. Without the list of required secrets, since with it wrangler hides all other variables.
+ * Writes `.weir/wrangler.dev.json`: bindings without variables, and without the list of required secrets, which are
+ * variables here.
  */
-export function localConfig(project: Project, { wrangler }: Generated, { variables }: Environment): string {
+export function localConfig(project: Project, { wrangler }: Generated, { variables }: Environment): LocalConfig {
   const {
     secrets: _secrets,
+    vars,
     r2_buckets = [],
     ...deployed
   } = withoutRemote(wrangler) as typeof wrangler & { r2_buckets?: { binding: string }[] };
-  const vars = { ...deployed.vars, AUTH: "open", ...localSecrets(project), ...variables };
   const served = r2_buckets.map((bucket) => (bucket.binding === "EXPORTS_BUCKET" ? { ...bucket, ...S3 } : bucket));
   const file = join(project.weirDir, "wrangler.dev.json");
-  writeWhole(file, `${JSON.stringify({ ...deployed, r2_buckets: served, vars }, null, 2)}\n`, 0o600);
-  return file;
+  writeWhole(file, `${JSON.stringify({ ...deployed, r2_buckets: served }, null, 2)}\n`, 0o600);
+  return {
+    file,
+    name: String(wrangler.name),
+    variables: { ...(vars as Record<string, Json> | undefined), AUTH: "open", ...localSecrets(project), ...variables },
+  };
 }
 
 /** Bindings that have no local form: Wrangler requires a login and uses the account, which bills each call. */

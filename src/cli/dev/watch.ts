@@ -1,24 +1,25 @@
 /** Watches the folders of files, since editors replace a file rather than write into it. */
 import { existsSync, type FSWatcher, watch } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Changes within this time are one change. */
 const GATHER_MS = 60;
 
 export class Watch {
-  readonly #onChange: (files: Set<string>) => void;
+  readonly #onChange: () => void;
   readonly #folders = new Map<string, FSWatcher>();
-  #changed = new Set<string>();
+  #files = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onChange` gets the paths that changed, whichever files of the watched folders they are. */
-  constructor(onChange: (files: Set<string>) => void) {
+  /** Calls `onChange` when one of the files has changed, or a file has come or gone: an import may now mean another one. */
+  constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
 
   /** Watches the folders of these files, and no others. */
-  set(files: string[]): void {
-    const wanted = new Set(files.map((file) => dirname(file)).filter((folder) => existsSync(folder)));
+  set(files: Set<string>): void {
+    this.#files = files;
+    const wanted = new Set([...files].map((file) => dirname(file)).filter((folder) => existsSync(folder)));
     for (const [folder, watcher] of this.#folders)
       if (!wanted.has(folder)) {
         watcher.close();
@@ -33,16 +34,13 @@ export class Watch {
   }
 
   #watch(folder: string): FSWatcher {
-    const watcher = watch(folder, (_kind, name) => {
-      // Hidden folders hold the output of tools, including this one.
-      if (name?.startsWith(".weir")) return;
-      this.#changed.add(name === null ? folder : `${folder}/${name}`);
+    const watcher = watch(folder, (kind, name) => {
+      // A hidden name is an input only where it is named: tools write theirs, this one too.
+      const file = name === null ? folder : join(folder, name);
+      const isKnown = this.#files.has(file);
+      if (!isKnown && (kind === "change" || name?.startsWith("."))) return;
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => {
-        const changed = this.#changed;
-        this.#changed = new Set();
-        this.#onChange(changed);
-      }, GATHER_MS);
+      this.#timer = setTimeout(() => this.#onChange(), GATHER_MS);
     });
     // A deleted folder is no longer watched; the next build says what is missing.
     watcher.on("error", () => {

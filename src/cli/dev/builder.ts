@@ -1,0 +1,83 @@
+/**
+ * Bundles in a process of its own, which ends when no change has come for a while: the bundler takes several times the memory of
+ * everything else, and a project that is only used needs none of it.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { writeBundle } from "../build.ts";
+import { bundler } from "../bundle/bundle.ts";
+import { keep, type Kept } from "../bundle/kept.ts";
+import { Fault } from "../fault.ts";
+import { MAIN } from "../package.ts";
+import { findProject, type Project } from "../project.ts";
+
+/** What a build gives: with `fault`, `inputs` are the files in which its mend may be. */
+interface Result extends Kept {
+  fault?: string;
+}
+
+/** How long the process waits for the next change. Until then it bundles only what has changed. */
+const IDLE_MS = 30_000;
+
+export class Builder {
+  #child: ChildProcess | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** The project's files that the last bundle was made from, also of one that failed. */
+  inputs: string[] = [];
+
+  /** Writes the bundle. Throws a Fault with file, line and code frame for each error. */
+  async build(project: Project): Promise<Kept> {
+    clearTimeout(this.#timer);
+    const child = (this.#child ??= fork(MAIN, ["bundle", project.root], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    }));
+    try {
+      const result = await resultOf(child);
+      this.inputs = result.inputs;
+      if (result.fault !== undefined) throw new Fault(result.fault);
+      return result;
+    } finally {
+      this.#timer = setTimeout(() => this.stop(), IDLE_MS).unref();
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+  }
+}
+
+async function resultOf(child: ChildProcess): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Fault("The bundler ended unexpectedly. Change a file to try again."));
+    child.once("exit", ended);
+    child.once("message", (result) => {
+      child.off("exit", ended);
+      resolve(result as Result);
+    });
+    child.send("build");
+  });
+}
+
+/** `weir bundle <dir>`: what the process runs. It builds for each message, and ends with the process that started it. */
+export async function run([dir = "."]: string[]): Promise<number> {
+  const project = await findProject(dir);
+  const made = await bundler(project);
+  const build = async (): Promise<Result> => {
+    const began = Date.now();
+    try {
+      const bundled = await made.bundle();
+      writeBundle(project, bundled);
+      keep(project, bundled, made.inputs, began);
+      return { inputs: made.inputs, warnings: bundled.warnings };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { fault: error.message, inputs: made.inputs, warnings: [] };
+    }
+  };
+  process.on("message", () => void build().then((result) => process.send?.(result)));
+  await new Promise<void>((resolve) => process.once("disconnect", resolve));
+  process.exit();
+}
+
+export const usage = "weir bundle <dir>\n\nThe process in which weir dev bundles.";

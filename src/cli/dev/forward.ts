@@ -1,0 +1,110 @@
+/** Sends one request on to the server, and its answer back. A stream of events goes on after a restart of the server. */
+import { type IncomingMessage, type OutgoingHttpHeaders, request, type ServerResponse } from "node:http";
+import { Frames } from "./events.ts";
+import { withoutPlatform } from "./hosts.ts";
+import { withScript } from "./overlay.ts";
+
+export interface Forwarding {
+  /** Where the server answers now; waits while it starts. Undefined when there is nothing to ask. */
+  target: () => Promise<string | undefined>;
+  /** Headers that each answer gets. */
+  headers: () => OutgoingHttpHeaders;
+  /** Answers where the server does not. */
+  unavailable: () => void;
+}
+
+/** The most that is read of a body after its answer, in bytes. A client that is not read may not read its answer. */
+const DRAINED = 64 * 1024 ** 2;
+
+/** Sends the request on. It has been accepted by its host. */
+export async function forward(asked: IncomingMessage, answer: ServerResponse, to: Forwarding): Promise<void> {
+  const { method = "GET", url: path = "/" } = asked;
+  const page = method === "GET" && asked.headers.accept?.includes("text/html") === true;
+  const target = await to.target();
+  if (answer.destroyed) return;
+  if (target === undefined) return to.unavailable();
+  const passed = request({ ...placeOf(target), path, method, headers: headersOf(asked) });
+  passed.setNoDelay(true);
+  answer.once("close", () => passed.destroy());
+  passed.once("error", () => (answer.headersSent ? undefined : to.unavailable()));
+  passed.once("response", (response) => {
+    drain(asked, passed);
+    const html = page && response.headers["content-type"]?.startsWith("text/html") === true;
+    if (html) delete response.headers["content-length"];
+    answer.writeHead(response.statusCode ?? 502, { ...response.headers, ...to.headers() });
+    answer.flushHeaders();
+    const again = html ? undefined : resumptionOf(asked, response);
+    if (again) return follow(asked, answer, response, again, to);
+    response.once("error", () => answer.destroy());
+    (html ? response.pipe(withScript()) : response).pipe(answer);
+  });
+  asked.pipe(passed);
+}
+
+/** A connection for each request: one that is kept may end with the server in between. */
+function placeOf(target: string): { hostname: string; port: string; agent: false } {
+  const { hostname, port } = new URL(target);
+  return { hostname, port, agent: false };
+}
+
+/**
+ * Nothing is compressed on one machine: Miniflare would hold a stream back until its end. Nor does it answer an error with a
+ * page of its own, which has paths of this machine.
+ */
+const headersOf = (asked: IncomingMessage): OutgoingHttpHeaders => ({
+  ...withoutPlatform(asked.headers),
+  "accept-encoding": "identity",
+  "mf-disable-pretty-error": "true",
+});
+
+/** Reads the rest of a body that the server has answered without. */
+function drain(asked: IncomingMessage, passed: NodeJS.WritableStream): void {
+  if (asked.complete) return;
+  asked.unpipe(passed);
+  let read = 0;
+  asked.on("data", (chunk: Buffer) => {
+    read += chunk.byteLength;
+    if (read > DRAINED) asked.destroy();
+  });
+}
+
+/** The path at which a stream of events goes on: where the answer says, or that of the request itself. */
+function resumptionOf({ method, url }: IncomingMessage, { statusCode, headers }: IncomingMessage): string | undefined {
+  if (statusCode !== 200 || !headers["content-type"]?.startsWith("text/event-stream")) return undefined;
+  return headers.location ?? (method === "GET" ? url : undefined);
+}
+
+/** Sends whole events. When the server ends within them, asks it for those after the last one. */
+function follow(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  response: IncomingMessage,
+  path: string,
+  to: Forwarding,
+): void {
+  const frames = new Frames();
+  const read = (from: IncomingMessage) => {
+    from.on("data", (chunk: Buffer) => {
+      const whole = frames.add(chunk);
+      if (whole.byteLength > 0 && !answer.write(whole)) {
+        from.pause();
+        answer.once("drain", () => from.resume());
+      }
+    });
+    from.once("end", () => answer.end(frames.rest()));
+    from.once("error", () => void ask());
+  };
+  const ask = async (): Promise<void> => {
+    frames.rest();
+    const target = await to.target();
+    if (answer.destroyed || target === undefined || !frames.canResume) return void answer.destroy();
+    const { "content-length": _length, "content-type": _type, ...headers } = headersOf(asked);
+    const seen = frames.lastId === undefined ? {} : { "last-event-id": frames.lastId };
+    const passed = request({ ...placeOf(target), path, headers: { ...headers, ...seen } });
+    answer.once("close", () => passed.destroy());
+    passed.once("error", () => answer.destroy());
+    passed.once("response", (more) => (more.statusCode === 200 ? read(more) : answer.destroy()));
+    passed.end();
+  };
+  read(response);
+}

@@ -1,0 +1,40 @@
+/** What Miniflare says, line by line. */
+import { Log, LogLevel } from "miniflare";
+
+const KEPT = 40;
+
+export class LineLog extends Log {
+  readonly #trace: (line: string) => void;
+  #last: string[] = [];
+
+  constructor(trace: (line: string) => void) {
+    super(LogLevel.INFO);
+    this.#trace = trace;
+  }
+
+  protected override log(message: string): void {
+    for (const line of withoutColours(message).split("\n")) {
+      this.note(line);
+      this.#trace(line);
+    }
+  }
+
+  /** Keeps a line for `last`. */
+  note(line: string): void {
+    if (line.trim() !== "") this.#last = [...this.#last, line].slice(-KEPT);
+  }
+
+  clear(): void {
+    this.#last = [];
+  }
+
+  get last(): string {
+    return this.#last.join("\n");
+  }
+}
+
+/** Why the server did not start: what it printed, or the error where it printed nothing. */
+export const lastWords = (log: LineLog, error: Error): string => log.last.trim() || error.message;
+
+// oxlint-disable-next-line no-control-regex -- the escape character of terminals
+const withoutColours = (text: string): string => text.replace(/\u001b\[[0-9;]*m/g, "");
