@@ -36,7 +36,7 @@ async function measure(all: Server[], graph: Graph, { runs, rounds }: Options): 
   const servers = all.filter(({ name }) => graph === "echo" || name !== "floor");
   await Promise.all(
     servers.map(async ({ client }) => {
-      for (let i = 0; i < WARM_UP; i += 1) await timedRun(client, graph);
+      for (let i = 0; i < Math.min(WARM_UP, runs); i += 1) await timedRun(client, graph);
     }),
   );
   const used: number[][] = servers.map(() => []);

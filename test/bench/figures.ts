@@ -7,7 +7,8 @@ export function percentile(numbers: number[], p: number): number {
   return sorted[Math.max(0, Math.ceil((p / 100) * sorted.length) - 1)] ?? Number.NaN;
 }
 
-export const ms = (value: number) => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
+export const ms = (value: number) =>
+  Number.isNaN(value) ? "-" : `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
 
 export const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 

@@ -1,6 +1,6 @@
 /** Weir beside the JavaScript Agent Server (`langgraphjs dev`, in memory, untraced), in turn, with the same graphs. */
 import { compare } from "./runs/rounds.ts";
-import { startPeer } from "./servers/peer.ts";
+import { setUpPeer, startPeer } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import { startWrangler } from "./servers/wrangler.ts";
@@ -11,9 +11,11 @@ export const bench: Bench = {
   weirOnly: true,
   byName: true,
   async start(options) {
+    // First, since without the registry nothing else needs to start.
+    const peer = setUpPeer();
     const servers: Server[] = [];
     try {
-      servers.push(await startPlain(), await startPeer(), await startWrangler());
+      servers.push(await startPlain(), await startPeer(peer), await startWrangler());
       await compare(servers, options);
     } finally {
       for (const server of servers) await server.stop();

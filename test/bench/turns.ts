@@ -5,6 +5,7 @@ import type { Bench, Target } from "./target.ts";
 const SHOWN = [10, 100, 1000];
 /** A turn is shown as the median of this many around it: one turn alone is noise. */
 const AROUND = 9;
+const PAIRS = 40;
 /**
  * A run's trace is sent shortly after its end. Its row is then removed from the outbox, which is also a write.
  * Milliseconds.
@@ -20,6 +21,23 @@ async function turn({ client, weir }: Target, threadId: string, assistant: strin
   const time = performance.now() - start;
   if (counted) await new Promise((resolve) => setTimeout(resolve, TOLD));
   return { time, rows: ((await weir?.rowsWritten(threadId)) ?? 0) - before };
+}
+
+/** Turns of the long thread and of short ones, one after the other: what else the machine does slows both. */
+async function timePairs(target: Target, long: string): Promise<number[]> {
+  const pairs: number[] = [];
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const { thread_id: short } = await target.client.threads.create();
+    for (let index = 1; index < 10; index += 1) await turn(target, short, "echo", `turn ${index}`, false);
+    const [a, b] = [await turn(target, long, "echo", "turn", false), await turn(target, short, "echo", "turn", false)];
+    pairs.push(a.time / b.time);
+  }
+  return pairs;
+}
+
+function ratios(pairs: number[]): string {
+  const [median, low, high] = [50, 25, 75].map((part) => percentile(pairs, part).toFixed(2));
+  return `${median} (${low} to ${high})`;
 }
 
 const isShown = (turn: number) => SHOWN.some((shown) => Math.abs(turn - shown) <= (AROUND - 1) / 2);
@@ -55,5 +73,9 @@ export const bench: Bench = {
     };
     console.log("");
     table([`turn of one thread (echo)`, "time", "rows written"], SHOWN.map(row));
+
+    const pairs = await timePairs(target, thread_id);
+    console.log("");
+    table(["turn beside turn 10 of another thread", "ratio (quartiles)"], [[count, ratios(pairs)]]);
   },
 };

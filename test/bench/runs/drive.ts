@@ -11,10 +11,14 @@ export const WORK = {
 } as const;
 export type Graph = keyof typeof WORK;
 
-/** Milliseconds from the call that makes the thread: to the first event, the last, and the end of the stream. */
+/**
+ * Milliseconds from the call that makes the thread: to the first event, the first token, the last event, and the end of the
+ * stream. Without the mode `messages-tuple` there is no token: NaN.
+ */
 export interface Times {
   thread_id: string;
   first: number;
+  token: number;
   last: number;
   close: number;
 }
@@ -24,13 +28,14 @@ export async function timedRun(client: Client, graph: Graph): Promise<Times> {
   const { content, modes, events } = WORK[graph];
   const start = performance.now();
   const { thread_id } = await client.threads.create();
-  const times = { thread_id, first: 0, last: 0, close: 0 };
+  const times = { thread_id, first: 0, token: Number.NaN, last: 0, close: 0 };
   let seen = 0;
   const input = { messages: [{ role: "user", content }] };
   for await (const { event, data } of client.runs.stream(thread_id, graph, { input, streamMode: [...modes] })) {
     if (event === "error") throw new Error(`The run failed: ${JSON.stringify(data)}`);
     times.last = performance.now() - start;
     times.first ||= times.last;
+    if (Number.isNaN(times.token) && event.startsWith("messages")) times.token = times.last;
     seen += 1;
   }
   times.close = performance.now() - start;

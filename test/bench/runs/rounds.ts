@@ -29,7 +29,8 @@ export async function inRounds(servers: Server[], options: RoundsOptions): Promi
     }),
   );
   for (const { client } of servers)
-    for (const graph of options.graphs) for (let i = 0; i < WARM_UP; i += 1) await timedRun(client, graph);
+    for (const graph of options.graphs)
+      for (let i = 0; i < Math.min(WARM_UP, options.runs); i += 1) await timedRun(client, graph);
   for (let round = 0; round < options.rounds; round += 1) {
     console.error(`round ${round + 1} of ${options.rounds}`);
     for (let first = 0; first < measured.length; first += servers.length) {
@@ -57,6 +58,7 @@ const FIGURES: Record<string, Figure> = {
 };
 const TIMES: Record<string, (times: Times) => number> = {
   "first event": ({ first }) => first,
+  "first token": ({ token }) => token,
   "last event": ({ last }) => last,
   "stream closed": ({ close }) => close,
 };
@@ -90,6 +92,7 @@ const COMPARED: Record<string, Figure> = {
   "server CPU": ({ cpu: { workerd, proxy, node } }) => workerd + proxy + node,
   "runs/s": ({ perSecond }) => perSecond,
   "first event p50": percentileOf(({ first }) => first, 50),
+  "first token p50": percentileOf(({ token }) => token, 50),
   "last event p50": percentileOf(({ last }) => last, 50),
   "stream closed p50": percentileOf(({ close }) => close, 50),
   "stream closed p95": percentileOf(({ close }) => close, 95),
@@ -105,6 +108,7 @@ export function showRatios(measured: Measured[]): void {
         const ours = first.rounds[index];
         return ours ? [figure(ours) / figure(round)] : [];
       });
+      if (each.some(Number.isNaN)) return "-";
       const at = (p: number) => percentile(each, p).toFixed(2);
       return `${at(50)} (${at(0)} to ${at(100)})`;
     });

@@ -2,8 +2,9 @@
  * Runs a bundle on Miniflare alone, without wrangler's proxy, in this process: started by plain.ts with the folder of the
  * checkout, the configuration, the bundle, the folder of the state, the port and the variables as JSON.
  */
+import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import type * as miniflare from "miniflare";
 
 const [root = "", config = "", bundle = "", persistTo = "", port = "0", vars = "{}"] = process.argv.slice(2);
@@ -16,7 +17,16 @@ const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") a
   };
 };
 
-// The bundle is one module, so the rules for other kinds have no use. With the files of the page, Miniflare would send each
+/** The kinds of module that a bundle has. The entry comes first. */
+const KINDS: Record<string, "ESModule" | "CompiledWasm"> = { ".js": "ESModule", ".wasm": "CompiledWasm" };
+const folder = dirname(bundle);
+const beside = readdirSync(folder).map((name) => join(folder, name));
+const modules = [bundle, ...beside.filter((path) => path !== bundle)].flatMap((path) => {
+  const type = KINDS[extname(path)];
+  return type ? [{ type, path }] : [];
+});
+
+// The modules are listed, so the rules that find them have no use. With the files of the page, Miniflare would send each
 // request through Workers of its own. Deployed, the platform does their work outside of the Worker.
 const { modulesRules: _rules, assets: _page, ...workerOptions } = optionsOf(config).workerOptions;
 const bindings = { ...workerOptions.bindings, ...(JSON.parse(vars) as object) };
@@ -24,8 +34,8 @@ const worker = {
   ...workerOptions,
   name: "weir",
   bindings,
-  modules: [{ type: "ESModule" as const, path: bundle }],
-  modulesRoot: dirname(bundle),
+  modules,
+  modulesRoot: folder,
 };
 await new Miniflare({
   ...convert({ workers: [worker] }),

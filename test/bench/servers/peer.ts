@@ -72,7 +72,15 @@ export function setUpPeer({ graphs, entry, source }: PeerProject = DEMO): string
   write("langgraph.json", { node_version: "22", dependencies: ["."], graphs });
   writeFileSync(join(folder, "graphs.ts"), entry);
   cpSync(source, join(folder, "src"), { recursive: true });
-  execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe", timeout: 300_000 });
+  try {
+    execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: "pipe", timeout: 300_000 });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(
+      `npm cannot install the JavaScript Agent Server ${SERVER}, which is the peer. ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
   return folder;
 }
 

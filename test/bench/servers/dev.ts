@@ -1,0 +1,49 @@
+/** The demo project as its users serve it: a copy of it, and `weir dev` of the built package of a checkout. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { quietPort } from "../../../scripts/local-server.ts";
+import { running, type Server, spawned } from "./server.ts";
+
+export interface DevProject {
+  /** Starts the server. Gives it, and the milliseconds until its first answer. */
+  start(): Promise<{ server: Server; took: number }>;
+  /** Has `echo` answer with this in front. */
+  edit(greeting: string): void;
+  remove(): void;
+}
+
+export function devProject(checkout: string): DevProject {
+  const root = resolve(checkout);
+  const command = join(root, "dist", "cli", "main.js");
+  if (!existsSync(command)) throw new Error(`${command} is missing: npm run build:package`);
+  const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
+  cpSync(join(root, "examples", "demo"), folder, { recursive: true, filter: (path) => !path.includes(".weir") });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, ".dev.vars"), "OFFLINE_MODEL_DELAY_MS=0\n");
+  const echo = join(folder, "src", "echo.ts");
+  const source = readFileSync(echo, "utf8");
+  return {
+    async start() {
+      const port = await quietPort();
+      const url = `http://127.0.0.1:${port}`;
+      const began = performance.now();
+      const child = spawned(process.execPath, [command, "dev", folder, "--port", String(port)], folder, process.env);
+      await child.up(`${url}/ok`);
+      const took = performance.now() - began;
+      const persistTo = join(folder, ".weir", "state");
+      return {
+        took,
+        server: { ...running({ url, pid: child.pid }), name: "weir dev", persistTo, stop: () => child.stop() },
+      };
+    },
+    edit: (greeting) => writeFileSync(echo, source.replace("You said", greeting)),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
+  };
+}
+
+/** Proportional set size of a process in MB: its own memory, and its part of what it shares. */
+export function pss(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1024;
+}
