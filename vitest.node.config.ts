@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import manifest from "./package.json" with { type: "json" };
 import { SLOW } from "./scripts/tests/slow.ts";
 import { SOAK } from "./test/support/thorough.ts";
 
 const resolve = {
   // What a project's code imports of the package.
   alias: {
-    "weir/workers-ai": join(import.meta.dirname, "src/models/workers-ai.ts"),
-    "weir/offline-model": join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
+    [`${manifest.name}/workers-ai`]: join(import.meta.dirname, "src/models/workers-ai.ts"),
+    [`${manifest.name}/offline-model`]: join(import.meta.dirname, "examples/demo/src/offline/model.ts"),
   },
 };
 

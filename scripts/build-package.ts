@@ -1,4 +1,4 @@
-/** Builds what the package `weir` ships besides the page: the runtime, its types, and the command line. */
+/** Builds what the package ships besides the page: the runtime, its types, and the command line. */
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";

@@ -1,5 +1,5 @@
 /**
- * `npm run methods`: runs the conformance tests and writes into the README which methods of the stock client passed.
+ * `npm run methods`: runs the conformance tests and writes into docs/methods.md which methods of the stock client passed.
  * A test's title begins with the methods it shows (`search, count`, `stream: errors`), its group names the client's part
  * and version. Fails when a method of the newest client has no passing test.
  */
@@ -61,10 +61,10 @@ for (const [part, names] of Object.entries(methods())) {
   }
 }
 const table = ["| Method | 1.15.0 | 2.0.0 |", "|---|---|---|", ...rows].join("\n");
-const readme = join(ROOT, "README.md");
-const text = readFileSync(readme, "utf8");
+const page = join(ROOT, "docs", "methods.md");
+const text = readFileSync(page, "utf8");
 const block = `<!-- methods: npm run methods -->\n${table}\n<!-- /methods -->`;
-writeFileSync(readme, text.replace(/<!-- methods: npm run methods -->[\s\S]*<!-- \/methods -->/, block));
+writeFileSync(page, text.replace(/<!-- methods: npm run methods -->[\s\S]*<!-- \/methods -->/, block));
 console.log(`${rows.length - missing.length} of ${rows.length} methods of the client pass.`);
 if (missing.length > 0) {
   console.error(`No passing test shows: ${missing.join(", ")}.`);

@@ -10,6 +10,7 @@ import { auth } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
 import { documented } from "./http/documented.ts";
+import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
 import { noRoute } from "./http/no-route.ts";
@@ -46,7 +47,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.onError((error) => problemResponse(toProblem(error)));
   app.notFound(noRoute(app, notServed));
 
-  app.use(identified, hardening, crossOrigin(http.cors), authenticate);
+  app.use(drainBody, identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
   if (custom.app)

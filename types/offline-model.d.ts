@@ -1,4 +1,4 @@
-/** The types of `weir/offline-model`. */
+/** The types of `weir-server/offline-model`. */
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 
 /** A chat model that needs no key and no network: it follows fixed rules, and says so. `delay`: milliseconds between words. */

@@ -1,4 +1,4 @@
-/** The types of the package `weir`, for projects whose worker is written by hand or was made by `weir eject`. */
+/** The types of the package `weir-server`, for projects whose worker is written by hand or was made by `weir eject`. */
 
 /** What `invoke`s or `compile`s: graphs of any LangGraph version, and agents. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the state of any graph

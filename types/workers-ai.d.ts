@@ -1,4 +1,4 @@
-/** The types of `weir/workers-ai`. */
+/** The types of `weir-server/workers-ai`. */
 
 /** The part of the platform's `Ai` binding that is used. */
 export interface AiBinding {

@@ -10,6 +10,7 @@ export const HOME = "README.md";
 const SECTIONS: Record<string, Record<string, string>> = {
   Start: {
     "quick-start": "Quick start",
+    "first-minutes": "The first five minutes",
     migrate: "Migrate",
     configuration: "Configuration",
     "own-code": "Your own code",
@@ -29,6 +30,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
   Agents: {
     graphs: "Graphs",
     api: "The API",
+    methods: "Methods of the client",
     streaming: "Streaming",
     a2a: "A2A",
     agui: "AG-UI",

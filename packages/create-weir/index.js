@@ -2,7 +2,8 @@
 /** `npm create weir [dir]`: copies the starter into a new folder and installs its packages. */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const USAGE = `npm create weir [dir] [-- --name <name>] [-- --no-install]
@@ -12,7 +13,8 @@ Makes a project with an agent in dir (default: my-agent).
   --name <name>  what the deployment is called; the folder's name if left out
   --no-install   does not install the packages`;
 
-const TEMPLATE = join(import.meta.dirname, "template");
+const HERE = dirname(fileURLToPath(import.meta.url));
+const TEMPLATE = join(HERE, "template");
 
 /** An error of the person at the terminal: printed without a stack. */
 class Fault extends Error {}
@@ -41,12 +43,23 @@ function copy(target, name) {
   const wrangler = join(target, "wrangler.jsonc");
   const [own = ""] = readFileSync(wrangler, "utf8").split("  // The deploy button");
   writeFileSync(wrangler, `${own.trimEnd().replace(/,$/, "").replace('"weir-starter"', JSON.stringify(name))}\n}\n`);
-  const readme = join(target, "README.md");
-  writeFileSync(readme, readFileSync(readme, "utf8").replace(/\n\[!\[Deploy to Cloudflare\].*\n/, ""));
+}
+
+/** Throws when Node is older than package.json says: `>=<major>.<minor>`. */
+function checkNode() {
+  const { engines } = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const [least = 0, leastMinor = 0] = engines.node.slice(2).split(".").map(Number);
+  if (major > least || (major === least && minor >= leastMinor)) return;
+  throw new Fault(
+    `Weir needs Node ${engines.node}. This is Node ${node}. Install a newer one from https://nodejs.org.`,
+  );
 }
 
 /** @param {string[]} argv */
 function main(argv) {
+  checkNode();
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,

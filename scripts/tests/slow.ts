@@ -7,6 +7,7 @@ export const SLOW: Record<string, string> = {
   // Projects that are built, installed and deployed.
   "test/cli/deploy-starter.test.ts": "test/cli/deploy.test.ts",
   "test/cli/killed.test.ts": "test/cli/dev.test.ts",
+  "test/cli/newcomer.test.ts": "test/cli/doctor.test.ts",
   "test/cli/package.test.ts": "test/cli/dev.test.ts",
   "test/cli/page.test.ts": "test/cli/generate.test.ts",
   "test/compat/schemas.test.ts": "test/cli/dev.test.ts",

@@ -1,41 +1,44 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
-import { createWriteStream, mkdirSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { argumentsOf, ENV } from "./arguments.ts";
 import { Fault } from "./fault.ts";
 import { Dev } from "./dev/dev.ts";
 import { findProject } from "./project.ts";
 
-export const usage = `weir dev [dir] [--port <port>] [--env <name>] [--verbose]
+export const usage = `weir dev [dir] [--port <port>] [--host <name>]... [--env <name>] [--verbose]
 
 Serves the project of dir (default: this folder) and follows changes of its code, env and configuration. State is kept in
 .weir/state. A build that fails leaves the last good one serving.
 
   --port <port>  where it listens (default: PORT, or 8787)
+  --host <name>  a host name that requests may have besides localhost, such as a tunnel's; may be repeated
   --env <name>   an environment of the project's wrangler configuration
-  --verbose      shows what wrangler prints, which is otherwise only in .weir/wrangler.log`;
+  --verbose      shows what Miniflare, which runs the Worker, prints about itself`;
 
 /** How long the process may take to end once everything is stopped. */
 const EXIT_MS = 1_000;
 
 export async function run(argv: string[]): Promise<number> {
-  const { values, dir } = argumentsOf(argv, { port: { type: "string" }, ...ENV, verbose: { type: "boolean" } });
+  const { values, dir } = argumentsOf(argv, {
+    port: { type: "string" },
+    host: { type: "string", multiple: true },
+    ...ENV,
+    verbose: { type: "boolean" },
+  });
   const port = Number(values.port ?? process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Fault(`"${values.port ?? process.env.PORT}" is no port.`);
   const { weirDir } = await findProject(dir);
-  mkdirSync(weirDir, { recursive: true });
-  const log = createWriteStream(join(weirDir, "wrangler.log"));
+  // Earlier versions wrote the admin key into it.
+  rmSync(join(weirDir, "wrangler.log"), { force: true });
   const dev = new Dev({
     dir,
     port,
     env: values.env,
+    hosts: values.host ?? [],
     print: (text) => console.log(text),
-    trace: (line) => {
-      log.write(`${line}\n`);
-      if (values.verbose) console.log(line);
-    },
-    verbose: values.verbose === true,
+    trace: (line) => values.verbose && console.log(line),
   });
   const asked = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
@@ -46,7 +49,6 @@ export async function run(argv: string[]): Promise<number> {
     await asked;
   } finally {
     await dev.stop();
-    log.end();
     // A connection of a client or a file watcher must not keep the process.
     setTimeout(() => process.exit(), EXIT_MS).unref();
   }

@@ -5,8 +5,8 @@ import { openAccount } from "./deploy/account.ts";
 import { missingExports } from "./exports.ts";
 import { Fault } from "./fault.ts";
 import { generate } from "./generate.ts";
-import { installedOf, satisfies } from "./installed.ts";
-import { ENGINES, PEERS } from "./package.ts";
+import { formerOf, installedOf, nodeFault, satisfies } from "./installed.ts";
+import { FORMER_NAME, NAME, PEERS } from "./package.ts";
 import { findProject, type Project } from "./project.ts";
 
 export const usage = `weir doctor [dir] [--env <name>]
@@ -36,7 +36,7 @@ async function examine(dir: string, { env }: { env?: string }): Promise<Finding[
   const findings = [nodeFinding(process.versions.node)];
   const project = await tried(findings, "langgraph.json", () => findProject(dir));
   if (!project) return findings;
-  findings.push(...versionFindings(project));
+  findings.push(...versionFindings(project), ...formerFindings(project));
   const generated = await tried(findings, "wrangler configuration", () => generate(project, { env }));
   if (!generated) return findings;
   await tried(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, async () => {
@@ -73,8 +73,7 @@ async function tried<T>(findings: Finding[], what: string, check: () => Promise<
 }
 
 export function nodeFinding(version: string): Finding {
-  if (satisfies(version, ENGINES.node)) return { what: `Node ${version}` };
-  return { what: `Node ${version}`, fault: `Weir needs Node ${ENGINES.node}. Install it from https://nodejs.org.` };
+  return { what: `Node ${version}`, fault: nodeFault(version) };
 }
 
 /** The project's versions of what the package names as peers. */
@@ -86,6 +85,17 @@ function versionFindings({ root }: Project): Finding[] {
     if (satisfies(version, range)) return { what };
     return { what, fault: `Weir runs with ${range}. Run: npm install "${name}@${range}"` };
   });
+}
+
+/** A package with Weir's former name: its command has the same name as Weir's. */
+function formerFindings({ root }: Project): Finding[] {
+  const former = formerOf(root);
+  if (!former) return [];
+  const what = `${FORMER_NAME} ${former.version}`;
+  const why = former.foreign
+    ? `It is the package of another project, not Weir, which is ${NAME}.`
+    : `It is an earlier version of Weir, which is now ${NAME}.`;
+  return [{ what, fault: `${why} Run: npm uninstall ${FORMER_NAME} && npm install --save-dev ${NAME}` }];
 }
 
 async function accountLine(dir: string): Promise<string> {

@@ -1,12 +1,29 @@
 /** Versions of the packages that a project has, and whether they are in a range. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ENGINES, FORMER_NAME } from "./package.ts";
 
-/** The version of `name` that the folder's modules import; undefined if it is not installed. Monorepos have it further up. */
-export function installedOf(folder: string, name: string): string | undefined {
+interface Manifest {
+  version: string;
+  bin?: Record<string, string> | string;
+}
+
+/** The package.json of what the folder's modules import as `name`. Monorepos have it further up. */
+function manifestOf(folder: string, name: string): Manifest | undefined {
   const file = join(folder, "node_modules", name, "package.json");
-  if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-  return dirname(folder) === folder ? undefined : installedOf(dirname(folder), name);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+  return dirname(folder) === folder ? undefined : manifestOf(dirname(folder), name);
+}
+
+/** The version of `name` that the folder's modules import; undefined if it is not installed. */
+export const installedOf = (folder: string, name: string): string | undefined => manifestOf(folder, name)?.version;
+
+/** What the folder's modules import under Weir's former name: its version, and whether it is another project's package. */
+export function formerOf(folder: string): { version: string; foreign: boolean } | undefined {
+  const manifest = manifestOf(folder, FORMER_NAME);
+  if (!manifest) return undefined;
+  const own = typeof manifest.bin === "object" && manifest.bin.weir === "dist/cli/main.js";
+  return { version: manifest.version, foreign: !own };
 }
 
 /**
@@ -42,3 +59,9 @@ function compared(a: string, b: string): number {
   const at = [0, 1, 2].find((index) => (left[index] ?? 0) !== (right[index] ?? 0));
   return at === undefined ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
+
+/** What is wrong with the version of Node, and what to do; undefined when Weir runs on it. */
+export const nodeFault = (version: string = process.versions.node): string | undefined =>
+  satisfies(version, ENGINES.node)
+    ? undefined
+    : `Weir needs Node ${ENGINES.node}. This is Node ${version}. Install a newer one from https://nodejs.org.`;

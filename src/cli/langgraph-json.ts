@@ -155,7 +155,27 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
   }
   const result = v.safeParse(LanggraphConfig, value);
   if (!result.success) throw new Fault(`${name}: ${result.issues.map(faultOf).join("; ")}.`);
+  refusePython(result.output);
   return { config: result.output, warnings: warningsOf(value as Record<string, unknown>) };
+}
+
+/** Throws a Fault where a graph, `auth` or `http.app` is Python. */
+function refusePython({ graphs, auth, http }: LanggraphConfig): void {
+  const named: [string, string | undefined][] = [
+    ...Object.entries(graphs).map(([id, graph]): [string, string] => [
+      `graphs.${id}`,
+      typeof graph === "string" ? graph : graph.path,
+    ]),
+    ["auth.path", auth?.path],
+    ["http.app", http?.app],
+  ];
+  for (const [key, spec = ""] of named)
+    if (/\.py(:|$)/.test(spec))
+      throw new Fault(
+        `langgraph.json: "${key}" is "${spec}", which is Python. Weir runs LangGraph.js only: a graph runs inside a Worker, ` +
+          "and LangGraph for Python needs a process and native packages that a Worker does not have. Serve it with " +
+          "`langgraph dev`, remove it here, and call it from a graph with RemoteGraph of @langchain/langgraph/remote.",
+      );
 }
 
 export interface Spec {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
 import module from "node:module";
-import { VERSION } from "./package.ts";
 import { Fault } from "./fault.ts";
+import { nodeFault } from "./installed.ts";
+import { VERSION } from "./package.ts";
 
 export interface Command {
   /** Gets the arguments after the command's name. Gives the exit code. */
@@ -11,8 +12,10 @@ export interface Command {
   usage: string;
 }
 
-const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> = {
+/** One without `about` is for this program itself. */
+const COMMANDS: Record<string, { about?: string; load: () => Promise<Command> }> = {
   dev: { about: "serve the project on this machine", load: () => import("./dev.ts") },
+  bundle: { load: () => import("./dev/builder.ts") },
   schemas: { about: "read the JSON Schemas of the graphs", load: () => import("./schemas.ts") },
   eject: { about: "write the generated files into the project permanently", load: () => import("./eject.ts") },
   build: { about: "bundle the project into .weir/", load: () => import("./build.ts") },
@@ -23,7 +26,9 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<Command> }> 
 };
 
 function overview(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  weir ${name.padEnd(8)} ${about}`);
+  const lines = Object.entries(COMMANDS).flatMap(([name, { about }]) =>
+    about === undefined ? [] : [`  weir ${name.padEnd(8)} ${about}`],
+  );
   return [`weir ${VERSION}`, "", ...lines, "", "weir <command> --help explains a command."].join("\n");
 }
 
@@ -32,6 +37,8 @@ async function main([name, ...argv]: string[]): Promise<number> {
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return said(overview());
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new Fault(`There is no command "${name}".\n\n${overview()}`);
+  const fault = nodeFault();
+  if (fault) throw new Fault(fault);
   const { run, usage } = await command.load();
   return argv.includes("--help") || argv.includes("-h") ? said(usage) : run(argv);
 }

@@ -30,7 +30,8 @@ export async function findProject(dir: string): Promise<Project> {
   const file = fileAbove(resolve(dir));
   if (!file)
     throw new Fault(
-      `There is no langgraph.json in ${resolve(dir)} or above it. It names the graphs: {"graphs": {"agent": "./src/agent.ts:graph"}}.`,
+      `There is no langgraph.json in ${resolve(dir)} or above it. Create one that names the graphs: ` +
+        '{"graphs": {"agent": "./src/agent.ts:graph"}}. For a new project run: npm create weir my-agent',
     );
   const { config, warnings } = readLanggraphJson(readFileSync(file, "utf8"), file);
   const root = dirname(file);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "./fault.ts";
 import { partsOf, type Spec, served } from "./langgraph-json.ts";
+import { NAME } from "./package.ts";
 import { posix } from "./paths.ts";
 import { type Project, schemasFile } from "./project.ts";
 
@@ -89,9 +90,9 @@ export function workerSource(project: Project, folder: string, main?: string, ej
   const own = main ? [`export * from ${JSON.stringify(specifier(folder, join(project.root, main)))};`] : [];
   return [
     HEADER,
-    `import { ${names.join(", ")} } from "weir";`,
+    `import { ${names.join(", ")} } from ${JSON.stringify(NAME)};`,
     "",
-    'export { Thread, ThreadIndex, TracePartition } from "weir";',
+    `export { Thread, ThreadIndex, TracePartition } from ${JSON.stringify(NAME)};`,
     ...own,
     ...(typed ? [`import schemas from ${JSON.stringify(specifier(folder, schemas))};`] : []),
     "",

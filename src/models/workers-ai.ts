@@ -1,5 +1,5 @@
 /**
- * The models of a Workers AI binding, for clients of OpenAI's API: `weir/workers-ai`. LangChain's own package for Workers
+ * The models of a Workers AI binding, for clients of OpenAI's API: `weir-server/workers-ai`. LangChain's own package for Workers
  * AI has no tools and calls the REST API with a token, so ChatOpenAI is used with this `fetch` instead.
  */
 import { callsOf, completionId, type NativeAnswer, textOf } from "./workers-ai-answer.ts";

@@ -146,14 +146,14 @@ const NAMES = new Set(["id", "name", "mimeType", "mime_type", "media_type", "sou
 
 /** The members of a block and those of its next chunk, added up. */
 function merged(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
-  const result = { ...before };
+  const result = new Map(Object.entries(before));
   for (const [name, value] of Object.entries(more)) {
-    const known = before[name];
+    const known = result.get(name);
     if (value === undefined || value === null) continue;
-    if (typeof known === "string" && typeof value === "string" && !NAMES.has(name)) result[name] = known + value;
-    else result[name] = isObject(known) && isObject(value) ? merged(known, value) : value;
+    if (typeof known === "string" && typeof value === "string" && !NAMES.has(name)) result.set(name, known + value);
+    else result.set(name, isObject(known) && isObject(value) ? merged(known, value) : value);
   }
-  return result;
+  return Object.fromEntries(result);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -175,16 +175,15 @@ function finished(block: Block): Block {
   }
 }
 
-const REASONS: Record<string, string> = {
-  tool_calls: "tool_use",
-  tool_use: "tool_use",
-  length: "length",
-  max_tokens: "length",
-  content_filter: "content_filter",
-};
+const REASONS = new Map<unknown, string>([
+  ["tool_calls", "tool_use"],
+  ["tool_use", "tool_use"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["content_filter", "content_filter"],
+]);
 
 function finishReason(metadata: Record<string, unknown> | undefined, blocks: string[]): string {
-  const given = metadata?.finish_reason ?? metadata?.stop_reason;
-  if (typeof given === "string" && REASONS[given]) return REASONS[given];
-  return blocks.some((key) => key.startsWith("call:")) ? "tool_use" : "stop";
+  const known = REASONS.get(metadata?.finish_reason ?? metadata?.stop_reason);
+  return known ?? (blocks.some((key) => key.startsWith("call:")) ? "tool_use" : "stop");
 }

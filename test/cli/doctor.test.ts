@@ -1,12 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
 import { missingExports } from "../../src/cli/exports.ts";
 import { installedOf, satisfies } from "../../src/cli/installed.ts";
-import { PEERS } from "../../src/cli/package.ts";
+import { generate } from "../../src/cli/generate.ts";
+import { bundler } from "../../src/cli/bundle/bundle.ts";
+import { NAME, PEERS } from "../../src/cli/package.ts";
 import { findProject } from "../../src/cli/project.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
 
 let root: string;
 beforeEach(() => {
@@ -52,6 +56,11 @@ test.each<[string, Record<string, string | undefined>, RegExp, ...string[]]>([
     "an export that the graph's file does not have",
     { "agent.ts": "export const graf = 1; const x = 2; export { x as default };" },
     /names the export "graph" of \.\/agent\.ts, which exports default, graf\./,
+  ],
+  [
+    "a graph that is Python",
+    { "langgraph.json": '{"graphs": {"agent": {"path": "./agent.py:graph"}}}' },
+    /FAILED {2}langgraph.json\n.*"graphs.agent" is "\.\/agent\.py:graph", which is Python\. .* RemoteGraph/,
   ],
   [
     "a binding of Weir's that is declared again",
@@ -136,4 +145,39 @@ test.each([
   ["1.2.3", "1.2.3", true],
 ])("%s in %s: %s", (version, range, expected) => {
   expect(satisfies(version, range)).toBe(expected);
+});
+
+test("a package with Weir's former name is a failed check, another project's and Weir's own", async () => {
+  write({ ...GOOD, "node_modules/weir/package.json": '{"version": "0.1.0-beta.4"}' });
+  const foreign = await doctor();
+  expect(foreign.said).toMatch(/FAILED {2}weir 0\.1\.0-beta\.4\n +It is the package of another project, not Weir/);
+  expect(foreign.said).toContain(`Run: npm uninstall weir && npm install --save-dev ${NAME}`);
+  expect(foreign.code).toBe(1);
+  write({ "node_modules/weir/package.json": '{"version": "1.0.0", "bin": {"weir": "dist/cli/main.js"}}' });
+  expect((await doctor()).said).toMatch(/FAILED {2}weir 1\.0\.0\n +It is an earlier version of Weir/);
+});
+
+test.each([
+  ["imports Weir by its name", `${NAME}/offline-model`, undefined, /delay/],
+  ["imports Weir by its former name", "weir/offline-model", undefined, /delay/],
+  ["has another project's package `weir`", "weir", "another project", /another project/],
+])("a project that %s gets that package", async (_, name, foreign, expected) => {
+  write({
+    ...GOOD,
+    "agent.ts": `import * as used from "${name}";\nexport const graph = { invoke: () => used, stream() {} };`,
+  });
+  for (const scope of ["@langchain", "zod"]) {
+    mkdirSync(join(root, "node_modules"), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules", scope), join(root, "node_modules", scope));
+  }
+  if (foreign)
+    write({
+      "node_modules/weir/package.json": '{"version": "0.1.0", "main": "index.js"}',
+      "node_modules/weir/index.js": `export const words = "${foreign}";`,
+    });
+  const project = await findProject(root);
+  await generate(project);
+  const made = await bundler(project);
+  const { code } = await made.bundle().finally(() => made.dispose());
+  expect(new TextDecoder().decode(code)).toMatch(expected);
 });

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { quietPort } from "../../scripts/local-server.ts";
+import { NAME, VERSION } from "../../src/cli/package.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const { values } = parseArgs({ options: { cold: { type: "boolean" }, limit: { type: "string", default: "60" } } });
@@ -75,7 +76,7 @@ try {
   const manifest = join(project, "package.json");
   writeFileSync(
     manifest,
-    readFileSync(manifest, "utf8").replace('"weir": "1.0.0"', `"weir": ${JSON.stringify(`file:${weir}`)}`),
+    readFileSync(manifest, "utf8").replace(`"${NAME}": "${VERSION}"`, `"${NAME}": ${JSON.stringify(`file:${weir}`)}`),
   );
   step("npm create weir");
   run("npm", ["install", "--no-audit", "--no-fund"], project);

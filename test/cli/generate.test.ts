@@ -48,9 +48,9 @@ describe("langgraph.json", () => {
       { "src/auth.ts": "", "src/app.ts": "" },
     );
     expect(worker.split("\n").slice(1)).toEqual([
-      'import { createWeir, embeddingsFrom, lazy } from "weir";',
+      'import { createWeir, embeddingsFrom, lazy } from "weir-server";',
       "",
-      'export { Thread, ThreadIndex, TracePartition } from "weir";',
+      'export { Thread, ThreadIndex, TracePartition } from "weir-server";',
       "",
       "export default createWeir({",
       "  graphs: {",

@@ -4,6 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { NAME } from "../../src/cli/package.ts";
 import { packedProject } from "../support/packed.ts";
 import { answering, type RunningDev, startDev, writeFiles } from "../support/project.ts";
 
@@ -42,13 +43,13 @@ it("brings none of the server's own dependencies or test clients", () => {
     "node",
   ])
     expect(installed).not.toContain(name);
-  expect(readdirSync(join(folder, "node_modules", "weir")).sort()).toEqual(
+  expect(readdirSync(join(folder, "node_modules", NAME)).sort()).toEqual(
     ["CHANGELOG.md", "LICENSE", "README.md", "dist", "migrations", "package.json", "wrangler.toml"].sort(),
   );
 });
 
 it("serves a project, to the stock client", async () => {
-  dev = await startDev(folder, join(folder, "node_modules", "weir", "dist", "cli", "main.js"));
+  dev = await startDev(folder, join(folder, "node_modules", NAME, "dist", "cli", "main.js"));
   await dev.says(/Weir listens on/);
   const client = new Client({ apiUrl: dev.url });
   const { thread_id } = await client.threads.create();
@@ -83,9 +84,9 @@ it("has types that a project's own worker needs", () => {
       include: ["src"],
     },
     "src/worker.ts": `
-      import { createWeir, lazy } from "weir";
+      import { createWeir, lazy } from "${NAME}";
       import { graph } from "./graph.ts";
-      export { Thread, ThreadIndex, TracePartition } from "weir";
+      export { Thread, ThreadIndex, TracePartition } from "${NAME}";
       export default createWeir({ graphs: { graph, promised: Promise.resolve(graph), made: () => graph, lazily: lazy("./graph.ts:graph", () => import("./graph.ts")) } });
       // @ts-expect-error -- no graph
       createWeir({ graphs: { graph: 1 } });

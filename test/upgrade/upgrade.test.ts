@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { localConfig, quietPort } from "../../scripts/local-server.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
+import { databaseIn } from "../support/new-state.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { startOn, type StateServer } from "../support/server.ts";
 import { Api } from "../support/api.ts";
@@ -128,7 +129,7 @@ describe.each(all)("state of $name", (manifest) => {
       expect(Object.keys(fresh).length).toBeGreaterThan(3);
     }
     const empty = mkdtempSync(join(tmpdir(), "weir-"));
-    await migrate(localConfig(), empty, join(import.meta.dirname, "..", ".."));
+    await migrate(databaseIn(localConfig()), empty);
     expect(layoutOf(databases(d1Folder(state))[0] ?? "")).toEqual(layoutOf(databases(d1Folder(empty))[0] ?? ""));
     remove(empty);
   });

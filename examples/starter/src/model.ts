@@ -1,8 +1,8 @@
 /** Which model the agent uses: an OpenAI-compatible one with a key, else Workers AI, else the built-in offline model. */
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ChatOpenAI } from "@langchain/openai";
-import { OfflineModel } from "weir/offline-model";
-import { type AiBinding, workersAi } from "weir/workers-ai";
+import { OfflineModel } from "weir-server/offline-model";
+import { type AiBinding, workersAi } from "weir-server/workers-ai";
 
 /** Variables of .env and bindings of wrangler.jsonc. A graph that is a function gets them as its second argument. */
 export interface Env {

@@ -2,17 +2,21 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { MODULES, PACKAGE } from "../package.ts";
+import { formerOf } from "../installed.ts";
+import { FORMER_NAME, MODULES, NAME, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 
 /** Marks a resolution that this plugin requests itself. */
 const ASKED = Symbol("asked");
 
+/** What a project's code imports of this package. */
+const OWN = new RegExp(`^(${NAME}|${FORMER_NAME})(/|$)`);
+
 /** The modules that the project's version of LangChain does not have. */
 const ABSENT = "weir-absent";
 
 /**
- * `weir` and `weir/…` are modules of this package. Their imports of `@langchain/*` resolve from the project, so that a
+ * The package's name and what is below it are modules of this package, also under its former name. Their imports of `@langchain/*` resolve from the project, so that a
  * message made by the runtime is an instance of the project's classes.
  */
 export function oneLangchain(project: Project): Plugin {
@@ -20,7 +24,12 @@ export function oneLangchain(project: Project): Plugin {
     name: "weir-langchain",
     setup(build) {
       build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
-      build.onResolve({ filter: /^weir(\/|$)/ }, ({ path }) => (MODULES[path] ? { path: MODULES[path] } : undefined));
+      const foreign = formerOf(project.root)?.foreign === true;
+      build.onResolve({ filter: OWN }, ({ path }) => {
+        const former = path === FORMER_NAME || path.startsWith(`${FORMER_NAME}/`);
+        const found = MODULES[former && !foreign ? NAME + path.slice(FORMER_NAME.length) : path];
+        return found ? { path: found } : undefined;
+      });
       // The main file of its first version reads a test file of its own when it is imported.
       build.onResolve({ filter: /^pdf-parse$/ }, async ({ kind, resolveDir }) => {
         const found = await build.resolve("pdf-parse/lib/pdf-parse.js", { kind, resolveDir });

@@ -1,5 +1,5 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, from the types that the compiler sees. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
 import { writeWhole } from "../write-whole.ts";
@@ -21,7 +21,9 @@ export function extractSchemas(project: Project): Schemas {
   const folder = join(project.weirDir, "schemas");
   const file = join(folder, "types.ts");
   writeWhole(file, typesSource(graphs.map(({ source }) => source)));
-  const config = join(folder, "tsconfig.json");
+  // Vite reloads the page for any tsconfig.json below its root.
+  const config = join(folder, "settings.json");
+  rmSync(join(folder, "tsconfig.json"), { force: true });
   writeWhole(config, JSON.stringify(configOf(project, folder)));
   const program = TJS.programFromConfig(config);
   const generator = TJS.buildGenerator(program, { required: true, ref: false, topRef: false, ignoreErrors: true }, [

@@ -9,7 +9,6 @@ import { CallFromCode } from "./CallFromCode.tsx";
 import { examplesOf, wordOf } from "./examples.ts";
 import css from "./Welcome.module.css";
 
-const DOCS = "https://github.com/your-org/weir/tree/main/docs";
 /** Cards for more than the chosen assistant's own examples. */
 const CARDS = 3;
 
@@ -81,7 +80,7 @@ export function Welcome({
           <Link href="/traces">
             See the traces <ArrowRight size={14} aria-hidden />
           </Link>
-          <a href={DOCS} target="_blank" rel="noopener noreferrer">
+          <a href="/docs/" target="_blank" rel="noopener noreferrer">
             Read the documentation <ArrowRight size={14} aria-hidden />
           </a>
           <a href={addressOf("/openapi.json")} target="_blank" rel="noopener noreferrer">

@@ -1,6 +1,7 @@
 /** API keys: what programs call the server with. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { name as PACKAGE } from "../../../../package.json";
 import { curlOf } from "../../api/curl.ts";
 import { SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../page/frame.ts";
@@ -43,7 +44,7 @@ export default function Keys({ id }: ViewProps) {
           <h2>Call with a key</h2>
           <Command label="Copy the request" text={curlOf("/assistants/search", "{}")} />
           <h2>From the command line</h2>
-          <Command text={`npx weir keys list --url ${SERVER}`} />
+          <Command text={`npx -p ${PACKAGE} weir keys list --url ${SERVER}`} />
         </>
       }
     >
