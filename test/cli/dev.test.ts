@@ -27,7 +27,7 @@ const SLOW = answering(
 );
 
 const ADMIN_KEY = "the-admin-key-of-this-project";
-/** Sends a chunk, and the next ones once /next is asked. */
+/** Sends a chunk, and the next ones once /next is requested. */
 const APP = `
 import { Hono } from "hono";
 const encoder = new TextEncoder();
@@ -203,7 +203,7 @@ it("continues to serve the last good build while a client streams, and shows the
   await expect.poll(buildError, { timeout: 60_000 }).toBeNull();
 });
 
-it("serves what is changed, and a stream that is open goes on", async () => {
+it("serves what is changed, and a stream that is open continues", async () => {
   const { thread_id } = await client.threads.create();
   const body = JSON.stringify({ assistant_id: "slow", input: { messages: [] }, stream_mode: ["custom", "values"] });
   const headers = { "content-type": "application/json" };

@@ -124,7 +124,7 @@ it.each(["localhost:1", "127.0.0.1", "[::1]:8787", "tunnel.example", "TUNNEL.exa
   },
 );
 
-it("sends on no header by which Miniflare or Cloudflare is told what a request is, and asks for no compression", async () => {
+it("sends on no header by which Miniflare or Cloudflare learns what a request is, and requests no compression", async () => {
   const url = await serverOf((got, answer) => answer.end(JSON.stringify(got.headers)));
   const { port } = await frontOf(async () => url);
   const headers = { "MF-Original-URL": "http://127.0.0.1/x", "CF-Connecting-IP": "::1", "accept-encoding": "gzip" };

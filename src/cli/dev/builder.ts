@@ -10,7 +10,7 @@ import { Fault } from "../fault.ts";
 import { MAIN } from "../package.ts";
 import { findProject, type Project } from "../project.ts";
 
-/** What a build gives: with `fault`, `inputs` are the files in which its mend may be. */
+/** What a build gives: with `fault`, `inputs` are the files to change. */
 interface Result extends Kept {
   fault?: string;
 }

@@ -114,7 +114,7 @@ export class Dev {
       const generated = await generate(project, { env });
       const config = localConfig(project, generated, environment);
       useScript(project.weirDir);
-      // Both go on while it bundles. The first start migrates, once however many builds fail until then.
+      // Both continue while it bundles. The first start migrates, once however many builds fail until then.
       const translation = settled(translated(project, config.file));
       this.#migrated ??= settled(translation.then(async (options) => migrate(databaseOf(options()), stateOf(project))));
       const bundled = kept(project) ?? (await this.#bundle(project));

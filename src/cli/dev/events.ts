@@ -23,7 +23,7 @@ export class Frames {
     return whole;
   }
 
-  /** What came after the last whole event. It is forgotten. */
+  /** What came after the last whole event. It is dropped. */
   rest(): Buffer {
     const part = this.#part;
     this.#part = Buffer.alloc(0);

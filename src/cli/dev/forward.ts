@@ -1,4 +1,4 @@
-/** Sends one request on to the server, and its answer back. A stream of events goes on after a restart of the server. */
+/** Sends one request on to the server, and its answer back. A stream of events continues after a restart of the server. */
 import { type IncomingMessage, type OutgoingHttpHeaders, request, type ServerResponse } from "node:http";
 import { Frames } from "./events.ts";
 import { withoutPlatform } from "./hosts.ts";
@@ -68,7 +68,7 @@ function drain(asked: IncomingMessage, passed: NodeJS.WritableStream): void {
   });
 }
 
-/** The path at which a stream of events goes on: where the answer says, or that of the request itself. */
+/** The path at which a stream of events continues: where the answer says, or that of the request itself. */
 function resumptionOf({ method, url }: IncomingMessage, { statusCode, headers }: IncomingMessage): string | undefined {
   if (statusCode !== 200 || !headers["content-type"]?.startsWith("text/event-stream")) return undefined;
   return headers.location ?? (method === "GET" ? url : undefined);

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Fault } from "../fault.ts";
 
 /**
- * A page of any site can have its own name resolve to this machine, and read whatever answers to that name. Its requests have
+ * A page of any site can have its own name resolve to this machine, and read every answer to that name. Its requests have
  * the name as their host, so only known names are answered.
  */
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];

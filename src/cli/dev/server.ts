@@ -30,7 +30,7 @@ export interface Served {
 export class Server {
   readonly #options: Options;
   readonly #log: LineLog;
-  /** Requests with an address other than theirs are not trusted, whoever finds the port. */
+  /** Requests with an address other than theirs are not trusted, from any process. */
   readonly #secret = randomUUID();
   #miniflare: Miniflare | undefined;
   #digest = "";

@@ -1,4 +1,4 @@
-/** Wrangler's program, for what is asked of it on this machine. */
+/** Wrangler's program, for its work on this machine. */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

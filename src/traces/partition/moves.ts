@@ -16,7 +16,7 @@ export function noteMoves(sql: SqlStorage, moves: Move[]): void {
   writeMeta(sql, "moves", kept.slice(-MOST));
 }
 
-/** Forgets moves of deleted runs, in the transaction of the deletion. */
+/** Deletes moves of deleted runs, in the transaction of the deletion. */
 export function forgetMoves(sql: SqlStorage, ids: string[]): void {
   const moves = readMeta(sql, "moves") ?? [];
   const gone = new Set(ids);
