@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { partsOf } from "./langgraph-json.ts";
+import { namedCode, partsOf } from "./langgraph-json.ts";
 import type { Project } from "./project.ts";
 
 /**
@@ -27,20 +27,11 @@ async function exportsOf(file: string): Promise<string[] | undefined> {
 
 /** A sentence for each export that langgraph.json names and the file does not have, with the names that it has. */
 export async function missingExports({ root, config }: Project): Promise<string[]> {
-  const { graphs, auth, http } = config;
-  const named: [string, string | undefined][] = [
-    ...Object.entries(graphs).map(([id, graph]): [string, string] => [
-      `graphs.${id}`,
-      typeof graph === "string" ? graph : graph.path,
-    ]),
-    ["auth.path", auth?.path],
-    ["http.app", http?.app],
-  ];
   const faults = await Promise.all(
-    named.map(async ([key, spec]) => {
-      const { file, name } = partsOf(spec ?? "");
+    namedCode(config).map(async ([key, spec]) => {
+      const { file, name } = partsOf(spec);
       const path = resolve(root, file);
-      const names = spec && existsSync(path) ? await exportsOf(path) : undefined;
+      const names = existsSync(path) ? await exportsOf(path) : undefined;
       if (!names || names.includes(name)) return [];
       return [`langgraph.json: "${key}" names the export "${name}" of ${file}, which exports ${names.join(", ")}.`];
     }),

@@ -159,8 +159,8 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
   return { config: result.output, warnings: warningsOf(value as Record<string, unknown>) };
 }
 
-/** Throws a Fault where a graph, `auth` or `http.app` is Python. */
-function refusePython({ graphs, auth, http }: LanggraphConfig): void {
+/** What names the project's code: the key in langgraph.json, and `file:export`. */
+export function namedCode({ graphs, auth, http }: LanggraphConfig): [key: string, spec: string][] {
   const named: [string, string | undefined][] = [
     ...Object.entries(graphs).map(([id, graph]): [string, string] => [
       `graphs.${id}`,
@@ -169,7 +169,12 @@ function refusePython({ graphs, auth, http }: LanggraphConfig): void {
     ["auth.path", auth?.path],
     ["http.app", http?.app],
   ];
-  for (const [key, spec = ""] of named)
+  return named.flatMap(([key, spec]) => (spec ? [[key, spec]] : []));
+}
+
+/** Throws a Fault where a graph, `auth` or `http.app` is Python. */
+function refusePython(config: LanggraphConfig): void {
+  for (const [key, spec] of namedCode(config))
     if (/\.py(:|$)/.test(spec))
       throw new Fault(
         `langgraph.json: "${key}" is "${spec}", which is Python. Weir runs LangGraph.js only: a graph runs inside a Worker, ` +
