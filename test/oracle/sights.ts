@@ -74,9 +74,8 @@ export class Sights extends Connection {
     return found.map(({ status, values }) => ({ status, values: valuesOf(values) }));
   }
 
-  /** Every event of the streaming protocol after a number. */
-  async events(since = 0): Promise<Event[]> {
-    const last = await this.#lastEnd();
+  /** Every event of the streaming protocol after a number, to that of the last event, which `lastEnd` gives. */
+  async events(since: number, last: number): Promise<Event[]> {
     if (last <= since) return [];
     const channels = ["values", "messages", "lifecycle", "tasks", "updates", "checkpoints", "input"];
     const response = await this.call(`${this.path}/stream/events`, { body: { channels, since } });
@@ -93,7 +92,7 @@ export class Sights extends Connection {
   }
 
   /** The number of the last event of a log at rest: the end of a run. 0 for a log without events. */
-  async #lastEnd(): Promise<number> {
+  async lastEnd(): Promise<number> {
     return runInDurableObject(this.stub, async (thread) => {
       const lines = await (thread as unknown as ThreadRpc).follow({
         after: 0,

@@ -1,5 +1,6 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
+import { expect } from "vitest";
 import { segment } from "../../src/traces/dotted.ts";
 import { blobPrefixOf, payloadKey, tracePartition } from "../../src/traces/stub.ts";
 import { LARGE_FIELDS, PAYLOAD_FIELDS, type QueriedRun } from "../../src/traces/types.ts";
@@ -105,6 +106,15 @@ export async function sendMultipart(
       ...(options.encoding ? { "content-encoding": options.encoding } : {}),
     },
   });
+}
+
+/** Sends runs, each with an attachment, which is stored in R2. */
+export async function sendWithAttachments(caller: Caller, runs: Sent[]): Promise<void> {
+  const parts = runs.flatMap((run) => [
+    ...runParts("post", run),
+    { name: `attachment.${run.id}.note`, type: "text/plain", data: "kept in R2" },
+  ]);
+  expect(await (await sendMultipart(caller, parts)).json()).toMatchObject({ rejected: 0 });
 }
 
 export async function compress(bytes: Uint8Array): Promise<Uint8Array> {

@@ -14,6 +14,7 @@ import {
   runParts,
   type Sent,
   sendMultipart,
+  sendWithAttachments,
   sentRun,
   storedRuns,
   uuid7,
@@ -26,16 +27,7 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 
-async function sendRuns(runs: Sent[], by = caller): Promise<void> {
-  const response = await sendMultipart(
-    by,
-    runs.flatMap((run) => [
-      ...runParts("post", run),
-      { name: `attachment.${run.id}.note`, type: "text/plain", data: "kept in R2" },
-    ]),
-  );
-  expect(await response.json()).toMatchObject({ rejected: 0 });
-}
+const sendRuns = async (runs: Sent[], by = caller) => sendWithAttachments(by, runs);
 
 /** A trace of two runs over midnight, with payloads and attachments in R2. */
 function trace(project: string, thread: string, inputs: unknown = { big: `${thread} ${BIG}` }) {

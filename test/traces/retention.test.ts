@@ -3,32 +3,12 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
-import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../support/traces.ts";
+import { DAY, NOON, projectId, sendWithAttachments, sentRun } from "../support/traces.ts";
 
-const DAY_MICROS = 86_400_000_000;
-const BIG = "x".repeat(300_000);
 let caller: Caller;
 beforeAll(async () => {
   caller = await newCaller();
 });
-
-async function sendRuns(runs: Sent[], by = caller): Promise<void> {
-  const response = await sendMultipart(
-    by,
-    runs.flatMap((run) => [
-      ...runParts("post", run),
-      { name: `attachment.${run.id}.note`, type: "text/plain", data: "kept in R2" },
-    ]),
-  );
-  expect(await response.json()).toMatchObject({ rejected: 0 });
-}
-
-/** A trace of two runs over midnight, with payloads and attachments in R2. */
-function trace(project: string, thread: string, inputs: unknown = { big: `${thread} ${BIG}` }) {
-  const more = { session_name: project, extra: { metadata: { thread_id: thread } }, inputs };
-  const root = sentRun(NOON, more);
-  return { root, child: sentRun(NOON + DAY_MICROS, more, root) };
-}
 
 const stub = (project: string, day = DAY) =>
   env.TRACE_PARTITION.get(env.TRACE_PARTITION.idFromName(`${caller.workspaceId}/${project}/${day}`));
@@ -55,7 +35,7 @@ describe("retention", () => {
   const patch = async (project: string, body: object) => ask(caller, `/sessions/${project}`, { method: "PATCH", body });
 
   it("is a project's own, and a change reaches the days that are there", async () => {
-    await sendRuns([sentRun(NOON, { session_name: "short" })]);
+    await sendWithAttachments(caller, [sentRun(NOON, { session_name: "short" })]);
     const project = await projectId(caller, "short");
     await age(project, 40);
     await runDurableObjectAlarm(stub(project));
@@ -66,7 +46,7 @@ describe("retention", () => {
   });
 
   it("is longer than the tier's when the project says so", async () => {
-    await sendRuns([sentRun(NOON, { session_name: "long" })]);
+    await sendWithAttachments(caller, [sentRun(NOON, { session_name: "long" })]);
     const project = await projectId(caller, "long");
     await patch(project, { retention_days: 1_000 });
     await age(project, 900);
@@ -78,8 +58,8 @@ describe("retention", () => {
   });
 
   it("does not end while the project is on legal hold, and nothing is deleted by request", async () => {
-    const { root } = trace("held", "t-1", {});
-    await sendRuns([root]);
+    const root = sentRun(NOON, { session_name: "held", extra: { metadata: { thread_id: "t-1" } } });
+    await sendWithAttachments(caller, [root]);
     const project = await projectId(caller, "held");
     expect(await patch(project, { legal_hold: true })).toMatchObject({ legal_hold: true });
     const body = { session_id: project, trace_ids: [root.id] };
@@ -96,7 +76,7 @@ describe("retention", () => {
 
   it("does not begin again with a deletion", async () => {
     const gone = sentRun(NOON, { session_name: "counted" });
-    await sendRuns([gone, sentRun(NOON + 1, { session_name: "counted" })]);
+    await sendWithAttachments(caller, [gone, sentRun(NOON + 1, { session_name: "counted" })]);
     const project = await projectId(caller, "counted");
     await age(project, 390);
     await ask(caller, "/runs/delete", { body: { session_id: project, trace_ids: [gone.id] } });
@@ -107,8 +87,8 @@ describe("retention", () => {
   });
 
   it("is set by an upsert of a project that exists, and a hold keeps its feedback", async () => {
-    const { root } = trace("upserted", "t-1", {});
-    await sendRuns([root]);
+    const root = sentRun(NOON, { session_name: "upserted", extra: { metadata: { thread_id: "t-1" } } });
+    await sendWithAttachments(caller, [root]);
     const feedback = await ask<{ id: string }>(caller, "/feedback", {
       body: { run_id: root.id, key: "mood", score: 1 },
     });

@@ -4,56 +4,15 @@ import { describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { Gathering } from "../../src/traces/ingest/operations.ts";
 import { Intake } from "../../src/traces/ingest/intake.ts";
-import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
-import type { Place, RunWrite } from "../../src/traces/types.ts";
+import type { RunWrite } from "../../src/traces/types.ts";
 import { isClosed, MOST_SHARDS, shardsOf } from "../../src/traces/shards.ts";
 import { announcePartition, listPartitions } from "../../src/traces/store/partition-store.ts";
 import { dayBounds, dayOf } from "../../src/traces/time.ts";
-import { type Caller, newCaller } from "../support/caller.ts";
+import { newCaller } from "../support/caller.ts";
 import { generator } from "../support/random.ts";
-import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
-
-const ALL = { order: "asc" as const, after: null, limit: 1_000, maxBytes: 30_000_000, payloads: [] };
-
-const objectOf = (workspaceId: string, { projectId: project, day, shard }: Place) =>
-  env.TRACE_PARTITION.getByName(`${workspaceId}/${project}/${day}${shard === 0 ? "" : `#${shard}`}`);
-
-/** A project whose shards are full when they are larger than this. */
-async function newProject(caller: Caller) {
-  await caller.fetch("/sessions", { body: { name: "tests" } });
-  const project = await projectId(caller);
-  const place = (shard: number): Place => ({ projectId: project, day: DAY, shard });
-  return {
-    project,
-    place,
-    shard: (shard: number) => tracePartition(env, caller.workspaceId, place(shard)),
-    identity: (shard: number) => ({
-      workspaceId: caller.workspaceId,
-      ...place(shard),
-      traceTier: "longlived" as const,
-    }),
-    /** Makes a shard full for what comes from now on. */
-    fill: (shard: number, bytes = 1) =>
-      runInDurableObject(objectOf(caller.workspaceId, place(shard)), (partition) => {
-        const own = partition as unknown as { env: Env };
-        own.env = { ...own.env, TRACE_SHARD_BYTES: String(bytes) };
-      }),
-    shards: async () => {
-      const rows = await listPartitions(database(env.DB), caller.workspaceId, project, DAY, DAY);
-      return rows.map(({ shard }) => shard);
-    },
-  };
-}
-
-const idsIn = async (partition: TracePartitionRpc) => (await partition.query(ALL)).runs.map(({ id }) => id);
-const send = async (caller: Caller, runs: Sent[], kind: "post" | "patch" = "post") => {
-  const response = await sendMultipart(
-    caller,
-    runs.flatMap((run) => runParts(kind, run)),
-  );
-  expect(await response.json()).toMatchObject({ taken: runs.length, rejected: 0 });
-};
+import { ALL, idsIn, newProject, objectOf, send } from "../support/shards.ts";
+import { DAY, NOON, runParts, type Sent, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";
 
 describe("a day that grows", () => {
   it("sends new traces to the new shard and leaves old ones where they are", async () => {

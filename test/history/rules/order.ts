@@ -1,6 +1,6 @@
 /** One run of a thread at a time, in the order in which they were accepted. */
-import type { Operation, StateSeen } from "../record.ts";
-import { before, type Facts, type Violation } from "../facts.ts";
+import type { Of, Operation, StateSeen } from "../record.ts";
+import { before, type Facts, type RunFacts, type Violation } from "../facts.ts";
 
 /** Runs in the order of their checkpoints, oldest first: one entry for each uninterrupted sequence. */
 function blocksOf(states: StateSeen[]): string[] {
@@ -42,45 +42,48 @@ export function oneAtATime(facts: Facts): Violation[] {
   });
 }
 
-/** Of two runs, the one whose request was answered before the other was made begins first. Delays change the order. */
-export function runsAreInOrder(facts: Facts): Violation[] {
+/** What `check` finds for each run of a thread at rest, with those that began after it. */
+function inOrder(
+  facts: Facts,
+  check: (thread: string, run: RunFacts, after: RunFacts[], history: Of<"history">) => Violation[],
+): Violation[] {
   return facts.threads.flatMap((thread) => {
     const history = facts.atRest("history", thread);
     if (!history) return [];
     const runs = blocksOf(history.states).flatMap((id) => facts.runs.get(id) ?? []);
-    return runs.flatMap((run, index) => {
-      const [start] = run.starts;
-      const late = runs.slice(index + 1).find(({ starts: [other] }) => {
-        if (!start || !other || other.delay || start.key || other.key) return false;
-        return other.via !== "wait" && other.outcome === "ok" && before(other, start);
-      });
-      if (!late) return [];
-      const message = `The run ${late.id} was accepted before this one was requested, and ran after it.`;
-      const operations = [...late.starts, ...run.starts, history];
-      return [{ rule: "runs-are-in-order", thread, run: run.id, message, operations }];
+    return runs.flatMap((run, index) => check(thread, run, runs.slice(index + 1), history));
+  });
+}
+
+/** Of two runs, the one whose request was answered before the other was made begins first. Delays change the order. */
+export function runsAreInOrder(facts: Facts): Violation[] {
+  return inOrder(facts, (thread, run, after, history) => {
+    const [start] = run.starts;
+    const late = after.find(({ starts: [other] }) => {
+      if (!start || !other || other.delay || start.key || other.key) return false;
+      return other.via !== "wait" && other.outcome === "ok" && before(other, start);
     });
+    if (!late) return [];
+    const message = `The run ${late.id} was accepted before this one was requested, and ran after it.`;
+    const operations = [...late.starts, ...run.starts, history];
+    return [{ rule: "runs-are-in-order", thread, run: run.id, message, operations }];
   });
 }
 
 /** A run without a delay does not wait for one that is not yet due. */
 export function delaysDoNotBlock(facts: Facts): Violation[] {
-  return facts.threads.flatMap((thread) => {
-    const history = facts.atRest("history", thread);
-    if (!history) return [];
-    const runs = blocksOf(history.states).flatMap((id) => facts.runs.get(id) ?? []);
-    return runs.flatMap((run, index) => {
-      const [start] = run.starts;
-      if (start?.delay === undefined) return [];
-      const due = start.at + start.delay;
-      const blocked = runs.slice(index + 1).find(({ starts: [other] }) => {
-        if (!other || other.delay || other.key || other.via === "wait") return false;
-        return other.outcome === "ok" && other.until < due;
-      });
-      if (!blocked) return [];
-      const message = `The run ${blocked.id} was accepted before this one was due, and ran after it.`;
-      const operations = [...run.starts, ...blocked.starts, history];
-      return [{ rule: "delays-do-not-block", thread, run: run.id, message, operations }];
+  return inOrder(facts, (thread, run, after, history) => {
+    const [start] = run.starts;
+    if (start?.delay === undefined) return [];
+    const due = start.at + start.delay;
+    const blocked = after.find(({ starts: [other] }) => {
+      if (!other || other.delay || other.key || other.via === "wait") return false;
+      return other.outcome === "ok" && other.until < due;
     });
+    if (!blocked) return [];
+    const message = `The run ${blocked.id} was accepted before this one was due, and ran after it.`;
+    const operations = [...run.starts, ...blocked.starts, history];
+    return [{ rule: "delays-do-not-block", thread, run: run.id, message, operations }];
   });
 }
 
