@@ -4,7 +4,7 @@ import { bulkExports } from "../../src/db/schema.ts";
 import { spawnDue, sweep, windowOf } from "../../src/exports/schedule.ts";
 import { cancelExport } from "../../src/exports/store.ts";
 import { newCaller } from "../support/caller.ts";
-import { generator } from "../support/random.ts";
+import { generator, SEED } from "../support/random.ts";
 import { SOAK } from "../support/thorough.ts";
 import { DAY_1, newDestination, newExport, newProject, newWorld, type World } from "./support.ts";
 
@@ -82,8 +82,7 @@ describe("the windows of a schedule", () => {
     `are each spawned once in ${DAYS} simulated days of cron firing none, one or two times a minute`,
     { timeout: 180_000 },
     async () => {
-      const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-      const random = generator(seed);
+      const random = generator(SEED);
       const world = idleWorld(START);
       const schedules = [await scheduled(world, 73), await scheduled(world, 168), await scheduled(world, 121)];
       const end = START + DAYS * 24 * HOUR;
@@ -105,7 +104,7 @@ describe("the windows of a schedule", () => {
         const windows = (await spawnedBy(world, id)).map(({ startTime, endTime }) => [startTime, endTime]);
         const count = Math.floor((world.clock.now * 1000 - 600_000_000 - DAY_1) / hours);
         const expected = Array.from({ length: count }, (_, k) => [DAY_1 + k * hours, DAY_1 + (k + 1) * hours]);
-        expect(windows, `SEED=${seed}`).toEqual(expected);
+        expect(windows, `SEED=${SEED}`).toEqual(expected);
       }
     },
   );
