@@ -42,6 +42,14 @@ function open(kind: Kind, threadId: string, assistantId = "agent", onCreated?: (
   });
 }
 
+/** Sends a message and waits for the end of its run. `submit` may resolve before the page shows that the run has begun. */
+async function submit(tab: Tab, content: string): Promise<void> {
+  const submitted = tab.stream.submit(human(content));
+  await tab.until((stream) => stream.isLoading);
+  await submitted;
+  await tab.until((stream) => !stream.isLoading);
+}
+
 /** What the thread's state says was said. */
 async function state(threadId: string): Promise<[string, string][]> {
   const { values } = await get<{ values: { messages: { type: string; content: string }[] } }>(
@@ -56,10 +64,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
     const tab = open(kind, thread);
     await tab.until((stream) => !stream.isThreadLoading);
     for (const content of ["What is 17 * 23?", "And what can you do?"]) {
-      const submitted = tab.stream.submit(human(content));
-      await tab.until((stream) => stream.isLoading);
-      await submitted;
-      await tab.until((stream) => !stream.isLoading);
+      await submit(tab, content);
       expect(tab.said()).toEqual(await state(thread));
     }
     expect(tab.stream.toolCalls.map(({ name, status }) => [name, status])).toEqual([["calculator", "finished"]]);
@@ -94,8 +99,7 @@ describe.each(["built-in", "custom"] as const)("useStream, %s transport", (kind)
 
     const again = open(kind, thread, "approval");
     await again.until((stream) => !stream.isThreadLoading && stream.messages.length > 0);
-    await again.stream.submit(human("Thank you"));
-    await again.until((stream) => !stream.isLoading);
+    await submit(again, "Thank you");
     expect([...again.shown]).toEqual([]);
     expect(again.said()).toEqual(await state(thread));
     again.close();

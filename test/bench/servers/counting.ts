@@ -10,8 +10,8 @@ export async function startCounting(vars: Record<string, string> = {}): Promise<
 }
 
 const PAUSE = 150;
-/** Looks in a row that see the same counts before the server is taken to be at rest. */
-const SAME = 5;
+/** Looks in a row that see the same counts before the server is taken to be at rest. D1 follows a partition after two seconds. */
+const SAME = 18;
 
 /** The counts once they no longer change: traces and index rows are stored after the end of a run's stream. */
 export async function settled(server: Server): Promise<Counts> {
