@@ -6,8 +6,9 @@
 import { backOff } from "../http/outage.ts";
 import { remoteProblem } from "../http/problem.ts";
 import { BEGINNING, type CopiedRow, copiedRows } from "./storage/copy-store.ts";
+import { hasNextStep } from "./graph/state.ts";
 import { withinMetadata } from "./limits.ts";
-import { restartTtl } from "./record.ts";
+import { restartTtl, type ThreadRecord } from "./record.ts";
 import type { ThreadContext } from "./context.ts";
 import type { Json } from "../json.ts";
 import type { CopyPage, ThreadRpc } from "./rpc.ts";
@@ -19,13 +20,21 @@ const TRIES = 5;
 const lives = new WeakMap<ThreadContext, string>();
 
 /** A page of the thread's rows: the first one, or from where the page before ended. */
-export function copyPage(context: ThreadContext, from = BEGINNING): CopyPage {
-  const { eventLog, record, tables } = context;
+export async function copyPage(context: ThreadContext, from = BEGINNING): Promise<CopyPage> {
+  const waits = context.record?.rest === "error" && from === BEGINNING && (await hasNextStep(context));
+  const { eventLog, tables } = context;
+  const record = context.record && withoutFailure(context.record, waits);
   if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
   eventLog.flush();
   const life = lives.get(context) ?? crypto.randomUUID();
   lives.set(context, life);
   return { version: `${life} ${tables.rowsWritten}`, thread: record, ...copiedRows(tables, from) };
+}
+
+/** A copy has no runs, so none that failed. `waits`: its graph stopped between two steps. */
+function withoutFailure(record: ThreadRecord, waits: boolean): ThreadRecord {
+  if (record.rest !== "error") return record;
+  return { ...record, rest: waits ? "interrupted" : "idle", error: undefined };
 }
 
 /** Makes an empty thread a copy of `source` or leaves it empty. `metadata` replaces that of `source`. 409 when `source` changes at every attempt. */
@@ -61,10 +70,7 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
   const own = { thread_id: threadId, metadata, created: now, updated: now, ttl: restartTtl(record.ttl) };
-  // A copy has no runs, so none that failed.
-  const failed = record.rest === "error";
-  const rest = failed ? (Object.keys(record.interrupts).length > 0 ? "interrupted" : "idle") : record.rest;
-  tables.putThread(JSON.stringify({ ...record, ...own, rest, error: undefined }));
+  tables.putThread(JSON.stringify({ ...record, ...own }));
 }
 
 /** Checkpoint metadata names the thread, so packs are written again. */

@@ -70,9 +70,10 @@ function threaded(given: Case): Step[] {
         ]),
     ...(stopsItself ? stops.stepsOf(given, "t2", "speak") : [step("t2 pauses", (world) => world.finish("t2")), check]),
     ...happens("pause"),
+    // What happens to the thread while t2 is at work comes before other runs, which wait for it.
+    ...(stopsItself ? happens("stop") : []),
     ...graphSteps(graph),
-    ...(stopsItself ? [] : answerSteps(given)),
-    ...happens("stop"),
+    ...(stopsItself ? [] : [...answerSteps(given), ...happens("stop")]),
     step("what is left", answers.completeAll),
     check,
     step("t3", async (world) => {

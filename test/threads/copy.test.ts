@@ -89,6 +89,22 @@ it("a thread larger than a message is copied whole, and continues by itself", { 
   expect(await found.json()).toHaveLength(1);
 });
 
+it("a thread whose run failed between two steps waits there", async () => {
+  const thread = await newThread(caller);
+  await stream(caller, thread, {
+    assistant_id: "agent",
+    input: say("What is 17 * 23?"),
+    config: { recursion_limit: 1 },
+  });
+  expect(await get(caller, `/threads/${thread}`)).toMatchObject({ status: "error" });
+  const { thread_id } = await (
+    await caller.fetch(`/threads/${thread}/copy`, { body: {} })
+  ).json<{ thread_id: string }>();
+  const made = await get<{ status: string; error?: unknown }>(caller, `/threads/${thread_id}`);
+  expect(made).toMatchObject({ status: "interrupted" });
+  expect(made.error).toBeUndefined();
+});
+
 it("both objects may restart in the meantime", { timeout: 120_000 }, async () => {
   for (let round = 0; round < 2; round++) {
     const answer = await abortsDuring(random, copy(), 2, 1_000);

@@ -1,4 +1,5 @@
 /** The thread's state, history and updates, through the graph that made them. */
+import { logError } from "../../http/log.ts";
 import { remoteProblem } from "../../http/problem.ts";
 import type { Graph } from "../../runtime/graph.ts";
 import { Saver } from "../../runtime/saver.ts";
@@ -38,6 +39,16 @@ export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }:
   const options = { threadId: context.threadId, checkpointId, checkpointNs: ns, subgraphs };
   const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
   return ns === "" ? withQuestions(context, state) : state;
+}
+
+/** Whether the graph has stopped between two steps and can continue. False when its state cannot be read. */
+export async function hasNextStep(context: ThreadContext): Promise<boolean> {
+  try {
+    return (await stateOf(context, {})).next.length > 0;
+  } catch (error) {
+    logError(error, { thread: context.threadId, while: "reading where it was stopped" });
+    return false;
+  }
 }
 
 /**

@@ -17,12 +17,15 @@ import { checkAnswers, newRun, repeatedRun, threadFor } from "./insert.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, RunError, RunStatus, StopReason } from "../types.ts";
-import { stateOf } from "../graph/state.ts";
+import { hasNextStep } from "../graph/state.ts";
 import { busy, type Outcome, storedRun, type StoredRun, strategyOf, transitioned } from "../run.ts";
 import { inOrder, isInFlight } from "./queue.ts";
 import { answeredBy, refusalOf, refusedError } from "./strict.ts";
 import { joinTask, queueTaskBegin } from "../tasks/tasks.ts";
 import { type PriorAttempt, readPriorAttempt } from "../log/prior-attempt.ts";
+
+/** When a run's tokens are written, by its `durability`. */
+const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
 interface Active {
   run: StoredRun;
@@ -56,6 +59,7 @@ export class Runner {
     private readonly arm: () => void,
   ) {
     this.#open = inOrder(context.tables.openRuns().map(storedRun));
+    if (this.#open.some(({ status }) => status === "running")) context.eventLog.skipUnwritten();
   }
 
   get open(): readonly StoredRun[] {
@@ -228,7 +232,7 @@ export class Runner {
     const stop = new AbortController();
     if (stopped) stop.abort(stopped);
     this.#active = { run, stop };
-    const emitter = new Emitter(eventLog, values, run.id, prior);
+    const emitter = new Emitter(eventLog, values, run.id, prior, TOKEN_WRITES[run.request.durability ?? "async"]);
     // A run that is stopped before its next step leaves the state of its last one.
     emitter.values = prior?.values;
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
@@ -243,25 +247,16 @@ export class Runner {
           : await execute(execution);
       clearTimeout(timer);
       // Clients that receive the last text together with the end report the end before they show the text.
-      if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.settle();
+      if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();
       const feedback = error || stop.signal.aborted ? undefined : await feedbackOf(this.context, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
       // A graph that was stopped between two steps waits there, as one that paused itself.
-      if (reason === "interrupt") emitter.interrupted ||= await this.#waits();
+      if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
       this.#end(run, emitter, status, { reason, error, tracer, feedback });
     };
     ctx.waitUntil(work());
     if (run.request.task) ctx.waitUntil(this.outbox.deliver());
     this.arm();
-  }
-
-  async #waits(): Promise<boolean> {
-    try {
-      return (await stateOf(this.context, {})).next.length > 0;
-    } catch (error) {
-      logError(error, { thread: this.context.threadId, while: "reading where it was stopped" });
-      return false;
-    }
   }
 
   /** Ends a run whose process stopped too often. */
