@@ -3,11 +3,12 @@ import { callsOf } from "../http/calls.ts";
 import { repeated } from "../http/outage.ts";
 import { inFrames } from "../threads/remote/frames.ts";
 import { resumed } from "../threads/remote/resume.ts";
+import type { ThreadRpc } from "../threads/rpc.ts";
 import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Filter } from "./schema.ts";
 
-interface StreamingRpc {
+interface StreamingRpc extends Pick<ThreadRpc, "hasEvent"> {
   streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
 }
 
@@ -23,7 +24,7 @@ export async function streamEvents(
   after: number,
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
-  const open = async (last = after) =>
-    callsOf<StreamingRpc>(threadObject(env, workspaceId, threadId)).streamEvents(filter, last, dialect);
-  return resumed(await repeated(() => open()), inFrames(open));
+  const thread = () => callsOf<StreamingRpc>(threadObject(env, workspaceId, threadId));
+  const open = async (last = after) => thread().streamEvents(filter, last, dialect);
+  return resumed(await repeated(() => open()), inFrames({ open, has: (seq) => thread().hasEvent(seq) }));
 }

@@ -245,6 +245,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return this.#context.eventLog.visible;
   }
 
+  async hasEvent(seq: number): Promise<boolean> {
+    return this.#context.eventLog.has(seq);
+  }
+
   async firstSeq(runId: string): Promise<number | undefined> {
     const run = this.#context.run(runId);
     return run && (run.outcome.first_seq ?? this.#context.eventLog.visible + 1);
@@ -271,14 +275,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return written;
   }
 
-  /** Rows written since this object woke: the bench's figure. */
-  async rowsWritten(): Promise<number> {
-    return this.#context.tables.rowsWritten;
-  }
-
-  /** Streams of the log that are open, those of WebSockets included, and WebSockets: a figure of the tests. */
-  async readers(): Promise<{ streams: number; sockets: number }> {
-    return { streams: this.#context.eventLog.readers, sockets: this.ctx.getWebSockets().length };
+  /** Of the tests and benches: rows written since this object woke, open streams (those of WebSockets included), WebSockets. */
+  async figures(): Promise<{ rowsWritten: number; streams: number; sockets: number }> {
+    const { tables, eventLog } = this.#context;
+    return { rowsWritten: tables.rowsWritten, streams: eventLog.readers, sockets: this.ctx.getWebSockets().length };
   }
 
   /**

@@ -75,8 +75,11 @@ export async function startServer(
     ...own,
     crossings: () => watch.take(),
     another: () => access(origin),
-    rowsWritten: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).rowsWritten(),
-    readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).readers(),
+    rowsWritten: (threadId) =>
+      THREAD.getByName(`${own.workspaceId}:${threadId}`)
+        .figures()
+        .then(({ rowsWritten }) => rowsWritten),
+    readers: (threadId) => THREAD.getByName(`${own.workspaceId}:${threadId}`).figures(),
     async stop() {
       const found = await watch.take();
       await harness.close();

@@ -112,7 +112,8 @@ async function check(seed: number, storage: DurableObjectStorage): Promise<{ bef
   );
   const values = new Values(tables, eventLog);
   generateMessages(new Emitter(eventLog, values, run.id), () => eventLog.flush(), random);
-  await eventLog.settle();
+  eventLog.flush();
+  await eventLog.settled();
   eventLog.recent.forget();
   const readers = readersOf(tables, eventLog, values);
   const stages: Shown[][][] = [await Promise.all(readers.map((reader) => reader.read(0)))];
@@ -178,7 +179,8 @@ it("hands out merged texts that are longer than one reading", async () => {
       if (i % 10 === 0) eventLog.flush();
     }
     eventLog.flush();
-    await eventLog.settle();
+    eventLog.flush();
+    await eventLog.settled();
     eventLog.recent.forget();
     const reader = readersOf(tables, eventLog, values).find(({ name }) => name === "A2A") as Reader;
     const before = await reader.read(0);

@@ -103,10 +103,10 @@ it("writes six rows for a run of a thread that is there", async () => {
   const run = async () => stream(caller, thread, { assistant_id: "echo", input: say("hello") });
   await run();
   await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
-  const before = await stub.rowsWritten();
+  const before = (await stub.figures()).rowsWritten;
   await run();
   // The run twice, events twice, checkpoints, and the thread with the trace.
-  expect((await stub.rowsWritten()) - before).toBe(6);
+  expect((await stub.figures()).rowsWritten - before).toBe(6);
 });
 
 it("stores the trace that a restart finds in the thread's row", async () => {

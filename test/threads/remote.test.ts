@@ -50,6 +50,7 @@ const REPEATABLE: [Method, unknown[]][] = [
   ["setHook", ["t", "h", {}, 1]],
   ["cancelTask", ["t"]],
   ["lastSeq", []],
+  ["hasEvent", [1]],
   ["firstSeq", ["r"]],
   ["state", [{}]],
 ];

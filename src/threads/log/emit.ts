@@ -8,7 +8,7 @@ import { wire, wireChunk } from "../../runtime/serde.ts";
 import { canonical } from "./canonical.ts";
 import { checkedCustom } from "./custom.ts";
 import type { EventMethod } from "./events.ts";
-import type { EventLog, NewEvent } from "./event-log.ts";
+import type { EventLog, NewEvent, TokenWrite } from "./event-log.ts";
 import { withinState } from "../limits.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
 import type { PriorAttempt } from "./prior-attempt.ts";
@@ -40,6 +40,7 @@ export class Emitter implements DriveSink {
     private readonly runId: string,
     /** After a crash: what the log has already. */
     private readonly prior?: PriorAttempt,
+    private readonly token: TokenWrite = "soon",
   ) {}
 
   /** Later events of an abandoned node are dropped. */
@@ -62,12 +63,12 @@ export class Emitter implements DriveSink {
     this.#open(ns);
     let meta = this.#metas.get(metadata);
     if (meta === undefined) this.#metas.set(metadata, (meta = wire(metadata)));
-    this.emit("tuple", ns, wireChunk(message), { meta });
+    this.emit("tuple", ns, wireChunk(message), { meta, token: this.token });
   }
 
   message(ns: string[], node: string, event: MessageEvent): void {
     if (event.event === "content-block-delta") this.deltas += 1;
-    this.emit("messages", ns, wire(event), { node });
+    this.emit("messages", ns, wire(event), { node, token: this.token });
   }
 
   tool(ns: string[], event: Record<string, unknown>): void {
@@ -88,7 +89,7 @@ export class Emitter implements DriveSink {
     method: EventMethod,
     namespace: string[],
     data: string,
-    more: Pick<NewEvent, "node" | "meta" | "refs"> = {},
+    more: Pick<NewEvent, "node" | "meta" | "refs" | "token"> = {},
   ): number {
     if (this.#closed) return 0;
     if (method !== "lifecycle") this.firstAt ??= Date.now();
@@ -183,7 +184,9 @@ export class Emitter implements DriveSink {
       const key = prefix.join("|");
       if (this.#opened.has(key)) continue;
       this.#opened.add(key);
-      this.lifecycle(prefix, { event: "started", graph_name: prefix.at(-1)?.split(":")[0] ?? "" });
+      const started = { event: "started", graph_name: prefix.at(-1)?.split(":")[0] ?? "" };
+      // Its first token does not wait for it.
+      this.emit("lifecycle", prefix, JSON.stringify(started), { token: this.token });
     }
   }
 }

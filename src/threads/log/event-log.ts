@@ -1,12 +1,14 @@
 /**
  * The thread's one event log, with thread-wide sequence numbers from 1, and its group commit: events gather for a
- * moment, then one transaction writes them together with all other pending writes. Only then do readers see them.
+ * moment, then one transaction writes them together with all other pending writes. Readers see facts once they are durable,
+ * and tokens once all facts before them are (docs/event-log.md).
  */
 import { logError } from "../../http/log.ts";
 import type { EventMethod } from "./events.ts";
-import { Recent } from "./recent.ts";
+import { EVENTS_AT_ONCE, Recent, type RecentEvent } from "./recent.ts";
 import { type ChunkRef, Segments } from "./segments.ts";
 import type { SegmentRow, Tables } from "../storage/tables.ts";
+import { MOST_UNWRITTEN, Watermarks } from "./watermarks.ts";
 
 export interface NewEvent {
   runId: string;
@@ -20,26 +22,28 @@ export interface NewEvent {
   refs?: boolean;
   /** JSON that many events of one message share; kept once a row. */
   meta?: string;
+  /** Of a token. Any other event is a fact. */
+  token?: TokenWrite;
 }
 
-/** Milliseconds that events may gather. What must be kept at once calls `flush` itself. */
+/** When a token is written: before readers see it, within two seconds, or with the next fact. */
+export type TokenWrite = "first" | "soon" | "late";
+
+/** Milliseconds that facts may gather. What must be kept at once calls `flush` itself. */
 const GATHER_MS = 50;
-/**
- * Milliseconds for tokens, once some have just been written: each flush writes a row, and rows are most of what a run with
- * many tokens costs (docs/costs.md).
- */
-const GATHER_TOKENS_MS = 200;
-/** Milliseconds after which tokens count as the first ones again. */
-const PAUSE_MS = 1_000;
-const TOKENS: EventMethod[] = ["tuple", "messages"];
-/** Pending characters that cause an immediate write. */
+/** Milliseconds for tokens: each flush writes a row, and rows are most of what a run costs (docs/costs.md). */
+const GATHER_TOKENS_MS = { first: 200, soon: 2_000, late: Infinity };
+/** Milliseconds for facts that a token waits for. */
+const GATHER_BEFORE_TOKEN_MS = 5;
+/** Pending characters that cause an immediate write, with any event and with a token that is written soon. */
 const GATHER_SIZE = 4_000_000;
+const GATHER_TOKENS_SIZE = 64_000;
+/** A token longer than this is a fact. */
+const LONGEST_TOKEN = 64_000;
 
 export class EventLog {
   /** The last sequence number given out. */
   seq: number;
-  /** The last one that is durable, up to which readers see. */
-  visible: number;
   ended = false;
   /** What readers who follow read. */
   readonly recent = new Recent();
@@ -48,11 +52,13 @@ export class EventLog {
   #taskFinished = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAt = 0;
-  /** When tokens were written last, milliseconds since the epoch, and whether some wait. */
-  #tokensWritten = 0;
-  #tokensWait = false;
+  #marks: Watermarks;
+  /** The events that are not in the tables. */
+  #unwritten: RecentEvent[] = [];
+  #lastToken = 0;
   #readers = new Set<() => void>();
-  #durable: Promise<void> = Promise.resolve();
+  #waking: ReturnType<typeof setTimeout> | undefined;
+  #syncing: Promise<void> = Promise.resolve();
 
   /**
    * `sync` resolves when what has been written is durable. `restart` makes the object read all state again, because
@@ -64,20 +70,60 @@ export class EventLog {
     private readonly restart: () => void,
   ) {
     const { seq, first, n } = tables.lastSeq();
-    this.seq = this.visible = seq;
+    this.seq = seq;
+    this.#marks = new Watermarks(seq);
     this.#segments = new Segments(seq + 1, first === seq + 1 ? n + 1 : 0);
   }
 
-  /** Adds an event; it becomes visible with the next flush. Returns its sequence number. */
-  append({ runId, method, namespace, node, data, refs, meta }: NewEvent): number {
+  /** The last sequence number that readers see: facts up to here are durable. */
+  get visible(): number {
+    return this.#marks.visible(this.seq);
+  }
+
+  /** The process stopped in a run. Readers may have seen tokens that were not written: later numbers are past theirs. */
+  skipUnwritten(): void {
+    this.seq += MOST_UNWRITTEN;
+    this.#marks = new Watermarks(this.seq);
+    this.#segments.written(this.seq + 1);
+  }
+
+  /** Whether an event that was given this number is kept, or was lost with its process. */
+  has(seq: number): boolean {
+    return seq > this.#marks.written ? seq <= this.seq : this.tables.hasSeq(seq);
+  }
+
+  /**
+   * Adds an event. A fact becomes visible with the next flush, a token when the facts before it are visible. Returns its
+   * sequence number.
+   */
+  append({ runId, method, namespace, node, data, refs, meta, token }: NewEvent): number {
     const event = { seq: this.seq + 1, ts: Date.now(), run: runId, method, ns: namespace, node, meta, data, refs };
     this.#segments.event(event);
     this.seq = event.seq;
     this.recent.add(event);
-    const isToken = TOKENS.includes(method);
-    this.#tokensWait ||= isToken;
-    this.#plan(isToken && event.ts - this.#tokensWritten < PAUSE_MS ? GATHER_TOKENS_MS : GATHER_MS);
+    this.#unwritten.push(event);
+    if (token) this.#lastToken = event.seq;
+    if (!token || token === "first" || data.length > LONGEST_TOKEN) {
+      this.#marks.addFact(event.seq);
+      this.#plan(token === "first" ? GATHER_TOKENS_MS.first : GATHER_MS);
+    } else if (token === "soon" && this.#segments.size > GATHER_TOKENS_SIZE) this.flush();
+    else this.#plan(this.#marks.factWaits ? GATHER_BEFORE_TOKEN_MS : GATHER_TOKENS_MS[token]);
+    if (this.visible === event.seq) this.#waking ??= setTimeout(() => this.notify(), 0);
     return event.seq;
+  }
+
+  /** The next visible events after `seq`; undefined when they are in the tables only. */
+  inMemory(seq: number): RecentEvent[] | undefined {
+    const { visible } = this;
+    const { written } = this.#marks;
+    if (seq < written) return this.recent.after(seq, visible);
+    const from = seq - written;
+    return this.#unwritten.slice(from, Math.min(from + EVENTS_AT_ONCE, visible - written));
+  }
+
+  /** The last visible sequence number that is in the tables. */
+  get stored(): number {
+    return Math.min(this.#marks.written, this.visible);
   }
 
   /** Adds a chunk of list items (each JSON), to be kept with the next flush. */
@@ -140,6 +186,8 @@ export class EventLog {
     } catch (error) {
       this.seq = seq;
       this.#due = [];
+      this.#unwritten = [];
+      this.#marks.dropAfter(seq);
       undo();
       this.recent.dropAfter(seq);
       throw error;
@@ -149,16 +197,18 @@ export class EventLog {
     }
   }
 
-  /** Writes everything gathered; resolves when readers have had the chance to take it. */
-  async settle(): Promise<void> {
-    this.flush();
-    await this.#durable;
+  /** Resolves when readers have had the chance to take every token. */
+  async tokensTaken(): Promise<void> {
+    while (this.visible < this.#lastToken) {
+      this.flush();
+      await this.#syncing;
+    }
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
   /** Resolves when everything flushed so far is durable and visible. */
   async settled(): Promise<void> {
-    return this.#durable;
+    return this.#syncing;
   }
 
   /** Calls `wake` whenever more has become visible, until the returned function is called. */
@@ -180,6 +230,8 @@ export class EventLog {
 
   /** Lets every reader look again. */
   notify(): void {
+    clearTimeout(this.#waking);
+    this.#waking = undefined;
     for (const notify of this.#readers) notify();
   }
 
@@ -190,12 +242,12 @@ export class EventLog {
     });
     this.#due = [];
     this.#taskFinished = false;
-    if (this.#tokensWait) this.#tokensWritten = Date.now();
-    this.#tokensWait = false;
     this.#segments.written(this.seq + 1);
+    this.#unwritten = [];
     const { seq } = this;
-    this.#durable = this.sync().then(() => this.#publish(seq));
-    this.#durable.catch((error: unknown) => this.#lost(error));
+    this.#marks.written = seq;
+    this.#syncing = this.sync().then(() => this.#publish(seq));
+    this.#syncing.catch((error: unknown) => this.#lost(error));
   }
 
   #lost(error: unknown): void {
@@ -206,6 +258,7 @@ export class EventLog {
   /** Schedules the write of pending events within this many milliseconds. */
   #plan(within: number): void {
     if (this.#segments.size > GATHER_SIZE) return this.flush();
+    if (within === Infinity) return;
     const at = Date.now() + within;
     if (this.#timer !== undefined && this.#timerAt <= at) return;
     clearTimeout(this.#timer);
@@ -214,7 +267,7 @@ export class EventLog {
   }
 
   #publish(seq: number): void {
-    if (seq > this.visible) this.visible = seq;
+    this.#marks.confirm(seq);
     this.notify();
   }
 }

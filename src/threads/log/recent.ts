@@ -15,7 +15,7 @@ export interface RecentEvent extends Omit<EventText, "text"> {
 /** Characters that one thread keeps. A reader further back reads the tables. */
 const LIMIT = 2_000_000;
 /** Events that one reading takes at most, so that a slow reader does not hold thousands of lines. */
-const AT_ONCE = 512;
+export const EVENTS_AT_ONCE = 512;
 
 /**
  * What all threads of this isolate keep. It belongs to none of them: nothing runs when an object is evicted, and what such
@@ -42,7 +42,7 @@ export class Recent {
     const first = events?.[0]?.seq;
     if (!events || first === undefined || first > seq + 1) return undefined;
     const from = seq + 1 - first;
-    return events.slice(from, Math.min(from + AT_ONCE, last + 1 - first));
+    return events.slice(from, Math.min(from + EVENTS_AT_ONCE, last + 1 - first));
   }
 
   /** The event with its whole data; `expand` puts in what the data refers to, the first time. */

@@ -118,11 +118,12 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
     return text.length < AT_ONCE;
   };
   const expand = (data: string) => expanded(JSON.parse(data) as Json, values);
-  const latest = recent.after(cursor, visible);
+  const latest = source.eventLog.inMemory(cursor);
   if (latest) {
     latest.every((event) => take(event, () => ({ ...event, text: () => recent.text(event, expand) })));
     return { text, last };
   }
+  const { stored } = source.eventLog;
   let rows = 0;
   for (const row of tables.eventsAfter(cursor)) {
     const events = (JSON.parse(row.events) as StoredEvent[]).filter(isWanted);
@@ -130,9 +131,10 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
       if (!take(event, () => storedText(event, row, values))) return { text, last };
     }
     last = Math.min(row.last_seq, visible);
-    if ((rows += 1) >= ROWS_AT_ONCE) break;
+    if ((rows += 1) >= ROWS_AT_ONCE) return { text, last };
   }
-  return { text, last };
+  // The numbers of tokens that were lost with their process have no row.
+  return { text, last: Math.max(last, stored) };
 }
 
 function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow, values: Values): EventText {

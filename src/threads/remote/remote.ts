@@ -94,7 +94,7 @@ export class RemoteThread implements rpc.ThreadRpc {
     const last = await this.lastSeq();
     const from = after === undefined ? last : after > last ? 0 : after;
     const open = (seen = from) => this.stub().streamThread(modes, seen);
-    return resumed(await repeated(() => open()), inFrames(open));
+    return resumed(await repeated(() => open()), inFrames({ open, has: (seq) => this.stub().hasEvent(seq) }));
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -154,6 +154,10 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().lastSeq());
   }
 
+  async hasEvent(seq: number): Promise<boolean> {
+    return repeated(() => this.stub().hasEvent(seq));
+  }
+
   async firstSeq(runId: string): Promise<number | undefined> {
     return repeated(() => this.stub().firstSeq(runId));
   }
@@ -178,6 +182,6 @@ export class RemoteThread implements rpc.ThreadRpc {
     const leave = options.cancelOnDisconnect
       ? () => repeated(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
       : undefined;
-    return inFrames(open, leave);
+    return inFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
   }
 }

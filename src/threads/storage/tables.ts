@@ -152,6 +152,11 @@ export class Tables {
     return { seq: row?.last_seq ?? 0, first: row?.first_seq ?? 0, n: row?.n ?? 0 };
   }
 
+  /** Whether a row has events around this number. */
+  hasSeq(seq: number): boolean {
+    return this.#sql.all("SELECT 1 FROM segments WHERE first_seq <= ?1 AND last_seq >= ?1 LIMIT 1", seq).length > 0;
+  }
+
   insertSegment(row: SegmentRow): void {
     const { first_seq, n, last_seq, events, metas, chunks } = row;
     this.#sql.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);

@@ -24,9 +24,9 @@ const SHARED = [
   "zod",
 ] as const;
 
-const ENTRY = `import { agent as factory } from "./src/agent.ts";
+const entryWith = (delayMs: number) => `import { agent as factory } from "./src/agent.ts";
 export { echo } from "./src/echo.ts";
-export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "0" } as never);
+export const agent = factory({}, { OFFLINE_MODEL_DELAY_MS: "${delayMs}" } as never);
 `;
 
 /** What a project of the reference server serves. */
@@ -41,7 +41,7 @@ export interface PeerProject {
 
 const DEMO: PeerProject = {
   graphs: { echo: "./graphs.ts:echo", agent: "./graphs.ts:agent" },
-  entry: ENTRY,
+  entry: entryWith(0),
   source: join(ROOT, "examples", "demo", "src"),
 };
 
@@ -49,8 +49,9 @@ function raise(text: string): never {
   throw new Error(text);
 }
 
-/** Writes and installs the project. Gives its folder. */
-export function setUpPeer({ graphs, entry, source }: PeerProject = DEMO): string {
+/** Writes and installs the project. Gives its folder. `delayMs`: milliseconds between two tokens of the demo's model. */
+export function setUpPeer(project = DEMO, delayMs = 0): string {
+  const { graphs, entry, source } = delayMs > 0 ? { ...project, entry: entryWith(delayMs) } : project;
   const folder = mkdtempSync(join(tmpdir(), "weir-peer-"));
   const { devDependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     devDependencies: Record<string, string>;

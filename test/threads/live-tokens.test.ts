@@ -1,0 +1,179 @@
+/** Tokens are read before they are durable, facts only after; a process that stops loses tokens and no number is given out again. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { EventLog, type TokenWrite } from "../../src/threads/log/event-log.ts";
+import { asLine } from "../../src/threads/log/events.ts";
+import { tail } from "../../src/threads/log/tail.ts";
+import { Values } from "../../src/threads/log/values.ts";
+import { inFrames } from "../../src/threads/remote/frames.ts";
+import { resumed } from "../../src/threads/remote/resume.ts";
+import { Tables } from "../../src/threads/storage/tables.ts";
+
+/** A log whose writes become durable when the test says so. */
+function openLog(storage: DurableObjectStorage) {
+  const tables = new Tables(storage);
+  let confirm = () => undefined as void;
+  const log = new EventLog(
+    tables,
+    async () => new Promise((resolve) => (confirm = resolve)),
+    () => undefined,
+  );
+  const append = (method: "updates" | "messages", token?: TokenWrite) =>
+    log.append({ runId: "run", method, namespace: [], data: "{}", token });
+  const read = async (after: number) => {
+    const source = { tables, eventLog: log, values: new Values(tables, log), settled: () => true };
+    const bytes = tail(source, { after, replayOnly: true }, asLine, { onLeave: () => undefined, pingMs: Infinity });
+    const lines = (await new Response(bytes).text()).split("\n").filter((line) => line !== "");
+    return lines.map((line) => (JSON.parse(line) as { seq: number }).seq);
+  };
+  const confirmed = async () => {
+    confirm();
+    await log.settled();
+  };
+  return {
+    log,
+    read,
+    confirmed,
+    fact: () => append("updates"),
+    token: (write: TokenWrite = "soon") => append("messages", write),
+  };
+}
+
+async function inObject(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
+  const stub = env.THREAD.getByName(`${crypto.randomUUID()}:${crypto.randomUUID()}`);
+  await runInDurableObject(stub, (_instance, { storage }) => work(storage));
+}
+
+describe("what readers see", () => {
+  it("is a token at once, a fact when it is durable, and a token after a fact with the fact", async () =>
+    inObject(async (storage) => {
+      const { log, read, confirmed, fact, token } = openLog(storage);
+      token();
+      token();
+      expect(await read(0)).toEqual([1, 2]);
+      fact();
+      token();
+      expect(await read(0)).toEqual([1, 2]);
+      log.flush();
+      expect(await read(0)).toEqual([1, 2]);
+      token();
+      await confirmed();
+      expect(await read(0)).toEqual([1, 2, 3, 4, 5]);
+      log.recent.forget();
+      expect(await read(0)).toEqual([1, 2, 3, 4, 5]);
+    }));
+
+  it("is a token when it is durable, where the run's durability is sync", async () =>
+    inObject(async (storage) => {
+      const { log, read, confirmed, token } = openLog(storage);
+      token("first");
+      expect(await read(0)).toEqual([]);
+      log.flush();
+      expect(await read(0)).toEqual([]);
+      await confirmed();
+      expect(await read(0)).toEqual([1]);
+    }));
+
+  it("is a token longer than others when it is durable", async () =>
+    inObject(async (storage) => {
+      const { log, read } = openLog(storage);
+      const data = JSON.stringify("x".repeat(100_000));
+      log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
+      expect(await read(0)).toEqual([]);
+    }));
+});
+
+describe("after the process has stopped", () => {
+  it("later numbers are past those that a reader may have seen, and its cursor stays valid", async () =>
+    inObject(async (storage) => {
+      const before = openLog(storage);
+      before.fact();
+      before.log.flush();
+      await before.confirmed();
+      for (let i = 0; i < 10; i += 1) before.token();
+      expect(await before.read(0)).toHaveLength(11);
+
+      const { log, read, confirmed, fact, token } = openLog(storage);
+      log.skipUnwritten();
+      expect([log.has(1), log.has(11)]).toEqual([true, false]);
+      expect(await read(11)).toEqual([]);
+      fact();
+      log.flush();
+      await confirmed();
+      token();
+      const next = 100_003;
+      expect(await read(11)).toEqual([next - 1, next]);
+      expect(await read(0)).toEqual([1, next - 1, next]);
+      log.recent.forget();
+      expect(await read(11)).toEqual([next - 1, next]);
+      expect(await read(1)).toEqual([next - 1, next]);
+      expect([log.has(next), log.has(next + 1)]).toEqual([true, false]);
+    }));
+
+  it("a log without a crash continues its numbers", async () =>
+    inObject(async (storage) => {
+      const before = openLog(storage);
+      before.fact();
+      before.log.flush();
+      const { fact } = openLog(storage);
+      expect(fact()).toBe(2);
+    }));
+});
+
+const encoder = new TextEncoder();
+const frame = (seq: number, text: string) => `event: messages\ndata: ${text}\nid: ${seq}\n\n`;
+
+/** A stream of these texts that the end of its object cuts. */
+function cutAfter(...texts: string[]): ReadableStream<Uint8Array> {
+  const left = texts.map((text) => encoder.encode(text));
+  return new ReadableStream({
+    pull(controller) {
+      const next = left.shift();
+      if (next) controller.enqueue(next);
+      else controller.error(Object.assign(new Error("cut"), { durableObjectReset: true }));
+    },
+  });
+}
+
+/** What a client reads when the log then has only events after which `open` gives these. */
+async function readOn(first: ReadableStream<Uint8Array>, kept: number[], again: (after?: number) => string) {
+  const open = async (after?: number) => new Blob([again(after)]).stream();
+  return new Response(resumed(first, inFrames({ open, has: async (seq) => kept.includes(seq) }))).text();
+}
+
+describe("a stream that is cut", () => {
+  const log = [1, 2, 3, 4].map((seq) => frame(seq, `kept ${seq}`));
+  const after = (seq = 0) => log.slice(seq).join("");
+
+  it("continues after the last event, in the middle of which it was cut", async () => {
+    const cut = cutAfter(`${log[0]}${log[1]}`, (log[2] ?? "").slice(0, 20));
+    expect(await readOn(cut, [1, 2, 3, 4], after)).toBe(log.join(""));
+  });
+
+  it("continues in an event of several frames", async () => {
+    const two = [frame(2, "a"), frame(2, "b")];
+    const cut = cutAfter(`${log[0]}${two[0]}`);
+    const again = (seq = 0) => (seq >= 2 ? after(2) : `${two.join("")}${after(2)}`);
+    expect(await readOn(cut, [1, 2, 3, 4], again)).toBe(`${log[0]}${two.join("")}${after(2)}`);
+  });
+
+  it("leaves nothing out of the next attempt when tokens were lost", async () => {
+    const next = frame(100_002, "next attempt");
+    const cut = cutAfter(`${log[0]}${frame(2, "lost")}`, frame(3, "lost, too"), frame(4, "half").slice(0, 25));
+    const asked: (number | undefined)[] = [];
+    const again = (seq?: number) => {
+      asked.push(seq);
+      return next;
+    };
+    expect(await readOn(cut, [1], again)).toBe(`${log[0]}${frame(2, "lost")}${frame(3, "lost, too")}${next}`);
+    expect(asked).toEqual([3]);
+  });
+
+  it("continues in a frame of megabytes", async () => {
+    const long = frame(2, "x".repeat(3_000_000));
+    const cut = cutAfter(log[0] ?? "", long.slice(0, 1_500_000), long.slice(1_500_000, 2_000_000));
+    const again = (seq = 0) => (seq >= 2 ? "" : seq === 1 ? long : `${log[0]}${long}`);
+    expect((await readOn(cut, [1, 2], again)) === `${log[0]}${long}`).toBe(true);
+  });
+});
