@@ -2,7 +2,7 @@
 import type { Case } from "./dimensions.ts";
 
 /** Values of which a case must have one, by dimension. */
-type Among = { [D in keyof Case]?: readonly Case[D][] };
+type Among<C> = { [D in keyof C]?: readonly C[D][] };
 
 interface Patch {
   file: string;
@@ -10,17 +10,17 @@ interface Patch {
   replace: string;
 }
 
-export interface Mutation {
+export interface Mutation<C = Record<string, string>> {
   name: string;
   /** The cases of the pairs that can show it. The others are left out, because a run of all takes minutes. */
-  among: Among;
+  among: Among<C>;
   patches: Patch[];
 }
 
 const THREADS = "src/threads";
 
 /** A change of one place. */
-const one = (name: string, among: Among, file: string, find: string, replace: string): Mutation => ({
+const one = (name: string, among: Among<Case>, file: string, find: string, replace: string): Mutation<Case> => ({
   name,
   among,
   patches: [{ file: `${THREADS}/${file}`, find, replace }],
@@ -29,15 +29,15 @@ const one = (name: string, among: Among, file: string, find: string, replace: st
 /** Changes of several places. */
 const several = (
   name: string,
-  among: Among,
+  among: Among<Case>,
   ...patches: [file: string, find: string, replace: string][]
-): Mutation => ({
+): Mutation<Case> => ({
   name,
   among,
   patches: patches.map(([file, find, replace]) => ({ file: `${THREADS}/${file}`, find, replace })),
 });
 
-export const MUTATIONS: Mutation[] = [
+export const MUTATIONS: Mutation<Case>[] = [
   one(
     "a run that is not due makes its thread busy",
     { kind: ["delayed"] },

@@ -136,9 +136,15 @@ export async function compareChanged(world: World): Promise<void> {
 
 /** What is left at the end. */
 export async function compareRest(world: World): Promise<void> {
-  const { weir, project, session, given } = world;
+  const { given } = world;
   // Nothing has changed since the comparison of what arrived.
   if (given.removal === "none" && given.afterwards === "nothing") return compareLinks(world);
+  await compareLeft(world);
+}
+
+/** What is there. */
+export async function compareLeft(world: World): Promise<void> {
+  const { weir, project, session } = world;
   if (project.isDeleted) {
     await world.must(404, `/sessions/${session}`);
     const found = await new Sights(weir, project).query({ select: ["id"] });

@@ -1,9 +1,8 @@
 /** What a reader of an export finds, beside the model. */
-import { textOf, type Value, valueOf } from "./json.ts";
+import { columnApart, modelRow, readRow, type Row, type Texts } from "./exported-row.ts";
+import { textOf, type Value } from "./json.ts";
 import type { Run } from "./run.ts";
 import type { World } from "./world.ts";
-
-export type Row = Record<string, unknown>;
 
 /** The export and each of its runs have ended. */
 export async function mustEnd({ weir }: World, id: string, status: string): Promise<void> {
@@ -24,52 +23,17 @@ export function sameIds(rows: readonly Row[], runs: readonly Run[]): void {
   );
 }
 
-/** A time of Parquet, microseconds. */
-const timeText = (time: unknown) => (typeof time === "bigint" ? String(time) : null);
-
-/** The reader of Parquet removes a byte order mark. */
-const unmarked = (text: string) => text.replace(/^\ufeff/, "");
+/** The reader of Parquet of these tests removes byte order marks. */
+const unmarked = (row: Texts): Texts =>
+  Object.fromEntries(Object.entries(row).map(([name, text]) => [name, text?.replaceAll("\ufeff", "") ?? null]));
 
 export function sameRows(rows: readonly Row[], { project, weir }: World, runs: readonly Run[]): void {
   sameIds(rows, runs);
   const byId = new Map(rows.map((row) => [row.id, row]));
+  const trees = Map.groupBy(project.runs, ({ traceId }) => traceId);
   for (const run of runs) {
-    const row = byId.get(run.id) ?? {};
-    const json = (column: string) => (typeof row[column] === "string" ? textOf(valueOf(row[column])) : null);
-    const real = [
-      row.session_id,
-      row.name,
-      row.trace_id,
-      row.parent_run_id ?? null,
-      timeText(row.start_time),
-      timeText(row.end_time),
-      row.status,
-      row.error ?? null,
-      row.trace_tier,
-      textOf(row.tags as Value),
-      json("inputs") ?? "{}",
-      json("outputs"),
-      json("extra") ?? "{}",
-    ];
-    const wanted = [
-      weir.id(project.name),
-      unmarked(run.name),
-      run.traceId,
-      run.parentId,
-      String(run.start),
-      run.end === null ? null : String(run.end),
-      run.status,
-      run.error === null ? null : unmarked(run.error),
-      project.tier,
-      textOf(run.tags.map(unmarked)),
-      textOf(run.inputs),
-      run.outputs === null ? null : textOf(run.outputs),
-      textOf(run.extra),
-    ];
-    const at = real.findIndex((value, n) => value !== wanted[n]);
-    if (at >= 0)
-      throw new Error(
-        `the exported row of ${run.id} has ${String(real[at]).slice(0, 200)}, must have ${String(wanted[at]).slice(0, 200)}`,
-      );
+    const wanted = modelRow(run, trees.get(run.traceId) ?? [], { session: weir.id(project.name), tier: project.tier });
+    const apart = columnApart(unmarked(readRow(byId.get(run.id) ?? {})), unmarked(wanted));
+    if (apart !== undefined) throw new Error(`of the exported row of ${run.id} ${apart}`);
   }
 }

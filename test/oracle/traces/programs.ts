@@ -17,8 +17,8 @@ export const isoOf = (micros: number): string =>
 
 const text = (value: string | string[]) => JSON.stringify(value);
 
-/** A UUID of version 7 with this time, or of version 4 without one. */
-function uuidOf(random: Random, micros?: number): string {
+/** A UUID of version 7 with this time, or of version 4 without one. Random digits can also have the 7, with another variant. */
+function uuidOf(random: Random, micros?: number, looksTimed = false): string {
   const hex = Array.from({ length: 32 }, () => random.between(0, 16).toString(16)).join("");
   const time =
     micros === undefined
@@ -26,8 +26,9 @@ function uuidOf(random: Random, micros?: number): string {
       : Math.floor(micros / 1000)
           .toString(16)
           .padStart(12, "0");
-  const version = micros === undefined ? "4" : "7";
-  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+  const version = micros === undefined && !looksTimed ? "4" : "7";
+  const variant = looksTimed ? "c" : "8";
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
 export class Programs {
@@ -61,7 +62,7 @@ export class Programs {
 
   #id(start: number): string {
     const { times } = this.given;
-    if (times === "random ids") return uuidOf(this.random);
+    if (times === "random ids") return uuidOf(this.random, undefined, this.#made % 2 === 0);
     return uuidOf(this.random, times === "look-alike" ? start - 400 * DAY : start);
   }
 

@@ -2,8 +2,9 @@
 import { newDestination, newExport, readBack, type World as ExportWorld } from "../../exports/support.ts";
 import { leftOf } from "../../support/erased.ts";
 import { advance } from "../../../src/exports/advance.ts";
-import { arrive, makeProjects, share } from "./arrivals.ts";
-import { compareRest } from "./comparisons.ts";
+import { arrive, fill, makeProjects, share } from "./arrivals.ts";
+import { compareLeft } from "./comparisons.ts";
+import { dayOf } from "./days.ts";
 import type { Case } from "./dimensions.ts";
 import { mustEnd, sameRows } from "./exported.ts";
 import { engineAt, windowOf } from "./exports.ts";
@@ -47,7 +48,7 @@ const removal = (name: Case["removal"]): Scenario => ({
       check: async () => {
         doomed.apply();
         await checkErased(world, doomed);
-        await compareRest(world);
+        await compareLeft(world);
       },
     };
   },
@@ -68,7 +69,30 @@ const ingestion: Scenario = {
         await world.weir.send(writes, "multipart", world.random);
         await must(world.weir.give("main", feedback, JSON.parse(first?.fields.start_time ?? "") as string));
       },
-      check: () => compareRest(world),
+      check: () => compareLeft(world),
+    };
+  },
+};
+
+/** Runs go to the second shard of their day, and the first one has feedback on two of them. */
+const feedbackMove: Scenario = {
+  name: "runs arrive after their feedback",
+  given: { shards: "grown", ingestion: "multipart" },
+  prepare: async (world) => {
+    await makeProjects(world);
+    await fill(world);
+    const writes = world.programs.traces(1);
+    const children = writes.filter(({ kind, fields }) => kind === "post" && "parent_run_id" in fields).slice(0, 2);
+    for (const { id, fields } of children) await world.give(id, JSON.parse(fields.start_time ?? "") as string);
+    const early = world.project.feedback.map(({ id }) => id);
+    world.project.take(writes);
+    return {
+      work: () => world.weir.send(writes, "multipart", world.random),
+      check: async () => {
+        const first = world.weir.object(world.project.name, { day: dayOf(world.programs.day), shard: 0 });
+        world.differences.push(...(await leftOf(early, { objects: [first], allowed: ["feedback_places"] })));
+        await compareLeft(world);
+      },
     };
   },
 };
@@ -85,7 +109,7 @@ const feedbackDeletion: Scenario = {
       check: async () => {
         world.project.takeBack(id);
         world.differences.push(...(await leftOf([id], { objects: await objectsOf(world) })));
-        await compareRest(world);
+        await compareLeft(world);
       },
     };
   },
@@ -138,7 +162,7 @@ const retention: Scenario = {
         await must(doomed.ask());
         doomed.apply();
         await checkErased(world, doomed);
-        await compareRest(world);
+        await compareLeft(world);
       },
     };
   },
@@ -172,6 +196,7 @@ const examples = (whole: boolean): Scenario => ({
 
 export const SCENARIOS: readonly Scenario[] = [
   ingestion,
+  feedbackMove,
   feedbackDeletion,
   removal("trace"),
   removal("thread"),
