@@ -1,76 +1,87 @@
-/** `weir dev` of the built package on the demo project: memory, starts, restarts, processor time of a run and at rest. */
+/**
+ * `weir dev` of the built package on the demo project, beside `langgraphjs dev` where that can be installed, in turn: memory,
+ * starts, edits, processor time of a run and at rest.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "langgraph-sdk-1-15";
 import { load, ms, percentile, table } from "./figures.ts";
-import { drive } from "./runs/drive.ts";
-import { devProject, pss } from "./servers/dev.ts";
+import { amount } from "./least.ts";
+import { drive, type Graph } from "./runs/drive.ts";
+import { type DevProject, devProject, peerProject, pss } from "./servers/dev.ts";
 import { startPlain } from "./servers/plain.ts";
 import { cpuByRole, processTree } from "./servers/processes.ts";
 import type { Server } from "./servers/server.ts";
-import type { Bench } from "./target.ts";
+import type { Bench, Options } from "./target.ts";
 
-const EDITS = 3;
-/** After its first answer the server reads types and restarts once; after this it has stopped what it does not need. */
-const SETTLED_MS = 75_000;
-const REST_MS = 60_000;
+const EDITS = amount(3, 1);
+
+/** The times of a server, in milliseconds, and its memory by process, in MB. */
+interface Figures {
+  starts: number[];
+  edits: number[];
+  /** Processor time of a run, by graph. */
+  runs: Partial<Record<Graph, number[]>>;
+  /** The part of one processor. */
+  rest?: number;
+  memory?: [name: string, size: number][];
+}
 
 export const bench: Bench = {
   title: "`weir dev` on the demo project",
   weirOnly: true,
   byName: true,
-  async start({ against, runs, graphs }) {
-    const project = devProject(against ?? ".");
+  async start(options) {
+    const projects = [devProject(options.against ?? "."), ...peers()];
+    const all = projects.map((): Figures => ({ starts: [], edits: [], runs: {} }));
+    const plain: Figures = { starts: [], edits: [], runs: {} };
     try {
-      const cold = await project.start();
-      let { server } = cold;
-      try {
-        await sleep(SETTLED_MS);
-        showMemory(server);
-        const before = cpuOf(server);
-        await sleep(REST_MS);
-        const rest = (cpuOf(server) - before) / REST_MS;
-        const cpu = await cpuOfRuns(server, graphs, runs);
-        const edits: number[] = [];
-        for (let n = 0; n < EDITS; n += 1)
-          edits.push(await edited(server.client, `Edit ${n}`, (text) => project.edit(text)));
-        await server.stop();
-        const warm = await project.start();
-        server = warm.server;
-        console.log("");
-        table(
-          ["", "weir dev"],
-          [
-            ["first answer, cold", ms(cold.took)],
-            ["first answer, warm", ms(warm.took)],
-            ["an edit that is served: first", ms(edits[0] ?? Number.NaN)],
-            ["an edit that is served: median", ms(percentile(edits, 50))],
-            ["processor at rest", `${(rest * 100).toFixed(2)} %`],
-          ],
-        );
-        console.log("");
-        const plain = await startPlain();
-        const floor = await cpuOfRuns(plain, graphs, runs).finally(() => plain.stop());
-        table(
-          ["CPU of a run", "weir dev", "plain server"],
-          graphs.map((graph, at) => [graph, ms(cpu[at] ?? 0), ms(floor[at] ?? 0)]),
-        );
-        console.log(`\nLoad: ${load()}.`);
-      } finally {
-        await server.stop();
+      for (let round = 0; round < options.rounds; round += 1) {
+        for (const [at, project] of projects.entries()) await measure(project, all[at] as Figures, options);
+        const server = await startPlain();
+        await measureRuns(server, plain, options).finally(() => server.stop());
       }
     } finally {
-      project.remove();
+      for (const project of projects) project.remove();
     }
+    show(
+      projects.map(({ name }) => name),
+      all,
+      plain,
+      options.graphs,
+    );
   },
 };
 
-function showMemory({ pid = 0 }: Server): void {
-  const rows = processTree(pid).map((one): [string, number] => [one.command, pss(one.pid)]);
-  const sum = rows.reduce((all, [, size]) => all + size, 0);
-  table(
-    ["process", "PSS, MB"],
-    [...rows, ["in all", sum] as const].map(([name, size]) => [name, size.toFixed(0)]),
-  );
+function peers(): DevProject[] {
+  try {
+    return [peerProject()];
+  } catch (error) {
+    console.log(`${(error as Error).message}\n`);
+    return [];
+  }
+}
+
+/** One round. The first start is the cold one: nothing is built yet. At rest and in memory a server is measured in the first round. */
+async function measure(project: DevProject, figures: Figures, { idle, ...options }: Options): Promise<void> {
+  const { server, took } = await project.start();
+  try {
+    figures.starts.push(took);
+    // After its first answer the server reads types and restarts once; then it stops what it does not need.
+    await sleep(Math.min(idle, 75) * 1_000);
+    if (figures.rest === undefined) {
+      const before = cpuOf(server);
+      await sleep(idle * 1_000);
+      figures.rest = (cpuOf(server) - before) / (idle * 1_000);
+      figures.memory = processTree(server.pid ?? 0).map(({ command, pid }) => [command, pss(pid)]);
+    }
+    await measureRuns(server, figures, options);
+    for (let n = 0; n < EDITS; n += 1) {
+      const greeting = `Edit ${figures.edits.length}`;
+      figures.edits.push(await edited(server.client, greeting, (text) => project.edit(text)));
+    }
+  } finally {
+    await server.stop();
+  }
 }
 
 /** Processor milliseconds of all its processes so far. */
@@ -78,14 +89,16 @@ const cpuOf = ({ pid = 0, persistTo }: Server): number =>
   Object.values(cpuByRole(pid, persistTo)).reduce((sum, seconds) => sum + seconds, 0) * 1000;
 
 /** Processor milliseconds of a run of each graph, those of the server's processes together. */
-async function cpuOfRuns(server: Server, graphs: ("echo" | "agent")[], runs: number): Promise<number[]> {
-  const used: number[] = [];
+async function measureRuns(
+  server: Server,
+  figures: Figures,
+  { graphs, runs }: Pick<Options, "graphs" | "runs">,
+): Promise<void> {
   for (const graph of graphs) {
-    await drive(server, { graph, runs: 10, atOnce: 1 });
+    await drive(server, { graph, runs: Math.min(runs, 10), atOnce: 1 });
     const { cpu } = await drive(server, { graph, runs, atOnce: 1 });
-    used.push(cpu.workerd + cpu.proxy + cpu.node);
+    (figures.runs[graph] ??= []).push(cpu.workerd + cpu.proxy + cpu.node);
   }
-  return used;
 }
 
 /** Milliseconds from a change of the code until a run shows it. */
@@ -98,4 +111,30 @@ async function edited(client: Client, greeting: string, edit: (greeting: string)
     if (JSON.stringify(values)?.includes(greeting)) return performance.now() - began;
     await sleep(20);
   }
+}
+
+function show(names: string[], all: Figures[], plain: Figures, graphs: Graph[]): void {
+  const median = (numbers: number[] | undefined) => ms(percentile(numbers ?? [], 50));
+  const spread = (numbers: number[]) => `${ms(Math.min(...numbers))} to ${ms(Math.max(...numbers))}`;
+  const memory = ({ memory = [] }: Figures) => {
+    const parts = memory.filter(([, size]) => size >= 1).map(([name, size]) => `${name} ${size.toFixed(0)}`);
+    return `${memory.reduce((sum, [, size]) => sum + size, 0).toFixed(0)} MB: ${parts.join(", ")}`;
+  };
+  table(
+    ["", ...names],
+    [
+      ["first answer, cold", ...all.map(({ starts }) => ms(starts[0] ?? Number.NaN))],
+      ["first answer, warm: median", ...all.map(({ starts }) => median(starts.slice(1)))],
+      ["an edit that is served: median", ...all.map(({ edits }) => median(edits))],
+      ["an edit: least and most", ...all.map(({ edits }) => spread(edits))],
+      ["processor at rest", ...all.map(({ rest = 0 }) => `${(rest * 100).toFixed(2)} %`)],
+      ["proportional set size", ...all.map(memory)],
+    ],
+  );
+  console.log("");
+  table(
+    ["CPU of a run: median", ...names, "plain server"],
+    graphs.map((graph) => [graph, ...[...all, plain].map(({ runs }) => median(runs[graph]))]),
+  );
+  console.log(`\nLoad: ${load()}.`);
 }

@@ -1,10 +1,11 @@
 /** What reading a thread costs once it has 1,000 checkpoints, beside one that has few. */
 import { table, timesOf, typical } from "./figures.ts";
+import { amount } from "./least.ts";
 import type { Bench, Target } from "./target.ts";
 
 const FEW = 10;
-const MANY = 1_000;
-const CALLS = 20;
+const MANY = amount(1_000, 30);
+const CALLS = amount(20, 1);
 
 /** A thread with at least this many checkpoints: runs of `echo`, each of which adds to its messages. */
 async function threadOf({ client }: Target, checkpoints: number): Promise<{ id: string; runs: number; has: number }> {

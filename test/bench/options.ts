@@ -18,6 +18,7 @@ export function readOptions(): { names: string[]; options: Options } {
       at: { type: "string", default: "1,16,64,200" },
       rows: { type: "string", default: "200000" },
       copies: { type: "string", default: "1" },
+      idle: { type: "string", default: "300" },
       codecs: { type: "string", default: CODECS.join() },
       graphs: { type: "string", default: Object.keys(WORK).join() },
     },
@@ -25,15 +26,30 @@ export function readOptions(): { names: string[]; options: Options } {
   const { url, key, against } = values;
   const pid = values.pid === undefined ? undefined : Number(values.pid);
   const [runs, rounds, atOnce] = [Number(values.runs), Number(values.rounds), numbers(values.at)];
-  const [rows, copies] = [Number(values.rows), Number(values.copies)];
+  const [rows, copies, idle] = [Number(values.rows), Number(values.copies), Number(values.idle)];
   const codecs = CODECS.filter((codec) => values.codecs.split(",").includes(codec));
-  if (![runs, rounds, rows, copies, pid ?? 1, ...atOnce].every((number) => Number.isInteger(number) && number > 0))
+  if (
+    ![runs, rounds, rows, copies, idle, pid ?? 1, ...atOnce].every((number) => Number.isInteger(number) && number > 0)
+  )
     throw new Error(
-      "--runs, --rounds, --rows, --copies and --pid take a whole number from 1 on, --at such numbers with commas between.",
+      "--runs, --rounds, --rows, --copies, --idle and --pid take a whole number from 1 on, --at such numbers with commas between.",
     );
   const graphs = values.graphs.split(",");
   const unknown = graphs.find((graph) => !(graph in WORK));
   if (unknown) throw new Error(`--graphs takes ${Object.keys(WORK).join(" and ")}, not "${unknown}".`);
-  const options = { url, key, pid, against, runs, rounds, rows, copies, codecs, atOnce, graphs: graphs as Graph[] };
+  const options = {
+    url,
+    key,
+    pid,
+    against,
+    runs,
+    rounds,
+    rows,
+    copies,
+    idle,
+    codecs,
+    atOnce,
+    graphs: graphs as Graph[],
+  };
   return { names: positionals, options };
 }

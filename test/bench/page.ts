@@ -6,13 +6,14 @@
 import { launch } from "../support/chromium.ts";
 import { startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
+import { amount } from "./least.ts";
 import { longThread, longTrace, manyTraces } from "./page/fill.ts";
 import { arrows, clicked, entered, loaded, SLOW_4G } from "./page/measure.ts";
 import type { Bench } from "./target.ts";
 
-const THREAD_RUNS = 100;
-const TRACE_RUNS = 2_000;
-const OVERVIEW_RUNS = 100_000;
+const THREAD_RUNS = amount(100, 2);
+const TRACE_RUNS = amount(2_000, 30);
+const OVERVIEW_RUNS = amount(100_000, 6_000);
 
 const COMPOSER = 'document.querySelector("#composer")';
 const LAST_ANSWER = `[...document.querySelectorAll("[data-part=text]")].at(-1)?.textContent.includes("turn ${THREAD_RUNS - 1}")`;

@@ -8,18 +8,19 @@ import { newKey, quietPort } from "../../scripts/local-server.ts";
 import { SECRETS, startKillable } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
+import { amount } from "./least.ts";
 import { processTree } from "./servers/processes.ts";
 import type { Bench } from "./target.ts";
 
-const ALL = Number(process.env.STREAMS ?? 1_000);
+const ALL = Number(process.env.STREAMS ?? amount(1_000, 10));
 const WORKSPACES = 5;
 const THREADS = ALL / WORKSPACES;
 /** Requests under way at the same time while threads are made and run. */
 const AT_ONCE = 16;
 /** The platform, and Miniflare, end an object that has been idle for ten seconds. */
-const IDLE_MS = 15_000;
+const IDLE_MS = amount(15_000, 100);
 /** Until the server has seen that all connections are closed. The objects are still live then. */
-const CLOSE_MS = 8_000;
+const CLOSE_MS = amount(8_000, 100);
 
 interface ThreadOf {
   path: string;
@@ -88,7 +89,7 @@ export const bench: Bench = {
         await call({ path: `${server.url}/threads`, headers }, {})
       ).json<{ thread_id: string }>();
       const warm = { path: `${server.url}/threads/${thread_id}/runs/wait`, headers };
-      for (let n = 0; n < 20; n += 1) await (await call(warm, run)).text();
+      for (let n = 0; n < amount(20, 1); n += 1) await (await call(warm, run)).text();
       await sleep(IDLE_MS);
       await note("at rest");
       const threads = await newThreads(server.url);

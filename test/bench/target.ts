@@ -38,6 +38,8 @@ export interface Options extends RoundsOptions {
   rows: number;
   /** How many times the runs of `day` are there before its export. */
   copies: number;
+  /** How long a server of `dev` rests before and while it is measured at rest; seconds. */
+  idle: number;
   codecs: (typeof CODECS)[number][];
 }
 

@@ -5,13 +5,14 @@
  */
 import { multiply, startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, table, typical } from "./figures.ts";
+import { amount } from "./least.ts";
 import { workerdUsage } from "./servers/processes.ts";
 import type { Bench } from "./target.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 
 const AT_ONCE = 5;
-const RUNS = 20_000;
-const QUERIES = 20;
+const RUNS = amount(20_000, 200);
+const QUERIES = amount(20, 1);
 /** A slow query is not asked longer than this, milliseconds. */
 const PATIENCE = Number(process.env["TRACE_PATIENCE"] ?? 15_000);
 
@@ -77,10 +78,10 @@ export const bench: Bench = {
   async start() {
     const server = await startKillable({}, { config: withBenchRoutes() });
     try {
-      const rows = Number(process.env["TRACE_ROWS"] ?? 1_000_000);
+      const rows = Number(process.env["TRACE_ROWS"] ?? amount(1_000_000, 1_000));
       const today = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`);
       const days = (count: number) => Array.from({ length: count }, (_, i) => today - i * 86_400_000);
-      await send(server, "warm", 3_000, days(1));
+      await send(server, "warm", amount(3_000, 100), days(1));
       const results = [
         await send(server, "one day", RUNS, days(1)),
         await send(server, "ten days", RUNS, days(10)),

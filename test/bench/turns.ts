@@ -1,11 +1,12 @@
 /** What a turn costs as its thread grows, and how many rows a run writes: the rows are the bill. */
 import { ms, percentile, table } from "./figures.ts";
+import { amount } from "./least.ts";
 import type { Bench, Target } from "./target.ts";
 
-const SHOWN = [10, 100, 1000];
+const SHOWN = [10, amount(100, 10), amount(1000, 10)];
 /** A turn is shown as the median of this many around it: one turn alone is noise. */
 const AROUND = 9;
-const PAIRS = 40;
+const PAIRS = amount(40, 1);
 /**
  * A run's trace is sent shortly after its end. Its row is then removed from the outbox, which is also a write.
  * Milliseconds.

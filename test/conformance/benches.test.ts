@@ -1,9 +1,10 @@
 /** The benches that start servers of their own, each once with its least load, and the counts that docs/benchmarks.md has. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { buildPackage } from "../../scripts/build-package.ts";
 import { showCounts } from "../bench/runs/counts.ts";
-import type { Bench, Options } from "../bench/target.ts";
+import { type Bench, openTarget, type Options, type Target } from "../bench/target.ts";
 import { SOAK } from "../support/thorough.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -15,10 +16,15 @@ const LEAST: Options = {
   graphs: ["echo", "agent"],
   rows: 1,
   copies: 1,
+  idle: 1,
   codecs: ["none"],
   against: ROOT,
 };
 const LIMIT = 400_000;
+
+/** The server of the benches that share one. */
+let shared: Target | undefined;
+afterAll(async () => shared?.stop());
 
 let log: MockInstance<typeof console.log>;
 beforeEach(() => {
@@ -29,6 +35,12 @@ afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
+
+/** The other server is not installed each time. */
+function withoutPeer(): void {
+  vi.stubEnv("npm_config_offline", "true");
+  vi.stubEnv("npm_config_cache", join(ROOT, "node_modules", ".cache", "an-empty-one"));
+}
 
 /** The cells of the rows of all tables among the lines. */
 const cellsOf = (lines: string[]): string[][] =>
@@ -43,8 +55,10 @@ const cellsOf = (lines: string[]): string[][] =>
 const printed = () => cellsOf(log.mock.calls.flat().join("\n").split("\n"));
 
 async function start(name: string, options = LEAST): Promise<void> {
+  vi.stubEnv("BENCH_LEAST", "true");
   const { bench } = (await import(`../bench/${name}.ts`)) as { bench: Bench };
   await bench.start?.(options);
+  if (bench.run) await bench.run((shared ??= await openTarget(options)));
 }
 
 describe("a bench measures each of its servers", () => {
@@ -64,8 +78,7 @@ describe("a bench measures each of its servers", () => {
   );
 
   it("peer says so when the other server cannot be installed", async () => {
-    vi.stubEnv("npm_config_offline", "true");
-    vi.stubEnv("npm_config_cache", join(ROOT, "node_modules", ".cache", "an-empty-one"));
+    withoutPeer();
     await expect(start("peer")).rejects.toThrow(/npm cannot install the JavaScript Agent Server \d/);
     expect(printed()).toEqual([]);
   });
@@ -80,6 +93,29 @@ describe("a bench measures each of its servers", () => {
     LIMIT,
   );
 });
+
+/** A row of each table, by its first cell, that only a whole measurement prints. */
+it.each<[string, string[]]>([
+  ["turns", ["agent, one tool call", "10"]],
+  ["history", ["the newest state", "history, all"]],
+  ["traces", ["one day again", '`eq(run_type, "llm")`', "`{}`"]],
+  ["streams", ["a stream open on each, objects started for it", "thirty seconds after they closed"]],
+  ["page", ["first composer on slow 4G, cold", "arrow keys in that trace"]],
+  ["dev", ["first answer, cold", "an edit that is served: median", "processor at rest", "echo", "agent"]],
+])(
+  "%s measures all that it shows",
+  async (name, rows) => {
+    if (name === "dev") {
+      await buildPackage();
+      withoutPeer();
+    }
+    await start(name);
+    const cells = printed();
+    expect(cells.map(([first]) => first)).toEqual(expect.arrayContaining(rows));
+    for (const row of cells) expect(row).not.toContain("NaN");
+  },
+  LIMIT,
+);
 
 it(
   "a run writes the rows and makes the calls that docs/benchmarks.md says",

@@ -10,10 +10,11 @@ export const CHROMIUM = process.env.CHROMIUM ?? PATHS.find((path) => existsSync(
 /** How to get one, for messages. */
 export const CHROMIUM_NEEDED = "Chromium (apt-get install chromium-headless-shell, or CHROMIUM=<path>)";
 
-export function launch(): Promise<Browser> {
+/** Starts it, with more arguments if given. */
+export function launch(...more: string[]): Promise<Browser> {
   if (CHROMIUM === undefined) throw new Error(`This needs ${CHROMIUM_NEEDED}.`);
   return chromium.launch({
     executablePath: CHROMIUM,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", ...more],
   });
 }

@@ -1,7 +1,15 @@
 /** Bundles the project and the runtime into one module, which wrangler serves and deploys as it is. */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { type BuildFailure, context, formatMessages } from "esbuild";
+import {
+  type BuildContext,
+  type BuildFailure,
+  type BuildOptions,
+  type BuildResult,
+  context,
+  formatMessages,
+  type Plugin,
+} from "esbuild";
 import { Fault } from "../fault.ts";
 import { partsOf } from "../langgraph-json.ts";
 import type { Project } from "../project.ts";
@@ -26,6 +34,26 @@ export interface Bundled {
   warnings: string[];
 }
 
+/** What each build gives that is written by Weir. */
+export type Output = BuildResult<{ write: false; metafile: true }>;
+
+/** Of each bundle: how it is resolved, and what it may use. */
+export const COMMON = {
+  bundle: true,
+  write: false,
+  metafile: true,
+  format: "esm",
+  target: "es2024",
+  platform: "neutral",
+  // `browser` empties packages such as the AWS SDK of what runs here.
+  mainFields: ["module", "main"],
+  conditions: ["workerd", "worker", "node", "import", "module", "default"],
+  define: DEFINES,
+  keepNames: true,
+  sourcemap: "external",
+  logLevel: "silent",
+} satisfies BuildOptions;
+
 /** Bundles `.weir/worker.ts`, again and again as files change. */
 export interface Bundler {
   /** Throws a Fault with file, line and code frame for each error. */
@@ -35,32 +63,29 @@ export interface Bundler {
   dispose(): Promise<void>;
 }
 
-export async function bundler(project: Project): Promise<Bundler> {
+/** How packages are left out of a bundle: the code before it, and the plugin that puts a stand-in for each of their files. */
+export interface Split {
+  banner: string;
+  plugin: Plugin;
+}
+
+/** A bundler of everything, or of what a split leaves. */
+export async function bundler(project: Project, split?: Split): Promise<Bundler> {
   const inputs = new Set<string>();
   const modules = new Map<string, Uint8Array>();
   const unusable = new Map<string, string>();
   const broken = new Broken();
   const { root, weirDir } = project;
-  const made = await context({
+  const made: BuildContext<typeof COMMON> = await context({
+    ...COMMON,
     entryPoints: [join(weirDir, "worker.ts")],
     outfile: join(weirDir, "worker.js"),
     absWorkingDir: root,
-    bundle: true,
-    write: false,
-    metafile: true,
-    format: "esm",
-    target: "es2024",
-    platform: "neutral",
-    // `browser` empties packages such as the AWS SDK of what runs here.
-    mainFields: ["module", "main"],
-    conditions: ["workerd", "worker", "node", "import", "module", "default"],
-    define: DEFINES,
-    keepNames: true,
-    sourcemap: "external",
     // The module is written to `build`, beside its imports.
     footer: { js: "//# sourceMappingURL=../worker.js.map" },
-    logLevel: "silent",
+    banner: split && { js: split.banner },
     plugins: [
+      ...(split ? [split.plugin] : []),
       broken.plugin,
       ui(project, inputs),
       files(project, modules, inputs),
@@ -71,7 +96,7 @@ export async function bundler(project: Project): Promise<Bundler> {
     ],
   });
   /** Repeats the build while it finds more files of packages that do not fit. */
-  const rebuilt = async (): Promise<Awaited<ReturnType<typeof made.rebuild>>> => {
+  const rebuilt = async (): Promise<Output> => {
     for (const noted of [inputs, modules, unusable]) noted.clear();
     try {
       return await made.rebuild();

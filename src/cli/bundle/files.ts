@@ -32,6 +32,12 @@ const ENDINGS = [
 /** The bundle's file. The entry beside it only exports what this one does. */
 export const BUNDLE = "bundle.mjs";
 
+/** The module of packages that `weir dev` has beside the bundle, as the bundle imports it. */
+export const PACKAGES = "packages.mjs";
+
+/** That module as the answer to workerd, which requests it by its name. */
+export const packagesFile = (weirDir: string): string => join(weirDir, "packages", "module.json");
+
 /** For wrangler: which files beside the entry are modules, and of which kind. */
 export const MODULE_RULES = [
   { type: "ESModule", globs: [BUNDLE], fallthrough: true },

@@ -6,7 +6,7 @@ import { writeWhole } from "../write-whole.ts";
 import { VERSION } from "../package.ts";
 import type { Project } from "../project.ts";
 import type { Bundled } from "./bundle.ts";
-import { BUNDLE } from "./files.ts";
+import { BUNDLE, packagesFile } from "./files.ts";
 
 export interface Kept {
   /** The project's files that the bundle was made from. */
@@ -58,11 +58,17 @@ function digestOf({ root, weirDir }: Project, sources: string[]): string {
     if (at === dirname(at)) break;
   }
   folders.delete(weirDir);
-  const files = [...sources, ...filesIn(import.meta.dirname), join(weirDir, "build", BUNDLE)];
-  for (const folder of folders) {
-    const installed = join(folder, "node_modules");
-    files.push(...filesIn(folder), installed, ...INSTALLED.map((name) => join(installed, name)));
-  }
+  const files = [...sources, ...filesIn(import.meta.dirname), join(weirDir, "build", BUNDLE), packagesFile(weirDir)];
+  for (const folder of folders) files.push(...filesIn(folder), ...installedIn(folder));
+  return stampOf(files);
+}
+
+/** What says that other packages are installed in the folder. */
+export const installedIn = (folder: string): string[] =>
+  ["", ...INSTALLED].map((name) => join(folder, "node_modules", name));
+
+/** Of the times and sizes of files, and of this package's version. */
+export function stampOf(files: Iterable<string>): string {
   const hash = createHash("sha256").update(VERSION);
   for (const file of new Set(files)) {
     const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
@@ -71,7 +77,7 @@ function digestOf({ root, weirDir }: Project, sources: string[]): string {
   return hash.digest("hex");
 }
 
-const filesIn = (folder: string): string[] =>
+export const filesIn = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => join(folder, name));

@@ -4,8 +4,8 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { writeBundle } from "../build.ts";
-import { bundler } from "../bundle/bundle.ts";
 import { keep, type Kept } from "../bundle/kept.ts";
+import { splitBundler } from "../bundle/split.ts";
 import { Fault } from "../fault.ts";
 import { MAIN } from "../package.ts";
 import { findProject, type Project } from "../project.ts";
@@ -62,7 +62,7 @@ async function resultOf(child: ChildProcess): Promise<Result> {
 /** `weir bundle <dir>`: what the process runs. It builds for each message, and ends with the process that started it. */
 export async function run([dir = "."]: string[]): Promise<number> {
   const project = await findProject(dir);
-  const made = await bundler(project);
+  const made = await splitBundler(project);
   const build = async (): Promise<Result> => {
     const began = Date.now();
     try {

@@ -1,5 +1,6 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
 import { basename, join } from "node:path";
+import { packagesFile } from "../bundle/files.ts";
 import { type Kept, kept } from "../bundle/kept.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
@@ -152,7 +153,9 @@ export class Dev {
     }
     if (this.#stopped) return;
     const modulesRoot = join(project.weirDir, "build");
-    await this.#server.serve({ name, variables, translated: options, modulesRoot, modules: modulesOf(modulesRoot) });
+    const modules = modulesOf(modulesRoot);
+    const packages = packagesFile(project.weirDir);
+    await this.#server.serve({ name, variables, translated: options, modulesRoot, modules, packages });
     const { url } = this.#server;
     if (!url || this.#introduced) return;
     this.#introduced = true;

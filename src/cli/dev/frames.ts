@@ -5,29 +5,31 @@ import { join, relative, resolve } from "node:path";
 
 /** Lines before and after the one that is shown. */
 const AROUND = 2;
-const PLACE = /file:\/\/[^\s()]*\/build\/(?:\.\/)?bundle\.mjs:(\d+):(\d+)/g;
+const PLACE = /file:\/\/[^\s()]*\/build\/(?:\.\/)?(bundle|packages)\.mjs:(\d+):(\d+)/g;
 
 /** Gives a text with places of the bundle as places of the sources, and the lines around the first of the project's own. */
 export function sourcePlaces(root: string, weirDir: string): (text: string) => string {
-  const file = join(weirDir, "worker.js.map");
-  let known: { time: number; map: SourceMap } | undefined;
+  const known = new Map<string, { time: number; map: SourceMap }>();
 
-  const current = (): SourceMap | undefined => {
+  const current = (file: string): SourceMap | undefined => {
     if (!existsSync(file)) return undefined;
     const time = statSync(file).mtimeMs;
-    if (known?.time !== time)
-      known = { time, map: new SourceMap(JSON.parse(readFileSync(file, "utf8")) as SourceMapPayload) };
-    return known.map;
+    const last = known.get(file);
+    if (last?.time === time) return last.map;
+    const map = new SourceMap(JSON.parse(readFileSync(file, "utf8")) as SourceMapPayload);
+    known.set(file, { time, map });
+    return map;
+  };
+  const maps: Record<string, string> = {
+    bundle: join(weirDir, "worker.js.map"),
+    packages: join(weirDir, "packages", "packages.js.map"),
   };
 
   return (text) => {
-    const map = PLACE.test(text) ? current() : undefined;
-    PLACE.lastIndex = 0;
-    if (!map) return text;
     let frame = "";
-    const mapped = text.replace(PLACE, (place, line: string, column: string) => {
-      const entry = map.findEntry(Number(line) - 1, Number(column) - 1);
-      if (!("originalSource" in entry)) return place;
+    const mapped = text.replace(PLACE, (place, module: string, line: string, column: string) => {
+      const entry = current(maps[module] ?? "")?.findEntry(Number(line) - 1, Number(column) - 1);
+      if (!entry || !("originalSource" in entry)) return place;
       const source = resolve(weirDir, entry.originalSource);
       const at = entry.originalLine + 1;
       if (!frame && !source.includes("node_modules") && !relative(root, source).startsWith(".."))

@@ -1,6 +1,16 @@
 /** The project's Worker on Miniflare: one workerd below this process. */
 import { createHash, randomUUID } from "node:crypto";
-import { convertV4MiniflareOptions as convert, type Json, type Miniflare, type MiniflareOptions } from "miniflare";
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { Readable } from "node:stream";
+import {
+  convertV4MiniflareOptions as convert,
+  type Json,
+  type Miniflare,
+  type MiniflareOptions,
+  type Request,
+  Response,
+} from "miniflare";
+import { PACKAGES } from "../bundle/files.ts";
 import { Fault } from "../fault.ts";
 import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
@@ -25,6 +35,8 @@ export interface Served {
   /** The folder of the bundle, and its modules with the main one first. */
   modulesRoot: string;
   modules: Module[];
+  /** The file that answers for the module of packages. */
+  packages: string;
 }
 
 export class Server {
@@ -73,14 +85,17 @@ export class Server {
     await this.#miniflare?.dispose().catch(() => undefined);
   }
 
-  #miniflareOptions({ name, translated, variables, modulesRoot, modules }: Served): MiniflareOptions {
-    const { modulesRules: _, ...options } = translated.workerOptions;
+  #miniflareOptions({ name, translated, variables, modulesRoot, modules, packages }: Served): MiniflareOptions {
+    const { modulesRules: _, ...rest } = translated.workerOptions;
+    // What is given as a module is copied for each 4 KB of the configuration, which takes a second for 8 MB.
+    const options = { ...rest, unsafeUseModuleFallbackService: true };
     const { persistTo, onLine } = this.#options;
     return {
       ...convert({
         workers: [{ ...options, name, bindings: variables, modules, modulesRoot }, ...translated.externalWorkers],
         unsafeTriggerHandlers: true,
         logRequests: false,
+        unsafeModuleFallbackService: (request) => packagesAnswer(request, packages),
       }),
       host: "127.0.0.1",
       port: 0,
@@ -98,8 +113,16 @@ export class Server {
   }
 }
 
-function digestOf({ translated, variables, modules }: Served): string {
-  const hash = createHash("sha256").update(JSON.stringify([translated, variables]));
+/** workerd requests each module that the configuration does not have. */
+function packagesAnswer({ url }: Request, file: string): Response {
+  const isPackages = new URL(url).searchParams.get("specifier") === `/${PACKAGES}`;
+  if (!isPackages || !existsSync(file)) return new Response(null, { status: 404 });
+  return new Response(Readable.toWeb(createReadStream(file)) as ConstructorParameters<typeof Response>[0]);
+}
+
+function digestOf({ translated, variables, modules, packages }: Served): string {
+  const { mtimeMs, size } = statSync(packages, { throwIfNoEntry: false }) ?? {};
+  const hash = createHash("sha256").update(JSON.stringify([translated, variables, mtimeMs, size]));
   for (const { path, contents } of modules) hash.update(`\0${path}\0`).update(contents);
   return hash.digest("hex");
 }

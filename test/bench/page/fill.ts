@@ -1,5 +1,6 @@
 /** What the views of the page show in the bench: a long thread among others, a long trace, and many traces. */
 import { multiply } from "../../support/server.ts";
+import { amount } from "../least.ts";
 import { batch, BOUNDARY } from "../traces/batch.ts";
 
 export interface Server {
@@ -9,7 +10,7 @@ export interface Server {
   headers: Record<string, string>;
 }
 
-const OTHER_THREADS = 49;
+const OTHER_THREADS = amount(49, 1);
 
 async function post<T>(server: Server, path: string, body: unknown): Promise<T> {
   const headers = { ...server.headers, "content-type": "application/json" };

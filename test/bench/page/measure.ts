@@ -3,14 +3,15 @@
  * frame in which the content is drawn: to wait from outside costs time of the slowed processor.
  */
 import type { Browser, Page } from "playwright-core";
+import { amount } from "../least.ts";
 import type { Server } from "./fill.ts";
 
-const SLOWER = 4;
+const SLOWER = amount(4, 1);
 export const SLOW_4G = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
-const TIMES = 5;
+const TIMES = amount(5, 1);
 /** Milliseconds on a page before the next one is opened. The page loads code ahead in the meantime. */
-const STAY = 5_000;
-const KEYS = 20;
+const STAY = amount(5_000, 500);
+const KEYS = amount(20, 2);
 
 /** A new tab of a new user, with a slow processor and nothing in its cache. */
 async function tab(browser: Browser, { key }: Server, network?: typeof SLOW_4G): Promise<Page> {

@@ -1,11 +1,14 @@
-/** The demo project as its users serve it: a copy of it, and `weir dev` of the built package of a checkout. */
+/** The demo project as its users serve it: with `weir dev` of the built package of a checkout, or with `langgraphjs dev`. */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { quietPort } from "../../../scripts/local-server.ts";
-import { running, type Server, spawned } from "./server.ts";
+import { peerCommand, setUpPeer } from "./peer.ts";
+import { running, type Server, type Spawned, spawned } from "./server.ts";
 
 export interface DevProject {
+  /** How the figures call its server. */
+  name: string;
   /** Starts the server. Gives it, and the milliseconds until its first answer. */
   start(): Promise<{ server: Server; took: number }>;
   /** Has `echo` answer with this in front. */
@@ -21,21 +24,34 @@ export function devProject(checkout: string): DevProject {
   cpSync(join(root, "examples", "demo"), folder, { recursive: true, filter: (path) => !path.includes(".weir") });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, ".dev.vars"), "OFFLINE_MODEL_DELAY_MS=0\n");
+  const start = (port: number) =>
+    spawned(process.execPath, [command, "dev", folder, "--port", `${port}`], folder, process.env);
+  return projectIn("weir dev", folder, start);
+}
+
+/** Installs `langgraphjs dev`. Throws when it cannot be installed. */
+export function peerProject(): DevProject {
+  const folder = setUpPeer();
+  return projectIn("langgraphjs dev", folder, (port) => {
+    const { args, env } = peerCommand(folder, port);
+    return spawned(process.execPath, args, folder, env);
+  });
+}
+
+function projectIn(name: string, folder: string, spawn: (port: number) => Spawned): DevProject {
   const echo = join(folder, "src", "echo.ts");
   const source = readFileSync(echo, "utf8");
   return {
+    name,
     async start() {
       const port = await quietPort();
       const url = `http://127.0.0.1:${port}`;
       const began = performance.now();
-      const child = spawned(process.execPath, [command, "dev", folder, "--port", String(port)], folder, process.env);
+      const child = spawn(port);
       await child.up(`${url}/ok`);
       const took = performance.now() - began;
-      const persistTo = join(folder, ".weir", "state");
-      return {
-        took,
-        server: { ...running({ url, pid: child.pid }), name: "weir dev", persistTo, stop: () => child.stop() },
-      };
+      const persistTo = name === "weir dev" ? join(folder, ".weir", "state") : undefined;
+      return { took, server: { ...running({ url, pid: child.pid }), name, persistTo, stop: () => child.stop() } };
     },
     edit: (greeting) => writeFileSync(echo, source.replace("You said", greeting)),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
@@ -44,6 +60,10 @@ export function devProject(checkout: string): DevProject {
 
 /** Proportional set size of a process in MB: its own memory, and its part of what it shares. */
 export function pss(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1024;
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+    return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0; // It has ended since.
+  }
 }

@@ -85,14 +85,21 @@ export function setUpPeer(project = DEMO, delayMs = 0): string {
   return folder;
 }
 
+/** What `langgraphjs dev` is started with. */
+export function peerCommand(folder: string, port: number): { args: string[]; env: NodeJS.ProcessEnv } {
+  const cli = join(folder, "node_modules", "@langchain", "langgraph-cli", "dist", "cli", "cli.mjs");
+  return {
+    args: [cli, "dev", "--host", "127.0.0.1", "--port", String(port), "--no-browser"],
+    env: { ...process.env, LANGGRAPH_CLI_NO_ANALYTICS: "1", LANGSMITH_TRACING: "false" },
+  };
+}
+
 /** Sets the project up and starts it as its users do. The folder is deleted with the server. */
 export async function startPeer(folder = setUpPeer()): Promise<Server> {
   const port = await quietPort();
   const url = `http://127.0.0.1:${port}`;
-  const cli = join(folder, "node_modules", "@langchain", "langgraph-cli", "dist", "cli", "cli.mjs");
-  const args = [cli, "dev", "--host", "127.0.0.1", "--port", String(port), "--no-browser", "--no-reload"];
-  const env = { ...process.env, LANGGRAPH_CLI_NO_ANALYTICS: "1", LANGSMITH_TRACING: "false" };
-  const child = spawned(process.execPath, args, folder, env);
+  const { args, env } = peerCommand(folder, port);
+  const child = spawned(process.execPath, [...args, "--no-reload"], folder, env);
   await child.up(`${url}/ok`);
   return {
     ...running({ url, pid: child.pid }),
