@@ -6,7 +6,7 @@ import type { Server } from "./servers/server.ts";
 import type { Bench } from "./target.ts";
 
 /** Milliseconds between two tokens of the model. */
-const SPEAKS_MS = 20;
+const GIVES_MS = 20;
 const COUNT = Number(process.env.TOKENS ?? 100);
 const AT_ONCE = [1, 16];
 
@@ -24,7 +24,7 @@ async function listen({ url, headers }: Server): Promise<Arrivals> {
       headers: { ...headers, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-  const { thread_id } = (await (await post("/threads", {})).json()) as { thread_id: string };
+  const { thread_id } = await (await post("/threads", {})).json<{ thread_id: string }>();
   const input = { messages: [{ role: "user", content: `count to ${COUNT}` }] };
   const body = { assistant_id: "agent", input, stream_mode: ["messages-tuple"] };
   const answer = await post(`/threads/${thread_id}/runs/stream`, body);
@@ -49,30 +49,30 @@ async function measure(server: Server, rounds: number): Promise<(string | number
   await listen(server);
   const rows: (string | number)[][] = [];
   for (const atOnce of AT_ONCE) {
-    const heard: Arrivals[] = [];
+    const readings: Arrivals[] = [];
     for (let round = 0; round < rounds; round += 1)
-      heard.push(...(await Promise.all(Array.from({ length: atOnce }, () => listen(server)))));
-    const gaps = heard.flatMap((one) => one.gaps);
-    const tokens = heard.reduce((sum, one) => sum + one.tokens, 0);
-    const added = (p: number) => ms(Math.max(0, percentile(gaps, p) - SPEAKS_MS));
-    const arrivals = gaps.length + heard.length;
+      readings.push(...(await Promise.all(Array.from({ length: atOnce }, () => listen(server)))));
+    const gaps = readings.flatMap((one) => one.gaps);
+    const tokens = readings.reduce((sum, one) => sum + one.tokens, 0);
+    const added = (p: number) => ms(Math.max(0, percentile(gaps, p) - GIVES_MS));
+    const arrivals = gaps.length + readings.length;
     rows.push([server.name, atOnce, (tokens / arrivals).toFixed(2), added(50), added(90), added(99)]);
   }
   return rows;
 }
 
 export const bench: Bench = {
-  title: `tokens of a model that speaks every ${SPEAKS_MS} ms`,
+  title: `tokens of a model that gives one every ${GIVES_MS} ms`,
   weirOnly: true,
   byName: true,
   async start({ rounds }) {
     const servers: Server[] = [];
     try {
-      servers.push(await startPlain({ vars: { OFFLINE_MODEL_DELAY_MS: String(SPEAKS_MS) } }));
-      if (!process.env.ALONE) servers.push(await startPeer(setUpPeer(undefined, SPEAKS_MS)));
+      servers.push(await startPlain({ vars: { OFFLINE_MODEL_DELAY_MS: String(GIVES_MS) } }));
+      if (!process.env.ALONE) servers.push(await startPeer(setUpPeer(undefined, GIVES_MS)));
       const rows: (string | number)[][] = [];
       for (const server of servers) rows.push(...(await measure(server, rounds)));
-      console.log(`"Added": the time between two arrivals, less ${SPEAKS_MS} ms. Load: ${load()}.\n`);
+      console.log(`"Added": the time between two arrivals, less ${GIVES_MS} ms. Load: ${load()}.\n`);
       table(["server", "at once", "tokens an arrival", "added, p50", "p90", "p99"], rows);
     } finally {
       for (const server of servers) await server.stop();

@@ -9,7 +9,7 @@ import { command, type Event, human, ofRoot, read } from "./client.ts";
 const ROUNDS = 4;
 const random = seeded("restarts under the streaming protocol");
 
-/** A graph that begins is told with its first token. */
+/** A graph that begins is shown with its first token. */
 const isToken = ({ method, params }: Event) =>
   method === "messages" || (method === "lifecycle" && params.namespace.length > 0);
 

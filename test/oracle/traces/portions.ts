@@ -20,7 +20,7 @@ export interface Portion {
   rows: (session: string) => Map<string, Texts>;
 }
 
-/** So many runs in portions: in turn each kind of values at each kind of times. */
+/** This many runs in portions: in turn each kind of values at each kind of times. */
 export function* portionsOf(count: number, project: string, today: number): Generator<Portion> {
   for (let n = 0, left = count; left > 0; n += 1) {
     const writes = writesOf(n, left, project, today);
