@@ -33,6 +33,8 @@ export type TokenWrite = "first" | "soon" | "late";
 const GATHER_MS = 50;
 /** Milliseconds for tokens: each flush writes a row, and rows are most of what a run costs (docs/costs.md). */
 const GATHER_TOKENS_MS = { first: 200, soon: 2_000, late: Infinity };
+/** The part of these by which logs differ: runs that begin together would write together, one after the other. */
+const SPREAD = 0.25;
 /** Milliseconds for facts that a token waits for. */
 const GATHER_BEFORE_TOKEN_MS = 5;
 /** Pending characters that cause an immediate write, with any event and with a token that is written soon. */
@@ -48,6 +50,7 @@ export class EventLog {
   /** What readers who follow read. */
   readonly recent = new Recent();
   readonly #segments: Segments;
+  readonly #spread = 1 - SPREAD * Math.random();
   #due: (() => void)[] = [];
   #taskFinished = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -107,7 +110,7 @@ export class EventLog {
       this.#marks.addFact(event.seq);
       this.#plan(token === "first" ? GATHER_TOKENS_MS.first : GATHER_MS);
     } else if (token === "soon" && this.#segments.size > GATHER_TOKENS_SIZE) this.flush();
-    else this.#plan(this.#marks.factWaits ? GATHER_BEFORE_TOKEN_MS : GATHER_TOKENS_MS[token]);
+    else this.#plan(this.#marks.factWaits ? GATHER_BEFORE_TOKEN_MS : this.#spread * GATHER_TOKENS_MS[token]);
     if (this.visible === event.seq) this.#waking ??= setTimeout(() => this.notify(), 0);
     return event.seq;
   }
