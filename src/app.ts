@@ -30,7 +30,7 @@ import { streaming } from "./streaming/routes.ts";
 import { activity } from "./threads/requests/activity/routes.ts";
 import { threads } from "./threads/requests/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/requests/runs/routes.ts";
-import { notServed } from "./traces/not-served.ts";
+import { refuseUnserved } from "./traces/not-served.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
@@ -45,7 +45,7 @@ export function createApp({ http }: Config): Hono<App> {
   const app = new Hono<App>({ strict: false });
 
   app.onError((error) => problemResponse(toProblem(error)));
-  app.notFound(noRoute(app, notServed));
+  app.notFound(noRoute(app));
 
   app.use(drainBody, identified, hardening, crossOrigin(http.cors), authenticate);
   app.use("/api/threads/*", namedThreads);
@@ -55,6 +55,8 @@ export function createApp({ http }: Config): Hono<App> {
       .use(behalfOfCaller)
       .route("/", custom.app as Hono<App>)
       .use(bodyAgain);
+
+  app.use(refuseUnserved);
 
   app.route("/", system);
   app.route("/", oauth);

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES, PAYLOAD_BYTES, byteLength } from "../http/bytes.ts";
 import { JsonFilter, JsonMembers } from "../http/json.ts";
-import { Flag, optional, paging, Uuid } from "../http/fields.ts";
+import { choosing, Flag, optional, paging, Uuid } from "../http/fields.ts";
 
 const graphId = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const name = v.pipe(v.string(), v.maxLength(1000));
@@ -66,7 +66,7 @@ const FIELDS = [
   "updated_at",
 ] as const;
 
-export const SearchAssistants = v.object({
+export const SearchAssistants = choosing({
   ...filter,
   ...paging,
   sort_by: optional(v.picklist(["assistant_id", "created_at", "updated_at", "name", "graph_id"])),
@@ -80,9 +80,9 @@ export const SearchAssistants = v.object({
   select: optional(v.array(v.picklist(FIELDS))),
 });
 
-export const CountAssistants = v.object(filter);
+export const CountAssistants = choosing(filter);
 
-export const ListVersions = v.object({ metadata: optional(JsonFilter), ...paging });
+export const ListVersions = choosing({ metadata: optional(JsonFilter), ...paging });
 
 export const ActivateVersion = v.object({ version: v.pipe(v.number(), v.integer(), v.minValue(1)) });
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../http/bytes.ts";
-import { optional, paging, Uuid } from "../http/fields.ts";
+import { choosing, optional, paging, Uuid } from "../http/fields.ts";
 import { JsonFilter, JsonMembers } from "../http/json.ts";
 import { RunCreate } from "../threads/requests/runs/schema.ts";
 import { nextDue } from "./schedule.ts";
@@ -80,7 +80,7 @@ const FIELDS = [
   "updated_at",
 ] as const;
 
-export const SearchCrons = v.object({
+export const SearchCrons = choosing({
   ...filter,
   enabled: optional(v.boolean()),
   ...paging,
@@ -94,12 +94,12 @@ export const SearchCrons = v.object({
 /** Crons whose firings one request lists at most. */
 export const MOST_CRONS = 100;
 
-export const ListFirings = v.object({
+export const ListFirings = choosing({
   cron_ids: v.pipe(v.array(Uuid), v.maxLength(MOST_CRONS)),
   limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
 });
 
-export const CountCrons = v.object(filter);
+export const CountCrons = choosing(filter);
 
 export const CronPath = v.object({ cron_id: Uuid });
 export const ThreadPath = v.object({ thread_id: Uuid });

@@ -1,5 +1,7 @@
 /** Members that many request shapes share. */
 import * as v from "valibot";
+import { Problem } from "./problem.ts";
+import { meantBy } from "./spelling.ts";
 
 /** A member that may be left out. Clients send null for what they leave out, so null reads as absent. */
 export const optional = <S extends v.GenericSchema<unknown, unknown>>(schema: S) =>
@@ -55,3 +57,29 @@ export const Flag = v.pipe(
   v.regex(/^(true|false|1|0)$/i, "expected true or false"),
   v.transform((text) => /^(true|1)$/i.test(text)),
 );
+
+/**
+ * The shape of a request that chooses what is read or deleted. A member that is not known is a 422 that names it: if it were
+ * ignored, the request would choose more than its sender meant.
+ */
+export const choosing = <const E extends v.ObjectEntries>(entries: E) =>
+  v.strictObject(entries, (issue) => {
+    if (issue.expected !== "never") return issue.message;
+    const given = issue.path?.at(-1)?.key;
+    const meant = typeof given === "string" ? meantBy(given, Object.keys(entries)) : undefined;
+    return meant === undefined ? "is not known here" : `is not known here; use ${meant}`;
+  });
+
+/** A member that clients can send and that this server does not serve: 501 if it is given. `what` names it. */
+export const unserved = (what: string) =>
+  optional(
+    v.pipe(
+      v.unknown(),
+      v.check(() => {
+        throw new Problem(501, `Weir does not serve ${what}.`);
+      }),
+    ),
+  );
+
+/** A member that clients send and that changes nothing here. */
+export const unread = v.optional(v.unknown());

@@ -1,5 +1,8 @@
-/** A JSON answer made while it is sent: it may be larger than an isolate's memory. */
-export function jsonStream(chunks: AsyncGenerator<Uint8Array, void, void>): Response {
+/** An answer made while it is sent, of JSON if no other type is given: it may be larger than an isolate's memory. */
+export function jsonStream(
+  chunks: AsyncGenerator<Uint8Array, void, void>,
+  headers: Record<string, string> = { "content-type": "application/json" },
+): Response {
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const next = await chunks.next();
@@ -10,5 +13,5 @@ export function jsonStream(chunks: AsyncGenerator<Uint8Array, void, void>): Resp
       await chunks.return();
     },
   });
-  return new Response(body, { headers: { "content-type": "application/json" } });
+  return new Response(body, { headers });
 }

@@ -5,18 +5,10 @@ import type { App } from "./types.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/**
- * 501 for a call of a known client that this server does not serve: `notServed` returns the error's detail. 405 where
- * the path takes other methods (RFC 9110, section 15.5.6), else 404.
- */
-export function noRoute(
-  app: Hono<App>,
-  notServed: (method: string, path: string) => string | undefined,
-): NotFoundHandler<App> {
+/** 405 where the path takes other methods (RFC 9110, section 15.5.6), else 404. */
+export function noRoute(app: Hono<App>): NotFoundHandler<App> {
   return (c) => {
     const { method, path } = c.req;
-    const what = notServed(method, path);
-    if (what !== undefined) return problemResponse(new Problem(501, what));
     const allowed = METHODS.filter((one) => isRouted(app, one, path));
     if (allowed.length === 0 || allowed.includes(method)) {
       return problemResponse(new Problem(404, `No route ${method} ${path}.`));

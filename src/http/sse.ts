@@ -13,13 +13,22 @@ export interface SseFrame {
 const SEPARATORS = /[\u0085\u2028\u2029]/g;
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
+/** JSON without line breaks of Unicode. */
+export const escapeLines = (json: string): string => json.replace(SEPARATORS, escaped);
+
+/** The headers of a stream of events. */
+export const EVENT_STREAM = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
 /**
  * One frame. `event` and `id` must hold no line break. In `data` the Unicode line breaks are escaped: a client that reads
  * lines as Python does would take the text after one for a field of the frame, which a message's author could choose.
  */
 export function sseFrame({ event, data, id }: SseFrame): string {
-  const line = data.replace(SEPARATORS, escaped);
-  return `${event === undefined ? "" : `event: ${event}\n`}data: ${line}\n${id === undefined ? "" : `id: ${id}\n`}\n`;
+  return `${event === undefined ? "" : `event: ${event}\n`}data: ${escapeLines(data)}\n${id === undefined ? "" : `id: ${id}\n`}\n`;
 }
 
 const encoder = new TextEncoder();
@@ -44,12 +53,7 @@ export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<st
 
 function answer(source: Source, headers: Record<string, string> = {}): Response {
   return new Response(streamOf(source, HEARTBEAT), {
-    headers: {
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-      ...headers,
-    },
+    headers: { ...EVENT_STREAM, ...headers },
   });
 }
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, PAYLOAD_BYTES } from "../http/bytes.ts";
 import { JsonFilter, jsonList, JsonObject } from "../http/json.ts";
-import { Flag, optional, paging } from "../http/fields.ts";
+import { choosing, Flag, optional, paging } from "../http/fields.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
 import { DOT_WITHIN } from "./row.ts";
 
@@ -43,7 +43,7 @@ export const GetItemQuery = v.object({
   refresh_ttl: v.optional(Flag),
 });
 
-export const DeleteItemBody = v.object({ namespace: v.nullish(Namespace, []), key });
+export const DeleteItemBody = choosing({ namespace: v.nullish(Namespace, []), key });
 
 const filter = v.pipe(
   JsonFilter,
@@ -59,7 +59,7 @@ function isKnown([operator, operand]: [string, unknown]): boolean {
   return /^\$[gl]te?$/.test(operator) ? ["number", "string"].includes(typeof operand) : true;
 }
 
-export const SearchItemsBody = v.object({
+export const SearchItemsBody = choosing({
   namespace_prefix: Namespace,
   filter: optional(filter),
   ...paging,
@@ -67,7 +67,7 @@ export const SearchItemsBody = v.object({
   refresh_ttl: optional(v.boolean()),
 });
 
-export const ListNamespacesBody = v.object({
+export const ListNamespacesBody = choosing({
   prefix: optional(Namespace),
   suffix: optional(Namespace),
   max_depth: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),

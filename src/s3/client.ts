@@ -174,10 +174,10 @@ export class S3Store implements ObjectStore {
     try {
       const response = await this.world.fetch(await this.sign(request, abort.signal));
       const text = await response.text();
-      if (!response.ok) throw errorOf(response.status, this.withoutSecrets(text));
+      if (!response.ok) throw errorOf(response.status, text, this.withoutSecrets);
       // S3 may answer 200 before the operation ends, and then send the error in the body.
       if (!text.includes(request.expects ?? "") || text.includes("<Error>")) {
-        throw errorOf(500, this.withoutSecrets(text));
+        throw errorOf(500, text, this.withoutSecrets);
       }
       return { response, text };
     } finally {
@@ -220,12 +220,12 @@ export class S3Store implements ObjectStore {
     });
   }
 
-  private withoutSecrets(text: string): string {
+  private readonly withoutSecrets = (text: string): string => {
     const { accessKeyId, secretAccessKey, sessionToken } = this.options.credentials;
     return [accessKeyId, secretAccessKey, sessionToken]
       .filter((secret) => typeof secret === "string" && secret !== "")
       .reduce<string>((rest, secret) => rest.replaceAll(secret as string, "…"), text);
-  }
+  };
 }
 
 /** Buckets with Object Lock refuse an upload without a checksum; every server supports this one. */

@@ -38,11 +38,15 @@ const MAY_HEAL = new Set([
 /** Server errors that will stay. */
 const WILL_STAY = new Set(["NotImplemented"]);
 
-/** What an S3 answer that is no success means. `body` is its XML, if any. */
-export function errorOf(status: number, body: string): StoreError {
-  const code = element(body, "Code") ?? `HTTP${status}`;
-  const reason = element(body, "Message")?.slice(0, 300) ?? hint(status);
-  return new StoreError(`${code}: ${reason}`, code, isPermanent(status, code));
+/**
+ * What an S3 answer that is no success means. `body` is its XML, if any. `mask` takes the credentials out of a text. It gets
+ * decoded texts: XML writes some characters of a credential as entities.
+ */
+export function errorOf(status: number, body: string, mask: (text: string) => string): StoreError {
+  const given = element(body, "Code") ?? `HTTP${status}`;
+  const code = mask(given);
+  const reason = mask(element(body, "Message") ?? hint(status)).slice(0, 300);
+  return new StoreError(`${code}: ${reason}`, code, isPermanent(status, given));
 }
 
 function isPermanent(status: number, code: string): boolean {

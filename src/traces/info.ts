@@ -20,5 +20,5 @@ export const INGEST_INFO = {
   },
 } as const;
 
-/** Below it the SDK warns that its `client.runs` calls are not served. */
-export const INGEST_API_VERSION = "0.16.20";
+/** The version whose calls the SDKs may make. They warn of an older one. */
+export const INGEST_API_VERSION = "0.18.0";

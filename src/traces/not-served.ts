@@ -1,4 +1,7 @@
-/** Calls of the LangSmith SDKs that this server does not serve. docs/experiments.md lists all of their calls. */
+/** Calls of LangSmith's clients that this server does not serve. docs/experiments.md lists all of their calls. */
+import type { MiddlewareHandler } from "hono";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
 
 const ROOT = "^(?:/api)?(?:/v1)?(?:/platform)?";
 const V2 = "^(?:/api)?/v2";
@@ -8,30 +11,52 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   [undefined, new RegExp(`${ROOT}/annotation-queues(?:/|$)`), "annotation queues"],
   [
     undefined,
-    new RegExp(`${ROOT}/(?:repos|commits|likes|settings|prompt-webhooks|hub)(?:/|$)`),
+    new RegExp(`${ROOT}/(?:repos|commits|likes|settings|prompt-webhooks|hub|comments)(?:/|$)`),
     "prompts, agents and skills",
   ],
   [undefined, /^\/api\/v1\/agents(?:\/|$)/, "prompts, agents and skills"],
-  [undefined, new RegExp(`${ROOT}/(?:evaluators|runs/rules)(?:/|$)`), "online evaluators"],
+  [undefined, new RegExp(`${ROOT}/(?:evaluators|runs/rules|feedback-formulas)(?:/|$)`), "online evaluators"],
   [undefined, new RegExp(`${ROOT}/(?:issues|product-feedbacks|fleet)(?:/|$)`), "issues and fleets"],
-  ["POST", new RegExp(`${ROOT}/datasets/upload$`), "datasets from CSV files"],
+  ["POST", new RegExp(`${ROOT}/datasets/(?:upload|upload-experiment)$`), "datasets from CSV files"],
+  ["POST", new RegExp(`${ROOT}/datasets/clone$`), "copies of datasets. Read the examples and create them again"],
+  ["POST", new RegExp(`${ROOT}/examples/multipart$`), "/examples/multipart. Send examples to /datasets/{id}/examples"],
+  ["POST", new RegExp(`${ROOT}/runs/generate-query$`), "filters made by a model"],
+  ["POST", new RegExp(`${ROOT}/runs/group/stats$`), "statistics of all threads together. Read /runs/stats"],
+  [undefined, new RegExp(`${ROOT}/model-price-map(?:/|$)`), "a map of prices. TRACE_PRICES sets them"],
+  [undefined, new RegExp(`${ROOT}/(?:charts|filter-views)(?:/|$)`), "dashboards"],
+  [
+    undefined,
+    new RegExp(`${ROOT}/sessions/${UUID}/(?:metadata|views)(?:/|$)`, "i"),
+    "lists of metadata and saved views",
+  ],
+  [undefined, new RegExp(`${ROOT}/(?:orgs|tenants|ttl-settings|usage-limits|me|service-keys)(?:/|$)`), "organizations"],
+  [undefined, new RegExp(`${ROOT}/(?:tags|tag-keys)(?:/|$)`), "tags of projects and datasets"],
+  [undefined, new RegExp(`${ROOT}/workspaces/current(?:/|$)`), "settings and secrets of a workspace"],
   ["GET", new RegExp(`${ROOT}/datasets/${UUID}/(?:openai_ft|openai|csv|jsonl)$`, "i"), "datasets as files"],
   [
     "POST",
     new RegExp(`${ROOT}/datasets/${UUID}/(?:runs|index|search|generate)$`, "i"),
     "rows of experiments and searches in datasets",
   ],
-  [undefined, new RegExp(`${ROOT}/sessions/(?:resolutions|${UUID}/dashboard)$`, "i"), "dashboards"],
+  [undefined, new RegExp(`${ROOT}/sessions/${UUID}/dashboard$`, "i"), "dashboards"],
   [undefined, new RegExp(`${ROOT}/sessions/${UUID}/insights(?:/|$)`, "i"), "reports of insights"],
-  [undefined, new RegExp(`${ROOT}/public/${UUID}/datasets/`, "i"), "the experiments of a shared dataset"],
+  [undefined, new RegExp(`${ROOT}/public/${UUID}/datasets/.`, "i"), "the experiments of a shared dataset"],
   [undefined, new RegExp(`${V2}/(?:datasets|sessions)(?:/|$)`), "the second generation of datasets and sessions"],
   [undefined, new RegExp(`${V2}/runs/${UUID}/url$`, "i"), "addresses of runs"],
-  [undefined, new RegExp(`${V2}/threads/(?:stats|${UUID}/stats|[^/]+/share)$`, "i"), "statistics and links of threads"],
+  ["POST", new RegExp(`${V2}/threads/stats$`), "statistics of all threads together. Query the threads"],
+  ["GET", new RegExp(`${V2}/threads/[^/]+/stats$`), "statistics of one thread. Query the threads, which have them"],
+  [undefined, new RegExp(`${V2}/threads/[^/]+/share$`), "links of threads"],
   [undefined, new RegExp(`${V2}/(?:sandboxes|sql)(?:/|$)`), "sandboxes and SQL"],
 ];
 
-/** Why a call is not served. Undefined for a call that no SDK makes. */
-export function notServed(method: string, path: string): string | undefined {
+function reasonOf(method: string, path: string): string | undefined {
   const row = TABLE.find(([only, pattern]) => (only === undefined || only === method) && pattern.test(path));
   return row && `Weir does not serve ${row[2]}. docs/experiments.md lists the calls that it serves.`;
 }
+
+/** Answers these calls with 501. It comes before the routes: `/runs/rules` is no id of a run. */
+export const refuseUnserved: MiddlewareHandler<App> = async (c, next) => {
+  const reason = reasonOf(c.req.method, c.req.path);
+  if (reason !== undefined) throw new Problem(501, reason);
+  await next();
+};

@@ -18,12 +18,14 @@ import { otlp } from "./otlp/routes.ts";
 import { projects } from "./sessions/routes.ts";
 import { attachments } from "./query/attachments.ts";
 import { runDeletion, runDeletionV2 } from "./query/delete-routes.ts";
+import { messagesV2, threadMessages } from "./query/messages/routes.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
 import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
 import { shares, sharesV2 } from "./share/routes.ts";
 
 const shared = new Hono<App>()
+  .route("/", threadMessages)
   .route("/", runQueries)
   .route("/", runDeletion)
   .route("/", projects)
@@ -53,6 +55,7 @@ export const traces = new Hono<App>()
   .route("/v1/platform", platformExamples)
   .route("/api/v1/platform", platformExamples)
   .route("/api/v2", runQueriesV2)
+  .route("/api/v2", messagesV2)
   .route("/api/v2", runDeletionV2)
   .route("/api/v2", sharesV2)
   .route("/api/v2", publicSharesV2);

@@ -96,16 +96,23 @@ export const bench: Bench = {
   },
 };
 
-interface Server {
+export interface Server {
   url: string;
   pid: number;
   workspaceId: string;
   headers: Record<string, string>;
 }
 
-/** Sends `count` runs whose bodies are made beforehand, and gives a row of figures. */
-async function send(server: Server, project: string, count: number, days: number[]): Promise<(string | number)[]> {
-  const bodies = Array.from({ length: count / BATCH }, (_, i) => batch(project, i * BATCH, days));
+/** Sends `count` runs from number `first` on whose bodies are made beforehand, and gives a row of figures. */
+export async function send(
+  server: Server,
+  project: string,
+  count: number,
+  days: number[],
+  first = 0,
+  isScattered = false,
+): Promise<(string | number)[]> {
+  const bodies = Array.from({ length: count / BATCH }, (_, i) => batch(project, first + i * BATCH, days, isScattered));
   const size = bodies.reduce((sum, { bytes }) => sum + bytes, 0);
   const before = workerdUsage(server.pid).cpu;
   const started = performance.now();
@@ -158,7 +165,7 @@ async function queries(server: Server, rows: number, day: number): Promise<void>
 }
 
 /** Asks again and again until there are enough times, or patience ends. */
-async function repeat(ask: () => Promise<number>): Promise<{ found: number; times: number[] }> {
+export async function repeat(ask: () => Promise<number>): Promise<{ found: number; times: number[] }> {
   const times: number[] = [];
   let found = 0;
   for (let total = 0; times.length < QUERIES && total < PATIENCE;) {
@@ -170,7 +177,7 @@ async function repeat(ask: () => Promise<number>): Promise<{ found: number; time
   return { found, times };
 }
 
-async function stats(server: Server, what: object): Promise<number> {
+export async function stats(server: Server, what: object): Promise<number> {
   const headers = { ...server.headers, "content-type": "application/json" };
   const response = await fetch(`${server.url}/runs/stats`, { method: "POST", headers, body: JSON.stringify(what) });
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);

@@ -56,6 +56,22 @@ describe.runIf(browserHere)("experiments in the browser", () => {
     await close();
   });
 
+  it("compares those of the address that evaluate() prints", async () => {
+    await experiments();
+    const { url, headers } = stage.server;
+    const sent = await fetch(`${url}/sessions?sort_by=name&sort_by_desc=false&reference_free=false`, { headers });
+    const [base, next] = await sent.json<{ id: string; reference_dataset_id: string }[]>();
+    const path = `/o/any/datasets/${base?.reference_dataset_id}/compare?selectedSessions=${base?.id},${next?.id}`;
+    const { page, close } = await visit(stage, { path });
+    const comparison = page.getByRole("table", { name: "Comparison" });
+    await comparison.getByRole("columnheader", { name: /base-.*baseline/ }).waitFor();
+    await page.getByLabel("Baseline").selectOption({ index: 1 });
+    await comparison.getByRole("columnheader", { name: /next-.*baseline/ }).waitFor();
+    await comparison.getByRole("columnheader", { name: /base-/ }).waitFor();
+    expect(await comparison.locator("tbody tr").count()).toBe(3);
+    await close();
+  });
+
   it("fits a phone", async () => {
     await experiments();
     const { page, close } = await visit(stage, { ...PHONE, path: "/console/experiments" });

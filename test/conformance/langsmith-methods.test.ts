@@ -42,7 +42,7 @@ interface Members {
   readThread(wanted: object): unknown;
   listThreads(wanted: object): unknown;
   addFeedbackCategories(key: string, categories: object[]): unknown;
-  removeFeedbackCategories(key: string, categories: object[]): unknown;
+  removeFeedbackCategories(key: string, values: number[]): unknown;
 }
 
 const also = (client: Client) => client as unknown as Members;
@@ -245,8 +245,16 @@ const SERVED: Record<string, (c: Client, ids: Ids) => unknown> = {
   createFeedbackConfig: (c, { run }) => c.createFeedbackConfig({ feedbackKey: `k-${run}`, feedbackConfig: CATEGORIES }),
   listFeedbackConfigs: (c) => first(c.listFeedbackConfigs()),
   updateFeedbackConfig: (c, { run }) => c.updateFeedbackConfig(`k-${run}`, { isLowerScoreBetter: true }),
-  addFeedbackCategories: (c, { run }) => also(c).addFeedbackCategories(`k-${run}`, [{ value: 2, label: "ok" }]),
-  removeFeedbackCategories: (c, { run }) => also(c).removeFeedbackCategories(`k-${run}`, [{ value: 2, label: "ok" }]),
+  addFeedbackCategories: async (c, { run }) => {
+    const added = await also(c).addFeedbackCategories(`k-${run}`, [{ value: 2, label: "ok" }]);
+    expect(added).toMatchObject({
+      feedback_config: { categories: [{ value: 0 }, { value: 1 }, { value: 2, label: "ok" }] },
+    });
+  },
+  removeFeedbackCategories: async (c, { run }) => {
+    const left = await also(c).removeFeedbackCategories(`k-${run}`, [2]);
+    expect(left).toMatchObject({ feedback_config: { categories: [{ value: 0 }, { value: 1 }] } });
+  },
   deleteFeedbackConfig: (c, { run }) => c.deleteFeedbackConfig(`k-${run}`),
   deleteFeedback: (c, { feedback }) => c.deleteFeedback(feedback),
   deleteExample: (c, { example }) => c.deleteExample(example),

@@ -7,7 +7,7 @@ import { FakeS3, type Fault } from "../support/fake-s3.ts";
 
 const SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY";
 
-function storeOn(s3: FakeS3): S3Store {
+function storeOn(s3: FakeS3, secretAccessKey = SECRET): S3Store {
   return new S3Store(
     {
       address: {
@@ -18,7 +18,7 @@ function storeOn(s3: FakeS3): S3Store {
         bucketInUrl: true,
         accelerate: false,
       },
-      credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey: SECRET },
+      credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey },
       objectHeaders: { "x-amz-server-side-encryption": "AES256" },
       requestHeaders: {},
     },
@@ -91,6 +91,21 @@ describe("the S3 client", () => {
       new Response(`<Error><Code>Odd</Code><Message>no ${SECRET} for AKIDEXAMPLE</Message></Error>`, { status: 400 });
     const s3 = Object.assign(new FakeS3(), { fetch: quoting });
     expect((await refusalOf(storeOn(s3).put("a", new Uint8Array(1), "x/y"))).message).toBe("Odd: no … for …");
+  });
+
+  it("never repeats a credential that XML writes with entities, or that ends past the cut", async () => {
+    const secret = "a&b<c>'d'".repeat(4);
+    const xml = secret
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll("'", "&apos;");
+    const message = `${"x".repeat(290)}${xml}`;
+    const quoting = async () =>
+      new Response(`<Error><Code>Odd</Code><Message>${message}</Message></Error>`, { status: 400 });
+    const s3 = Object.assign(new FakeS3(), { fetch: quoting });
+    const refusal = await refusalOf(storeOn(s3, secret).put("a", new Uint8Array(1), "x/y"));
+    expect(refusal.message).toBe(`Odd: ${"x".repeat(290)}…`);
   });
 });
 

@@ -3,7 +3,7 @@
  * through and ignored: clients of many ages call.
  */
 import * as v from "valibot";
-import { Flag, optional, paging, Uuid, whole } from "../../http/fields.ts";
+import { choosing, Flag, optional, paging, Uuid, whole } from "../../http/fields.ts";
 import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../http/json.ts";
 import { pathsFrom } from "./extract.ts";
 
@@ -94,7 +94,7 @@ const FIELDS = [
   "interrupts",
   "error",
 ] as const;
-export const ThreadSearch = v.object({
+export const ThreadSearch = choosing({
   ...filter,
   ...paging,
   sort_by: v.nullish(v.picklist(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]), "created_at"),
@@ -102,9 +102,9 @@ export const ThreadSearch = v.object({
   select: optional(v.array(v.picklist(FIELDS))),
   extract: optional(pathsFrom(["values", "metadata", "config", "interrupts"])),
 });
-export const ThreadCount = v.object(filter);
+export const ThreadCount = choosing(filter);
 
-export const ThreadPrune = v.object({
+export const ThreadPrune = choosing({
   thread_ids: v.pipe(v.array(Uuid), v.maxLength(1_000)),
   strategy: v.nullish(v.picklist(["delete", "keep_latest"]), "delete"),
 });
@@ -143,7 +143,7 @@ const before = optional(
     ),
   ),
 );
-export const HistoryBody = v.object({
+export const HistoryBody = choosing({
   limit: paging.limit,
   before,
   metadata: optional(JsonMembers),

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
-import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonMembers } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -25,7 +25,7 @@ const CreateComparative = v.looseObject({
   created_at: optional(Time),
   extra: optional(v.pipe(JsonMembers, maxBytes(METADATA_BYTES))),
 });
-const ListComparatives = v.object({ id: many(Uuid), name: v.optional(v.string()), ...pagingQuery(100) });
+const ListComparatives = choosing({ id: many(Uuid), name: v.optional(v.string()), ...pagingQuery(100) });
 const DatasetId = v.object({ dataset_id: Uuid });
 const ComparativeId = v.object({ comparative_experiment_id: Uuid });
 

@@ -1,19 +1,28 @@
 /** The shapes of datasets in requests. */
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { JsonFilter, JsonMembers } from "../../http/json.ts";
+import { refusalOf } from "./json-schema/shape.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 const description = optional(v.pipe(v.string(), v.maxLength(10_000, "must be at most 10000 characters")));
 const Members = v.pipe(JsonMembers, maxBytes(METADATA_BYTES));
-const schemas = { inputs_schema_definition: optional(Members), outputs_schema_definition: optional(Members) };
+const DataType = v.picklist(["kv", "llm", "chat"]);
+const Definition = v.pipe(
+  Members,
+  v.rawCheck(({ dataset, addIssue }) => {
+    const message = dataset.typed ? refusalOf(dataset.value) : undefined;
+    if (message !== undefined) addIssue({ message });
+  }),
+);
+const schemas = { inputs_schema_definition: optional(Definition), outputs_schema_definition: optional(Definition) };
 
 export const CreateDataset = v.looseObject({
   id: optional(Uuid),
   name,
   description,
-  data_type: optional(v.picklist(["kv", "llm", "chat"])),
+  data_type: optional(DataType),
   metadata: optional(Members),
   /** The JavaScript SDK sends the metadata here. */
   extra: optional(v.looseObject({ metadata: optional(Members) })),
@@ -27,10 +36,11 @@ export const UpdateDataset = v.looseObject({
   ...schemas,
 });
 
-export const ListDatasets = v.object({
+export const ListDatasets = choosing({
   id: many(Uuid),
   name: v.optional(v.string()),
   name_contains: v.optional(v.string()),
+  data_type: many(DataType),
   metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonFilter)),
   ...pagingQuery(100),
 });

@@ -21,6 +21,7 @@ interface DatasetsWanted {
   id?: string[];
   name?: string;
   name_contains?: string;
+  data_type?: string[];
   metadata?: Record<string, unknown>;
   limit: number;
   offset: number;
@@ -28,7 +29,7 @@ interface DatasetsWanted {
 
 /** Oldest first. */
 export async function listDatasets(db: Database, workspaceId: string, wanted: DatasetsWanted): Promise<DatasetRow[]> {
-  const { id, name, name_contains, metadata } = wanted;
+  const { id, name, name_contains, data_type, metadata } = wanted;
   return db
     .select()
     .from(datasets)
@@ -38,6 +39,7 @@ export async function listDatasets(db: Database, workspaceId: string, wanted: Da
         id && inList(datasets.id, id),
         name === undefined ? undefined : eq(datasets.name, name),
         name_contains === undefined ? undefined : sql`instr(lower(${datasets.name}), lower(${name_contains})) > 0`,
+        data_type && inList(datasets.dataType, data_type),
         metadata && contains(datasets.metadata, metadata),
       ),
     )

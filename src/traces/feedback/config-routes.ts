@@ -1,10 +1,12 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import { Hono } from "hono";
 import { database } from "../../db/client.ts";
+import type { FeedbackConfig } from "../../db/traces.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
+import { changeCategories } from "./categories.ts";
 import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
 import { addConfig, changeConfig, type ConfigRow, deleteConfig, listConfigs } from "./token-store.ts";
 
@@ -21,7 +23,10 @@ export const feedbackConfigs = new Hono<App>()
       modifiedAt: Date.now(),
     };
     const held = await addConfig(database(c.env.DB), row);
-    if (!same(held, row)) throw new Problem(400, "The key has another config. Change that one with PATCH.");
+    // Clients send false for what their caller leaves out, so false says nothing about what an update has changed.
+    const isOther = is_lower_score_better && !held.isLowerScoreBetter;
+    if (isOther || !isSame(held.config, row.config))
+      throw new Problem(400, "The key has another config. Change that one with PATCH.");
     return c.json(toWire(held));
   })
   .get("/feedback-configs", doc("List configs, by key"), query(ListConfigs), async (c) => {
@@ -30,10 +35,14 @@ export const feedbackConfigs = new Hono<App>()
     return c.json((await listConfigs(database(c.env.DB), c.get("principal").workspaceId, wanted)).map(toWire));
   })
   .patch("/feedback-configs", doc("Change a key's config"), body(UpdateConfig), async (c) => {
-    const { feedback_key: key, feedback_config: config, is_lower_score_better } = c.req.valid("json");
-    const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, {
-      ...(config && { config }),
-      ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
+    const given = c.req.valid("json");
+    const { feedback_key: key, is_lower_score_better, add_categories: add, remove_categories: remove } = given;
+    const changed = await changeConfig(database(c.env.DB), c.get("principal").workspaceId, key, (row) => {
+      const config = given.feedback_config ?? row.config;
+      return {
+        config: add || remove ? changeCategories(config, { add: add ?? [], remove: remove ?? [] }) : config,
+        ...(is_lower_score_better !== undefined && { isLowerScoreBetter: is_lower_score_better }),
+      };
     });
     if (!changed) throw new Problem(404, "There is no config of this key.");
     return c.json(toWire(changed));
@@ -45,10 +54,10 @@ export const feedbackConfigs = new Hono<App>()
     return c.body(null, 204);
   });
 
-function same(a: ConfigRow, b: ConfigRow): boolean {
-  const words = ({ config: { type, min, max, categories }, isLowerScoreBetter }: ConfigRow) => {
+function isSame(a: FeedbackConfig, b: FeedbackConfig): boolean {
+  const words = ({ type, min, max, categories }: FeedbackConfig) => {
     const listed = categories?.map(({ value, label }) => [value, label ?? null]) ?? null;
-    return JSON.stringify([type, min ?? null, max ?? null, listed, isLowerScoreBetter ?? false]);
+    return JSON.stringify([type, min ?? null, max ?? null, listed]);
   };
   return words(a) === words(b);
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Flag, many, pagingQuery, Uuid } from "../../http/fields.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/fields.ts";
 import { JsonMembers } from "../../http/json.ts";
 import { Time } from "../time.ts";
 
@@ -54,7 +54,7 @@ const moment = v.optional(
   ),
 );
 
-export const ListFeedback = v.object({
+export const ListFeedback = choosing({
   run: many(Uuid),
   session: many(Uuid),
   key: many(v.string()),
@@ -65,18 +65,21 @@ export const ListFeedback = v.object({
   level: v.optional(v.picklist(["run", "session"])),
   min_created_at: moment,
   max_created_at: moment,
+  include_user_names: unread,
+  comparative_experiment_id: unserved("feedback of one comparison"),
   ...pagingQuery(100),
 });
 
 export const FeedbackId = v.object({ feedback_id: Uuid });
 
 const label = v.pipe(v.string(), v.maxLength(200));
+const Category = v.object({ value: v.number(), label: v.nullish(label) });
 const Config = v.pipe(
   v.object({
     type: v.picklist(["continuous", "categorical", "freeform"]),
     min: v.nullish(v.number()),
     max: v.nullish(v.number()),
-    categories: v.nullish(v.pipe(v.array(v.object({ value: v.number(), label: v.nullish(label) })), v.maxLength(100))),
+    categories: v.nullish(v.pipe(v.array(Category), v.maxLength(100))),
   }),
   v.check(({ min, max }) => (min ?? -Infinity) <= (max ?? Infinity), "min must not be greater than max"),
   v.check(
@@ -94,11 +97,17 @@ export const UpdateConfig = v.object({
   feedback_key: key,
   feedback_config: v.nullish(Config),
   is_lower_score_better: v.optional(v.nullable(v.boolean())),
+  add_categories: optional(v.pipe(v.array(Category), v.maxLength(100))),
+  /** Their values. */
+  remove_categories: optional(v.pipe(v.array(v.number()), v.maxLength(100))),
 });
-export const ConfigKey = v.object({ feedback_key: key });
-export const ListConfigs = v.object({
+export const ConfigKey = choosing({ feedback_key: key });
+export const ListConfigs = choosing({
   key: many(v.string()),
   name_contains: v.optional(v.pipe(v.string(), v.maxLength(180))),
+  // A key has one config.
+  include_all_configs: unread,
+  is_enforced: unserved("configs that are not enforced. Leave is_enforced out"),
   ...pagingQuery(100),
 });
 
@@ -119,7 +128,7 @@ const CreateToken = v.pipe(
 export type CreateToken = v.InferOutput<typeof CreateToken>;
 /** One, or a list of them. */
 export const CreateTokens = v.union([CreateToken, v.pipe(v.array(CreateToken), v.minLength(1), v.maxLength(50))]);
-export const ListTokens = v.object({ run_id: Uuid, ...pagingQuery(100) });
+export const ListTokens = choosing({ run_id: Uuid, ...pagingQuery(100) });
 export const TokenParam = v.object({ token: Uuid });
 
 /** What the holder of a link gives. */

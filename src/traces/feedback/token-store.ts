@@ -4,6 +4,7 @@ import { inList } from "../../db/in-list.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/delete.ts";
 import { feedbackConfigs, feedbackTokens } from "../../db/schema.ts";
+import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;
 export type ConfigRow = typeof feedbackConfigs.$inferSelect;
@@ -70,15 +71,20 @@ export async function findConfig(db: Database, workspaceId: string, key: string)
   return db.select().from(feedbackConfigs).where(isConfig(workspaceId, key)).get();
 }
 
-/** Undefined when there is none of this key. */
+/** Changes the config as it is then. Undefined when there is none of this key. */
 export async function changeConfig(
   db: Database,
   workspaceId: string,
   key: string,
-  change: Partial<Pick<ConfigRow, "config" | "isLowerScoreBetter">>,
+  change: (row: ConfigRow) => Partial<Pick<ConfigRow, "config" | "isLowerScoreBetter">>,
 ): Promise<ConfigRow | undefined> {
-  const set = { ...change, modifiedAt: Date.now() };
-  return db.update(feedbackConfigs).set(set).where(isConfig(workspaceId, key)).returning().get();
+  return untilUnchanged(async () => {
+    const row = await findConfig(db, workspaceId, key);
+    if (!row) return undefined;
+    const set = { ...change(row), modifiedAt: nextTime(row.modifiedAt) };
+    const isSame = and(isConfig(workspaceId, key), eq(feedbackConfigs.modifiedAt, row.modifiedAt));
+    return (await db.update(feedbackConfigs).set(set).where(isSame).returning().get()) ?? CHANGED;
+  });
 }
 
 /** Whether there was one. */

@@ -32,14 +32,14 @@ export function sealBlock(sql: SqlStorage, block: number): void {
       if (text !== null && room > 0) grams.add(text);
     }
   }
-  const hasSums = writeSums(sql, block, groups);
+  const hours = writeSums(sql, block, groups);
   if (room > 0) writeGrams(sql, block);
   writeBounds(sql, block);
   sql.exec(
     "INSERT OR REPLACE INTO blocks (block, has_grams, has_sums) VALUES (?, ?, ?)",
     block,
     Number(room > 0),
-    Number(hasSums),
+    hours,
   );
 }
 

@@ -20,16 +20,38 @@ export function placeholder(field: LargeField, key: string): string {
   return field === "error" ? `${markOf()}text:${key}` : JSON.stringify(`${markOf()}json:${key}`);
 }
 
+type Blobs = Pick<R2Bucket, "get">;
+
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
-export function runsAnswer(blobs: Pick<R2Bucket, "get">, value: object): Response {
+export function runsAnswer(blobs: Blobs, value: object): Response {
   const headers = { "content-type": "application/json" };
-  const pieces = JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
+  const pieces = piecesOf(value);
   if (pieces.length === 1) return new Response(pieces[0], { headers });
   return jsonStream(written(blobs, pieces));
 }
 
+/** The JSON of the value with its payloads, in bytes. */
+export function jsonOf(blobs: Blobs, value: object): AsyncGenerator<Uint8Array, void, void> {
+  return written(blobs, piecesOf(value));
+}
+
+/** The text of a payload of a run, which can be in R2. Undefined when it is longer than `most` bytes there. */
+export async function payloadText(blobs: Blobs, payload: string, most: number): Promise<string | undefined> {
+  const [, key] = new RegExp(`^"${markOf()}json:([^"]+)"$`).exec(payload) ?? [];
+  if (key === undefined) return payload;
+  const object = await blobs.get(key);
+  if (!object) return "null";
+  if (object.size <= most) return object.text();
+  await object.body.cancel();
+  return undefined;
+}
+
+function piecesOf(value: object): string[] {
+  return JSON.stringify(value).split(new RegExp(`"${markOf()}(json|text):([^"]+)"`));
+}
+
 /** `pieces` repeats text, kind and key. It ends with text. */
-async function* written(blobs: Pick<R2Bucket, "get">, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
+async function* written(blobs: Blobs, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (let i = 0; i < pieces.length; i += 3) {
     yield encoder.encode(pieces[i]);

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { optional, Uuid } from "../../http/fields.ts";
+import { choosing, optional, unserved, Uuid } from "../../http/fields.ts";
 import { CONNECTIONS, inParallel } from "../../http/parallel.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -19,14 +19,15 @@ import { ThreadId } from "./schema.ts";
 
 const doc = documented("Traces");
 
-const DeleteRuns = v.looseObject({
+const DeleteRuns = choosing({
   session_id: Uuid,
   trace_ids: optional(v.pipe(v.array(Uuid), v.maxLength(1000))),
   /** An own field. */
   thread_ids: optional(v.pipe(v.array(ThreadId.entries.thread_id), v.maxLength(100))),
+  metadata: unserved("deletion by metadata. Name the traces"),
 });
 const TraceId = v.object({ trace_id: Uuid });
-const OfProject = v.object({ project_id: Uuid });
+const OfProject = choosing({ project_id: Uuid });
 
 export const runDeletion = new Hono<App>().post(
   "/runs/delete",

@@ -1,5 +1,5 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { InferOutput } from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -13,9 +13,11 @@ import type { RunSelection } from "../rpc.ts";
 import type { QueriedRun } from "../types.ts";
 import { listProjectsOfDataset } from "../store/project-store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
+import { roundCost } from "../usage/cost.ts";
 import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
+import { type Page, pageAnswer } from "./patches.ts";
 import { checkSelection, type Find, findRuns, type Found, payloadsOf } from "./find.ts";
 import {
   QueryThreads,
@@ -38,7 +40,7 @@ type Query = InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs"), body(QueryV2), async (c) =>
-    pageOf(c.env, addressOf(c), c.get("principal").workspaceId, c.req.valid("json"), {}),
+    pageAnswer(c, await pageOf(c, c.req.valid("json"), {})),
   )
   .post("/traces/query", doc("Find traces by their root runs"), body(QueryTraces), async (c) => {
     const { project_id, trace_ids, filter, ...wanted } = c.req.valid("json");
@@ -48,7 +50,7 @@ export const runQueriesV2 = new Hono<App>()
     const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
     if (filter) parseFilter(filter);
     const query = { ...wanted, project_ids, filter: joined };
-    return pageOf(c.env, addressOf(c), c.get("principal").workspaceId, query, { isRoot: true }, traceOf);
+    return pageAnswer(c, await pageOf(c, query, { isRoot: true }, traceOf));
   })
   .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -66,14 +68,18 @@ export const runQueriesV2 = new Hono<App>()
   })
   .get("/traces/:run_id/runs", doc("The runs of a trace"), param(RunId), query(ReadTrace), async (c) => {
     const { workspaceId } = c.get("principal");
-    const { project_id, page_size, ...given } = c.req.valid("query");
+    const { project_id, page_size, filter, min_start_time, max_start_time, ...given } = c.req.valid("query");
     const selects = selectsOf(given.selects ?? given["selects[]"]);
     const traceId = c.req.valid("param").run_id;
-    if (isOfTree(selects)) {
+    // The upper bound of a trace's runs is inclusive.
+    const endTime = max_start_time === undefined ? undefined : max_start_time + 1;
+    const selection = { traceId, filter, startTime: min_start_time, endTime };
+    checkSelection(selection);
+    const isWhole = filter === undefined && min_start_time === undefined && endTime === undefined;
+    if (isWhole && isOfTree(selects)) {
       const tree = await treeOf(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
       return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
     }
-    const selection = { traceId };
     const runs: Found["runs"] = [];
     let after: Find["after"] = null;
     do {
@@ -113,7 +119,7 @@ export const runQueriesV2 = new Hono<App>()
     const items = threads.slice(from, from + page_size);
     const end = from + items.length;
     const next_cursor = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
-    return c.json({ items, next_cursor, complete });
+    return pageAnswer(c, { items, next_cursor, complete });
   })
   .get(
     "/threads/:thread_id/traces",
@@ -122,9 +128,10 @@ export const runQueriesV2 = new Hono<App>()
     query(QueryThreadTraces),
     async (c) => {
       const { workspaceId } = c.get("principal");
-      const { project_id, filter, cursor, page_size = 100, ...given } = c.req.valid("query");
+      const { project_id, filter, trace_filter, tree_filter, cursor, page_size = 100, ...given } = c.req.valid("query");
       const selects = selectsOf(given.selects ?? given["selects[]"]);
-      const selection = { threadId: c.req.valid("param").thread_id, isRoot: true, filter };
+      const { thread_id: threadId } = c.req.valid("param");
+      const selection = { threadId, isRoot: true, filter, traceFilter: trace_filter, treeFilter: tree_filter };
       checkSelection(selection);
       const page = { limit: page_size, order: "asc", after: readCursor(cursor) } as const;
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
@@ -137,18 +144,21 @@ export const runQueriesV2 = new Hono<App>()
 /** A trace as the SDKs read it: its root, and sums that include all runs below it. */
 function traceOf(shown: object, { total_tokens, total_cost, first_token_time }: QueriedRun): object {
   const first = first_token_time === null ? undefined : isoFromMicros(first_token_time);
-  const trace_aggregates = { total_tokens: total_tokens ?? 0, total_cost: total_cost ?? 0, first_token_time: first };
+  const trace_aggregates = {
+    total_tokens: total_tokens ?? 0,
+    total_cost: roundCost(total_cost ?? 0),
+    first_token_time: first,
+  };
   return { root_run: shown, trace_aggregates };
 }
 
 async function pageOf(
-  env: Env,
-  origin: string,
-  workspaceId: string,
+  c: Context<App>,
   wanted: Query,
   more: RunSelection,
   itemOf: (shown: object, run: QueriedRun) => object = (shown) => shown,
-): Promise<Response> {
+): Promise<Page> {
+  const { workspaceId } = c.get("principal");
   const selection: RunSelection = {
     ids: wanted.ids,
     traceId: wanted.trace_id,
@@ -165,14 +175,14 @@ async function pageOf(
     ...more,
   };
   checkSelection(selection);
-  const projectIds = await projectsOf(env, workspaceId, wanted);
+  const projectIds = await projectsOf(c.env, workspaceId, wanted);
   const selects = selectsOf(wanted.selects);
   const order = wanted.sort_order?.toLowerCase() === "asc" ? "asc" : "desc";
   const page = { limit: wanted.page_size ?? 100, order, after: readCursor(wanted.cursor) } as const;
-  const found = await find(env, workspaceId, projectIds, selection, selects, page);
-  const context = await contextOf(env, origin, workspaceId, found.runs);
+  const found = await find(c.env, workspaceId, projectIds, selection, selects, page);
+  const context = await contextOf(c.env, addressOf(c), workspaceId, found.runs);
   const items = found.runs.map((run) => itemOf(runV2(run, selects, context), run));
-  return runsAnswer(env.BLOBS, { items, next_cursor: writeCursor(found.next), has_more: found.next !== null });
+  return { items, next_cursor: writeCursor(found.next), has_more: found.next !== null };
 }
 
 async function projectsOf(

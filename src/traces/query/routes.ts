@@ -17,6 +17,7 @@ import { contextOf } from "./context.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { runsAnswer } from "./answer.ts";
 import { checkSelection, findRuns, payloadsOf } from "./find.ts";
+import { messagesOfRun } from "./messages/read.ts";
 import { GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
 import { runSeries } from "./series.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./shape.ts";
@@ -98,7 +99,7 @@ export const runQueries = new Hono<App>()
   .post(
     "/runs/query/validate",
     doc("Whether a filter can be understood"),
-    body(v.looseObject({ filter: v.string() })),
+    body(v.object({ filter: v.string() })),
     (c) => {
       parseFilter(c.req.valid("json").filter);
       return c.json({ valid: true });
@@ -107,7 +108,7 @@ export const runQueries = new Hono<App>()
   .get("/runs/:run_id", doc("Read a run"), param(RunId), query(ReadV1), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
-    const { session_id: projectId, start_time: start } = c.req.valid("query");
+    const { session_id: projectId, start_time: start, include_messages } = c.req.valid("query");
     const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
     if (!place) throw new Problem(404, "Run not found.");
     const partition = tracePartition(c.env, workspaceId, place);
@@ -124,7 +125,14 @@ export const runQueries = new Hono<App>()
     const run = found.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
     const shown = runV1(run, undefined, await contextOf(c.env, addressOf(c), workspaceId, found.runs));
-    return runsAnswer(c.env.BLOBS, { ...shown, child_run_ids: children.all, direct_child_run_ids: children.direct });
+    const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
+    const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
+    return runsAnswer(c.env.BLOBS, {
+      ...shown,
+      ...messages,
+      child_run_ids: children.all,
+      direct_child_run_ids: children.direct,
+    });
   });
 
 function requireScope({ session, id, parent_run, trace, reference_example }: Query): void {
@@ -139,15 +147,22 @@ function selectionOf(wanted: Query): RunSelection {
     parentRunId: wanted.parent_run,
     runType: wanted.run_type,
     referenceExampleIds: wanted.reference_example,
-    executionOrder: wanted.execution_order,
+    executionOrder: wanted.execution_order === ROOT_ORDER ? undefined : wanted.execution_order,
     isRoot: wanted.is_root,
     hasError: wanted.error,
     startTime: wanted.start_time,
     endTime: wanted.end_time,
-    filter: joined(wanted.filter, wanted.search_filter, searchOf(wanted.query)),
+    filter: joined(wanted.filter, wanted.search_filter, searchOf(wanted.query), rootsOf(wanted.execution_order)),
     traceFilter: wanted.trace_filter,
     treeFilter: wanted.tree_filter,
   };
+}
+
+/** `execution_order` with which the clients request the roots of traces. Runs are not sent with it. */
+const ROOT_ORDER = 1;
+
+function rootsOf(executionOrder: number | undefined): string | undefined {
+  return executionOrder === ROOT_ORDER ? "eq(is_root, true)" : undefined;
 }
 
 /** `query` is free text. */

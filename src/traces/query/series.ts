@@ -8,6 +8,7 @@ import { tracePartition } from "../stub.ts";
 import type { Stats } from "../types.ts";
 import { listDays } from "../store/partition-store.ts";
 import { dayOf, isoFromMicros } from "../time.ts";
+import { roundCost } from "../usage/cost.ts";
 import { acrossMidnight } from "./midnight.ts";
 
 /** The most partitions, that is projects times days, of one answer. */
@@ -77,7 +78,12 @@ const noRuns = (key: string | number): Stats => ({
 });
 
 function toWire({ key: _key, durations, ...sums }: Stats) {
-  return { ...sums, latency_p50: quantile(durations, 0.5), latency_p99: quantile(durations, 0.99) };
+  return {
+    ...sums,
+    total_cost: roundCost(sums.total_cost),
+    latency_p50: quantile(durations, 0.5),
+    latency_p99: quantile(durations, 0.99),
+  };
 }
 
 /** The duration, in seconds, that this share of the runs does not exceed, to 2.5 %. Null without an ended run. */

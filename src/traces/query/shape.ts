@@ -1,6 +1,7 @@
 /** A run as the two generations of the query API show it. */
 import { parseExact } from "../../http/json.ts";
 import { preview, PREVIEW } from "../preview.ts";
+import { roundCost } from "../usage/cost.ts";
 import type { LargeField, QueriedRun, TreeRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 
@@ -19,13 +20,25 @@ function json(text: string | null): unknown {
   return text === null ? null : parseExact(text);
 }
 
-/** Costs are decimal strings in the first generation. */
-function decimal(cost: number | null): string | null {
-  if (cost === null) return null;
-  return cost !== 0 && Math.abs(cost) < 1e-6 ? cost.toFixed(15).replace(/0+$/, "") : String(cost);
+function dollars(cost: number | null): number | null {
+  return cost === null ? null : roundCost(cost);
 }
 
-function details(run: QueriedRun): { prompt?: object; completion?: object } {
+/** Costs are decimal strings in the first generation. */
+function decimal(cost: number | null): string | null {
+  const rounded = dollars(cost);
+  if (rounded === null) return null;
+  return rounded !== 0 && Math.abs(rounded) < 1e-6 ? rounded.toFixed(15).replace(/0+$/, "") : String(rounded);
+}
+
+interface Details {
+  prompt?: object;
+  completion?: object;
+  prompt_cost?: object;
+  completion_cost?: object;
+}
+
+function details(run: QueriedRun): Details {
   return json(run.usage_details) ?? {};
 }
 
@@ -80,8 +93,8 @@ const V1: Fields = {
   total_cost: (run) => decimal(run.total_cost),
   prompt_cost: (run) => decimal(run.prompt_cost),
   completion_cost: (run) => decimal(run.completion_cost),
-  prompt_cost_details: () => null,
-  completion_cost_details: () => null,
+  prompt_cost_details: (run) => details(run).prompt_cost ?? null,
+  completion_cost_details: (run) => details(run).completion_cost ?? null,
   price_model_id: () => null,
   in_dataset: () => false,
   trace_tier: (run) => run.trace_tier,
@@ -91,8 +104,12 @@ const V1: Fields = {
   outputs_s3_urls: () => null,
 };
 
-/** Selected where they cost nothing extra, because the first generation shows them with every selection. */
-const ALWAYS_V1 = ["id", "name", "run_type", "trace_id", "dotted_order", "status", "session_id", "app_path"];
+/**
+ * The first generation shows them with every selection. The clients do not select the last ones, and read the attachments and the
+ * details of tokens and costs from them.
+ */
+const ALWAYS_V1 = `id name run_type trace_id dotted_order status session_id app_path
+  s3_urls prompt_token_details completion_token_details prompt_cost_details completion_cost_details`.split(/\s+/);
 
 /** The run with the selected fields, or with all; what identifies it is always there. */
 export function runV1(run: QueriedRun, select: Set<string> | undefined, context: ShapeContext): object {
@@ -147,13 +164,13 @@ const V2: Fields = {
   total_tokens: V1["total_tokens"]!,
   prompt_tokens: V1["prompt_tokens"]!,
   completion_tokens: V1["completion_tokens"]!,
-  total_cost: (run) => run.total_cost,
-  prompt_cost: (run) => run.prompt_cost,
-  completion_cost: (run) => run.completion_cost,
+  total_cost: (run) => dollars(run.total_cost),
+  prompt_cost: (run) => dollars(run.prompt_cost),
+  completion_cost: (run) => dollars(run.completion_cost),
   prompt_token_details: (run) => raw(details(run).prompt),
   completion_token_details: (run) => raw(details(run).completion),
-  prompt_cost_details: () => null,
-  completion_cost_details: () => null,
+  prompt_cost_details: (run) => raw(details(run).prompt_cost),
+  completion_cost_details: (run) => raw(details(run).completion_cost),
   price_model_id: () => null,
   tags: V1["tags"]!,
   app_path: appPath,

@@ -4,6 +4,7 @@ import { DurationCounter } from "../partition/stats/durations.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { FeedbackSum, PartitionStats } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
+import { roundCost } from "../usage/cost.ts";
 import { askPartitions, type Budget, newBudget } from "./ask.ts";
 
 /**
@@ -71,9 +72,9 @@ class Totals {
       total_tokens: this.#sum("total_tokens"),
       prompt_tokens: this.#sum("prompt_tokens"),
       completion_tokens: this.#sum("completion_tokens"),
-      total_cost: String(this.#sum("total_cost")),
-      prompt_cost: String(this.#sum("prompt_cost")),
-      completion_cost: String(this.#sum("completion_cost")),
+      total_cost: this.#dollars("total_cost"),
+      prompt_cost: this.#dollars("prompt_cost"),
+      completion_cost: this.#dollars("completion_cost"),
       last_run_start_time: this.#last === 0 ? null : isoFromMicros(this.#last),
       feedback_stats: Object.fromEntries([...this.#feedback].map(([key, sum]) => [key, showSum(sum)])),
       session_feedback_stats: {},
@@ -81,6 +82,10 @@ class Totals {
       error_rate: rate(this.#sum("error_count")),
       streaming_rate: rate(this.#sum("streaming_count")),
     };
+  }
+
+  #dollars(name: "total_cost" | "prompt_cost" | "completion_cost"): string {
+    return String(roundCost(this.#sum(name)));
   }
 
   #sum(name: (typeof SUMMED)[number]): number {

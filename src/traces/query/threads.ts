@@ -4,6 +4,7 @@ import { MOST_THREADS } from "../partition/stats/threads.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { ThreadSummary } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
+import { roundCost } from "../usage/cost.ts";
 import { askPartitions, newBudget } from "./ask.ts";
 
 /** The most threads of an answer, because all are sorted in memory. */
@@ -61,6 +62,7 @@ function addTurns(thread: Thread, part: ThreadSummary): void {
 function toWire({ min_start_time, max_start_time, latencies, ...thread }: Thread) {
   return {
     ...thread,
+    total_cost: roundCost(thread.total_cost),
     min_start_time: isoFromMicros(min_start_time),
     max_start_time: isoFromMicros(max_start_time),
     latency_p50: latencies.secondsAt(0.5),

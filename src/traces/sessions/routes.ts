@@ -6,6 +6,7 @@ import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
+import { isUuid } from "../../http/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../feedback/project-stats.ts";
 import { type Budget, newBudget } from "../query/ask.ts";
@@ -23,7 +24,15 @@ import {
 import { destroyProjects } from "../projects/destroy.ts";
 import { checkExpiry, refuseHeld } from "../projects/retention.ts";
 import { forgetProjects, newProject } from "../projects/resolve.ts";
-import { CreateProject, DeleteProjects, ListProjects, ProjectId, ReadProject, UpdateProject } from "./schema.ts";
+import {
+  CreateProject,
+  DeleteProjects,
+  ListProjects,
+  ProjectId,
+  ReadProject,
+  ResolveProject,
+  UpdateProject,
+} from "./schema.ts";
 
 const doc = documented("Projects");
 
@@ -66,6 +75,13 @@ export const projects = new Hono<App>()
     const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newBudget() } : undefined;
     const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
     return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
+  })
+  .get("/sessions/resolutions", doc("The project that an address names"), query(ResolveProject), async (c) => {
+    const { kind, id = "" } = c.req.valid("query");
+    if (kind !== "EXPERIMENT") throw new Problem(501, "Weir does not serve addresses of agents and evaluators.");
+    const project = isUuid(id) ? await findProject(database(c.env.DB), c.get("principal").workspaceId, id) : undefined;
+    if (!project?.referenceDatasetId) throw new Problem(404, "There is no experiment with this id.");
+    return c.json({ session_id: project.id });
   })
   .get("/sessions/:session_id", doc("Read a project"), param(ProjectId), query(ReadProject), async (c) => {
     const { include_stats, stats_start_time: startTime } = c.req.valid("query");

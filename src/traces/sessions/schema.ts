@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
-import { Flag, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/fields.ts";
 import { JsonMembers, JsonObject } from "../../http/json.ts";
 import { Time } from "../time.ts";
 
@@ -38,7 +38,7 @@ export const UpdateProject = v.looseObject({
   end_time: optional(Time),
 });
 
-export const ListProjects = v.object({
+export const ListProjects = choosing({
   id: many(Uuid),
   name: v.optional(v.string()),
   name_contains: v.optional(v.string()),
@@ -49,9 +49,25 @@ export const ListProjects = v.object({
   sort_by_desc: v.optional(Flag, "true"),
   include_stats: v.optional(Flag, "false"),
   stats_start_time: v.optional(Time),
+  stats_select: unread,
+  use_approx_stats: unread,
+  facets: unread,
+  dataset_version: unserved("lists of experiments by version of their dataset"),
+  filter: unserved("filters of projects. Send name_contains or metadata"),
+  stats_filter: unserved("filters of a project's statistics. Send them to /runs/stats"),
+  tag_value_id: unserved("tags of projects"),
+  sort_by_feedback_key: unserved("projects in the order of their feedback"),
+  sort_by_feedback_source: unserved("projects in the order of their feedback"),
   ...pagingQuery(100),
 });
 
 export const ReadProject = v.object({ include_stats: v.optional(Flag, "false"), stats_start_time: v.optional(Time) });
+/** The address of a project: experiments have one by their id. */
+export const ResolveProject = choosing({
+  kind: v.pipe(v.string(), v.toUpperCase(), v.picklist(["AGENT", "EXPERIMENT", "EVALUATOR"])),
+  id: v.optional(v.string()),
+  environment: v.optional(v.string()),
+});
+
 export const ProjectId = v.object({ session_id: Uuid });
-export const DeleteProjects = v.object({ session_ids: many(Uuid) });
+export const DeleteProjects = choosing({ session_ids: many(Uuid) });

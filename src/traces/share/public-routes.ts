@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
-import { many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
+import { choosing, many, optional, pagingQuery, Uuid } from "../../http/fields.ts";
 import { addressOf } from "../../http/origin.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
@@ -27,11 +27,11 @@ const doc = documented("Shares");
 const Token = v.object({ share_token: Uuid });
 const RunOfToken = v.object({ share_token: Uuid, run_id: Uuid });
 const list = v.union([v.string(), v.array(v.string())]);
-const ListRuns = v.object({ id: many(Uuid), ...pagingQuery(100) });
-const ListShared = v.object({ id: many(Uuid), ...pagingQuery(1000) });
+const ListRuns = choosing({ id: many(Uuid), ...pagingQuery(100) });
+const ListShared = choosing({ id: many(Uuid), ...pagingQuery(1000) });
 const ReadRun = v.object({ selects: v.optional(list), "selects[]": v.optional(list) });
-const QueryRuns = v.looseObject({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
-const QueryRunsV1 = v.looseObject({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
+const QueryRuns = choosing({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
+const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
 
 /** The most runs of a shared trace in one answer. */
 const MOST_RUNS = 1_000;

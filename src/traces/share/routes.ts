@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
-import { optional, Uuid } from "../../http/fields.ts";
+import { choosing, optional, unread, Uuid } from "../../http/fields.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { body, param } from "../../http/validate.ts";
@@ -19,8 +19,15 @@ const RunId = v.object({ run_id: Uuid });
 const DatasetId = v.object({ dataset_id: Uuid });
 /** `expires_at` is an own field: null, as without it at first, for a link without an end. */
 const end = { expires_at: v.nullish(Time) };
-const ShareRun = v.looseObject({ share_token: optional(Uuid), session_id: optional(Uuid), ...end });
-const ShareDataset = v.looseObject(end);
+const ShareRun = choosing({
+  share_token: optional(Uuid),
+  session_id: optional(Uuid),
+  // The path names the run, and it says which its trace is.
+  run_id: unread,
+  trace_id: unread,
+  ...end,
+});
+const ShareDataset = choosing({ dataset_id: unread, ...end });
 
 function wishOf(given: { share_token?: string | undefined; expires_at?: number | null | undefined }): Wish {
   const { share_token: token, expires_at: end } = given;

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../http/json.ts";
 import { logError } from "../../http/log.ts";
+import { roundCost } from "./cost.ts";
 import type { Usage } from "./usage.ts";
 
 const Price = v.object({
@@ -74,7 +75,7 @@ function ownPrices(source: string): Price[] {
 export function addCost(usage: Usage, metadata: Record<string, unknown>, table: PriceTable): Usage {
   if (usage.total_cost !== undefined) return usage;
   if (usage.prompt_cost !== undefined || usage.completion_cost !== undefined) {
-    return { ...usage, total_cost: (usage.prompt_cost ?? 0) + (usage.completion_cost ?? 0) };
+    return { ...usage, total_cost: roundCost((usage.prompt_cost ?? 0) + (usage.completion_cost ?? 0)) };
   }
   const price = priceOf(metadata, table);
   if (!price) return usage;

@@ -1,6 +1,7 @@
 /** Token counts and costs that a run reports about itself. */
 import { addCount } from "../counts.ts";
 import { isObject } from "../../http/json.ts";
+import { roundCost } from "./cost.ts";
 
 /** The most kinds of tokens in the sum of many runs. */
 const MAX_DETAILS = 100;
@@ -15,6 +16,8 @@ export interface Usage {
   prompt_cost?: number;
   completion_cost?: number;
   total_cost?: number;
+  prompt_cost_details?: Record<string, number>;
+  completion_cost_details?: Record<string, number>;
 }
 
 /** The usage in `usage_metadata` of outputs or metadata. */
@@ -33,8 +36,10 @@ export function derivedUsage(outputs: unknown): Usage | undefined {
 function fromUsageMetadata(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
   return usage(value["input_tokens"], value["output_tokens"], value["total_tokens"], {
-    prompt_token_details: details(value["input_token_details"]),
-    completion_token_details: details(value["output_token_details"]),
+    prompt_token_details: details(value["input_token_details"], count),
+    completion_token_details: details(value["output_token_details"], count),
+    prompt_cost_details: details(value["input_cost_details"], amount),
+    completion_cost_details: details(value["output_cost_details"], amount),
     prompt_cost: amount(value["input_cost"]),
     completion_cost: amount(value["output_cost"]),
     total_cost: amount(value["total_cost"]),
@@ -80,6 +85,8 @@ export function addUsage(a: Usage, b: Usage): Usage {
     total_tokens: a.total_tokens + b.total_tokens,
     prompt_token_details: addDetails(a.prompt_token_details, b.prompt_token_details),
     completion_token_details: addDetails(a.completion_token_details, b.completion_token_details),
+    prompt_cost_details: addCostDetails(a.prompt_cost_details, b.prompt_cost_details),
+    completion_cost_details: addCostDetails(a.completion_cost_details, b.completion_cost_details),
     prompt_cost: addAmounts(a.prompt_cost, b.prompt_cost),
     completion_cost: addAmounts(a.completion_cost, b.completion_cost),
     total_cost: addAmounts(a.total_cost, b.total_cost),
@@ -97,15 +104,20 @@ function addDetails(a?: Record<string, number>, b?: Record<string, number>): Rec
   return sum;
 }
 
-function addAmounts(a?: number, b?: number): number | undefined {
-  return a === undefined ? b : a + (b ?? 0);
+function addCostDetails(a?: Record<string, number>, b?: Record<string, number>): Record<string, number> | undefined {
+  const sum = addDetails(a, b);
+  return sum && Object.fromEntries(Object.entries(sum).map(([name, dollars]) => [name, roundCost(dollars)]));
 }
 
-function details(value: unknown): Record<string, number> | undefined {
+function addAmounts(a?: number, b?: number): number | undefined {
+  return a === undefined ? b : roundCost(a + (b ?? 0));
+}
+
+function details(value: unknown, read: (item: unknown) => number | undefined): Record<string, number> | undefined {
   if (!isObject(value)) return undefined;
   const kept = Object.entries(value).flatMap(([name, item]) => {
-    const tokens = count(item);
-    return tokens === undefined ? [] : [[name.slice(0, 60), tokens] as const];
+    const one = read(item);
+    return one === undefined ? [] : [[name.slice(0, 60), one] as const];
   });
   return kept.length > 0 ? Object.fromEntries(kept.slice(0, 20)) : undefined;
 }

@@ -7,8 +7,21 @@ export const BOUNDARY = "----WeirBench";
 
 const WORDS = "the river holds measures and lets through what it was given in the order it came".split(" ");
 
-/** Runs `first` to `first + 99` of a project, in traces of ten; `days` are the milliseconds that days begin at. */
-export function batch(project: string, first: number, days: number[]): { body: Uint8Array; bytes: number } {
+/** Milliseconds of a day over which scattered traces begin. */
+const SCATTER = 80_000_000;
+/** The names of scattered runs of one kind. */
+const NAMES = 20;
+
+/**
+ * Runs `first` to `first + 99` of a project, in traces of ten; `days` are the milliseconds that days begin at. Scattered traces
+ * begin at any time of the day, as those of a backfill, and their runs have more names.
+ */
+export function batch(
+  project: string,
+  first: number,
+  days: number[],
+  isScattered = false,
+): { body: Uint8Array; bytes: number } {
   const parts: string[] = [];
   const part = (name: string, value: unknown) => {
     const json = JSON.stringify(value);
@@ -20,7 +33,10 @@ export function batch(project: string, first: number, days: number[]): { body: U
   for (let n = first; n < first + BATCH; n++) {
     // Traces of ten runs: a chain, and under it model and tool calls.
     const place = n % 10;
-    const start = ((days[Math.floor(n / 10) % days.length] ?? 0) + (n % 80_000_000)) * 1000;
+    const trace = Math.floor(n / 10);
+    // The golden ratio spreads numbers evenly, in an order that looks random.
+    const offset = isScattered ? Math.floor(((trace * 0.618_033_988_75) % 1) * SCATTER) + place : n % SCATTER;
+    const start = ((days[trace % days.length] ?? 0) + offset) * 1000;
     const id = uuid(start, n);
     const own = segment(start, id);
     if (place === 0) root = { id, dotted: own };
@@ -34,7 +50,7 @@ export function batch(project: string, first: number, days: number[]): { body: U
       trace_id: root?.id ?? id,
       ...(place === 0 ? {} : { parent_run_id: root?.id }),
       dotted_order: dotted,
-      name: kind,
+      name: isScattered ? `${kind} ${(n * 7) % NAMES}` : kind,
       run_type: kind,
       session_name: project,
       start_time: iso,

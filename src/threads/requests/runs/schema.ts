@@ -1,6 +1,6 @@
 /** Shapes of requests about runs. Unknown members are ignored, because clients of many versions call. */
 import * as v from "valibot";
-import { Flag, optional, pagingQuery, Uuid } from "../../../http/fields.ts";
+import { choosing, Flag, optional, pagingQuery, Uuid } from "../../../http/fields.ts";
 import { jsonList, JsonMembers } from "../../../http/json.ts";
 import { CLASSIC_MODES } from "../../log/classic.ts";
 import { Checkpoint, Command, list } from "../schema.ts";
@@ -80,7 +80,7 @@ export const JoinQuery = v.object({
   cancel_on_disconnect: v.optional(Flag, "false"),
   stream_mode: v.optional(v.pipe(list, v.array(Mode))),
 });
-export const BulkCancel = v.object({
+export const BulkCancel = choosing({
   status: optional(v.picklist(["pending", "running", "all"])),
   thread_id: optional(Uuid),
   run_ids: optional(v.array(Uuid)),

@@ -12,6 +12,7 @@ import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { ProjectRow } from "../../store/project-store.ts";
 import { listConfigs } from "../../feedback/token-store.ts";
 import { listExampleIds } from "../examples/store.ts";
+import { roundCost } from "../../usage/cost.ts";
 import { existingDataset, existingExperiments } from "../existing.ts";
 import { type ComparedRun, compareRuns, hasChange, meanScores, type Row } from "./compare.ts";
 import { pageRows } from "./page.ts";
@@ -99,7 +100,7 @@ function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: numbe
     error_count: runs.filter(({ failed }) => failed).length,
     latency_p50: latencies.secondsAt(0.5),
     total_tokens: runs.reduce((sum, { tokens }) => sum + tokens, 0),
-    total_cost: runs.reduce((sum, { cost }) => sum + cost, 0),
+    total_cost: roundCost(runs.reduce((sum, { cost }) => sum + cost, 0)),
     scores: meanScores(runs),
     improved: count(results.flatMap(({ improved }) => improved)),
     regressed: count(results.flatMap(({ regressed }) => regressed)),

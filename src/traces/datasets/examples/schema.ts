@@ -1,7 +1,7 @@
 /** The shapes of examples in requests. */
 import * as v from "valibot";
 import { maxBytes } from "../../../http/bytes.ts";
-import { Flag, many, optional, pagingQuery, Uuid } from "../../../http/fields.ts";
+import { choosing, Flag, many, optional, pagingQuery, unread, Uuid } from "../../../http/fields.ts";
 import { JsonFilter, JsonMembers, JsonObject } from "../../../http/json.ts";
 import { timeOf } from "../../time.ts";
 import { EXAMPLE_METADATA_BYTES, EXAMPLES } from "./limits.ts";
@@ -68,7 +68,7 @@ export const DatasetId = v.object({ dataset_id: Uuid });
 /** A time, or the name of a version. */
 export const AsOf = v.pipe(v.string(), v.maxLength(255));
 
-export const ListExamples = v.object({
+export const ListExamples = choosing({
   dataset: v.optional(Uuid),
   id: many(Uuid),
   splits: many(Split),
@@ -76,13 +76,14 @@ export const ListExamples = v.object({
   as_of: v.optional(AsOf),
   select: many(v.string()),
   inline_s3_urls: v.optional(Flag),
+  exclude_default_fields: unread,
   filter: v.optional(v.string()),
   ...pagingQuery(1000),
 });
 
 export const ReadExample = v.object({ as_of: v.optional(AsOf), dataset: v.optional(Uuid) });
-export const CountExamples = v.object({ dataset: Uuid, as_of: v.optional(AsOf), id: many(Uuid), splits: many(Split) });
-export const DeleteExamples = v.object({
+export const CountExamples = choosing({ dataset: Uuid, as_of: v.optional(AsOf), id: many(Uuid), splits: many(Split) });
+export const DeleteExamples = choosing({
   example_ids: v.pipe(
     v.union([v.string(), v.array(v.string())]),
     v.transform((given) => (Array.isArray(given) ? given : [given])),
@@ -90,7 +91,7 @@ export const DeleteExamples = v.object({
     v.maxLength(1000),
   ),
 });
-export const EraseExamples = v.looseObject({
+export const EraseExamples = choosing({
   example_ids: v.pipe(v.array(Uuid), v.minLength(1), v.maxLength(1000)),
   hard_delete: optional(v.boolean()),
 });

@@ -6,6 +6,7 @@ import { Problem } from "../../../http/problem.ts";
 import type { DatasetRow } from "../store.ts";
 import { boundExamples } from "./bound.ts";
 import { blobKey, Blobs, datasetPrefix } from "./bodies.ts";
+import { type Enforce, enforceSchemas } from "./enforce.ts";
 import type { GivenExample } from "./given.ts";
 import { ATTACHMENT_LIST_BYTES, EXAMPLE_METADATA_BYTES } from "./limits.ts";
 import type { AttachmentOperations } from "./schema.ts";
@@ -46,7 +47,8 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
   const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
-  const states = given.map((example) => created(example, sources.get(example.head.source_run_id ?? ""), blobs, now));
+  const made = { blobs, now, enforce: enforceSchemas(dataset) };
+  const states = given.map((example) => created(example, sources.get(example.head.source_run_id ?? ""), made));
   const existing = new Map((await storedRows(db, workspaceId, ids)).map((row) => [row.id, row]));
   const fresh = states.filter((state) => {
     const row = existing.get(state.id);
@@ -62,7 +64,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
 
 /**
  * Changes examples. What a request leaves out stays as it is.
- * @throws Problem 404 when the dataset has no such example.
+ * @throws Problem 404 when there is no such example, 409 when it is another dataset's.
  */
 export async function updateExamples(env: Env, dataset: DatasetRow, given: GivenExample[]): Promise<Written> {
   refuseRepeated(given);
@@ -71,8 +73,10 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const ids = given.map(({ id }) => id);
   const known = await knownIds(db, workspaceId, dataset.id, ids);
   const missing = ids.find((id) => !known.has(id));
-  if (missing !== undefined) throw new Problem(404, `Example ${missing} not found in this dataset.`);
+  if (missing !== undefined) throw await absent(db, workspaceId, missing);
   const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id));
+  const enforce = enforceSchemas(dataset);
+  for (const example of given) enforce(example.id, example);
   const changes = new Map(given.map((example) => [example.id, placedChange(example, blobs)]));
   await blobs.store(env.BLOBS);
   const asOf = await whenUnchanged(async () => {
@@ -81,6 +85,12 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
     return writeVersion(db, workspaceId, dataset.id, { replaced: rows, states });
   });
   return { ids, asOf };
+}
+
+async function absent(db: Database, workspaceId: string, id: string): Promise<Problem> {
+  const [elsewhere] = await datasetsOf(db, workspaceId, [id]);
+  if (elsewhere === undefined) return new Problem(404, `Example ${id} not found in this dataset.`);
+  return new Problem(409, `Example ${id} belongs to another dataset.`);
 }
 
 /** Ends examples. Earlier versions of their datasets still have them. */
@@ -126,11 +136,16 @@ function refuseRepeated(given: GivenExample[]): void {
   }
 }
 
-function created(given: GivenExample, source: SourceRun | undefined, blobs: Blobs, now: number): ExampleState {
+function created(
+  given: GivenExample,
+  source: SourceRun | undefined,
+  { blobs, now, enforce }: { blobs: Blobs; now: number; enforce: Enforce },
+): ExampleState {
   const { id, head } = given;
   const inputs = given.inputs ?? source?.inputs;
   if (!inputs) throw new Problem(422, `Invalid example ${id}: inputs is required.`);
   const outputs = given.outputs ?? source?.outputs;
+  enforce(id, { inputs, ...(outputs && { outputs }) });
   const attachments = [...(source?.attachments ?? []), ...given.attachments].map((file) => blobs.addAttachment(file));
   return {
     id,
@@ -160,7 +175,7 @@ function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs
     ...inputs,
     ...outputs,
     metadata: metadataOf(head.metadata ?? row.metadata, head.split, row.metadata["dataset_split"] ?? BASE_SPLIT),
-    attachments: listed([...kept(row.attachments, operations), ...added]),
+    attachments: listed([...kept(row.attachments, operations, added), ...added]),
     sourceRunId: head.source_run_id ?? row.sourceRunId,
   });
 }
@@ -182,9 +197,13 @@ function listed(attachments: ExampleAttachment[]): ExampleAttachment[] {
   return withinBytes([...byName.values()], ATTACHMENT_LIST_BYTES, "the list of attachments");
 }
 
-/** Without operations all attachments are kept. */
-function kept(attachments: ExampleAttachment[], operations: AttachmentOperations | undefined): ExampleAttachment[] {
-  if (!operations) return attachments;
+/** Without operations all attachments are kept, or replaced when there are new ones. */
+function kept(
+  attachments: ExampleAttachment[],
+  operations: AttachmentOperations | undefined,
+  added: ExampleAttachment[],
+): ExampleAttachment[] {
+  if (!operations) return added.length > 0 ? [] : attachments;
   const { rename = {}, retain = [] } = operations;
   const names = new Set(attachments.map(({ name }) => name));
   const unknown = [...Object.keys(rename), ...retain].find((name) => !names.has(name));

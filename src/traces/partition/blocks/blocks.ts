@@ -13,13 +13,13 @@ export function blockOf(number: string): string {
   return `(${number} >> ${BITS})`;
 }
 
-/** What is stored of a block: its grams, its sums. */
+/** What is stored of a block: its grams; its sums, with the hours that each is of. */
 type Stored = "has_grams" | "has_sums";
 
-/** The blocks that have this stored, and those that do not. Only deletions make the last block one of the former. */
-export function blocksWith(sql: SqlStorage, stored: Stored): { sealed: number[]; open: number[] } {
+/** The blocks that have one of these values stored, and those that do not. Only deletions make the last block one of the former. */
+export function blocksWith(sql: SqlStorage, stored: Stored, values = [1]): { sealed: number[]; open: number[] } {
   const { last } = sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one();
-  const rows = sql.exec(`SELECT block FROM blocks WHERE ${stored} = 1 ORDER BY block`).raw();
+  const rows = sql.exec(`SELECT block FROM blocks WHERE ${stored} IN (${values.join()}) ORDER BY block`).raw();
   const sealed = [...rows].map(([block]) => block as number);
   const known = new Set(sealed);
   const open: number[] = [];

@@ -7,7 +7,8 @@ import { wantedOf } from "../blocks/wanted.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../clip.ts";
 import { type GroupSums, MOST_OF_KEY } from "./rollups/groups.ts";
-import { hasSums, isSummed, type SumsColumn, sumRuns } from "./rollups/read.ts";
+import { hasSums, isSummed, sumRuns } from "./rollups/read.ts";
+import type { SumsColumn } from "./rollups/store.ts";
 import { selectionCondition } from "../selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */

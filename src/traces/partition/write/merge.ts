@@ -229,8 +229,13 @@ export function setTotals(row: WholeRow, usage: Usage | undefined): void {
   row.total_cost = usage?.total_cost ?? null;
   row.prompt_cost = usage?.prompt_cost ?? null;
   row.completion_cost = usage?.completion_cost ?? null;
-  const details = { prompt: usage?.prompt_token_details, completion: usage?.completion_token_details };
-  row.usage_details = details.prompt || details.completion ? JSON.stringify(details) : null;
+  const details = {
+    prompt: usage?.prompt_token_details,
+    completion: usage?.completion_token_details,
+    prompt_cost: usage?.prompt_cost_details,
+    completion_cost: usage?.completion_cost_details,
+  };
+  row.usage_details = Object.values(details).some((one) => one) ? JSON.stringify(details) : null;
 }
 
 /**

@@ -13,7 +13,8 @@ export function Compare({ dataset }: { dataset: string }) {
   const [params, setParams] = useSearchParams();
   const change = params.get("change") ?? "";
   const offset = Number(params.get("offset") ?? 0) || 0;
-  const ids = params.getAll("experiment");
+  // The LangSmith SDKs print addresses that name the experiments in `selectedSessions`.
+  const ids = [...params.getAll("experiment"), ...(params.get("selectedSessions")?.split(",") ?? [])];
   const comparison = useComparison(dataset, ids, change, offset);
   const set = (name: string, value: string) =>
     setParams((now) => {
@@ -28,6 +29,7 @@ export function Compare({ dataset }: { dataset: string }) {
       const next = new URLSearchParams(now);
       next.delete("offset");
       next.delete("experiment");
+      next.delete("selectedSessions");
       for (const one of new Set([id, ...ids])) next.append("experiment", one);
       return next;
     });

@@ -5,7 +5,7 @@ import { clip } from "../../../clip.ts";
 import { stepOf } from "../durations.ts";
 
 /** How many durations took each step. */
-type Sketch = Record<string, number>;
+export type Sketch = Record<string, number>;
 
 /** The sums of a group, with the durations of its runs. */
 export interface GroupSums extends RunSums {
@@ -120,8 +120,12 @@ export function addSums(to: GroupSums, from: GroupSums): void {
   if (from.last_run_start_time !== null) {
     to.last_run_start_time = Math.max(to.last_run_start_time ?? 0, from.last_run_start_time);
   }
-  for (const [step, n] of Object.entries(from.latencies)) count(to.latencies, step, n);
-  for (const [step, n] of Object.entries(from.first_tokens)) count(to.first_tokens, step, n);
+  addSketch(to.latencies, from.latencies);
+  addSketch(to.first_tokens, from.first_tokens);
+}
+
+export function addSketch(to: Sketch, from: Sketch): void {
+  for (const step of Object.keys(from)) count(to, step, from[step] ?? 0);
 }
 
 function count(sketch: Sketch, step: string | number, n: number): void {

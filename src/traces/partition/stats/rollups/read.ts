@@ -7,15 +7,7 @@ import { clip } from "../../../clip.ts";
 import { blockOf, blocksWith, runsOfBlocks } from "../../blocks/blocks.ts";
 import { selectionCondition } from "../../selection.ts";
 import { addRun, type Group, type GroupKey, GROUPED, type Groups, type GroupSums, MOST_OF_KEY } from "./groups.ts";
-import { addStored } from "./store.ts";
-
-export type SumsColumn = "name" | "run_type" | "status" | "model";
-
-/** How sums are grouped: by the hour, by a column, by both, or not at all. */
-interface SumsBy {
-  hour?: boolean;
-  column?: SumsColumn;
-}
+import { addStored, type SumsBy, type SumsColumn, WIDTHS } from "./store.ts";
 
 /** The sums of one group. `hour` is its first microsecond. */
 type SumsOf = GroupSums & { hour: number | null; key: string | null };
@@ -27,7 +19,7 @@ const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id", "
 
 /** Whether any block has sums. */
 export function hasSums(sql: SqlStorage): boolean {
-  return blocksWith(sql, "has_sums").sealed.length > 0;
+  return blocksWith(sql, "has_sums", WIDTHS).sealed.length > 0;
 }
 
 /** Whether the sums answer the selection. Its window is no matter. */
@@ -49,7 +41,13 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
   const groups: Groups = new Map();
   const keyOf = (key: GroupKey) =>
     JSON.stringify([by.hour ? key.hour : null, by.column ? valueOf(key, by.column) : null]);
-  const addRuns = (window: [number, number], source: string, opened: string[], more = "", rest: string[] = []) => {
+  const addRuns = (
+    window: [number, number],
+    source: string,
+    opened: string[],
+    more = "",
+    rest: readonly string[] = [],
+  ) => {
     if (window[0] >= window[1]) return;
     const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
     const values = [...opened, ...condition.values, ...rest];
@@ -62,12 +60,17 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     Math.min(day.end, selection.endTime ?? day.end),
   ];
   if (isSummed(selection)) {
-    const open = JSON.stringify(blocksWith(sql, "has_sums").open);
-    addRuns(window, runsOfBlocks(), [open]);
-    const hours = addHours(sql, identity, selection, window, groups, keyOf);
-    // Stored sums are of whole hours. What the window has of other hours is read.
-    for (const edge of hours ? [[window[0], hours[0]] as const, [hours[1], window[1]] as const] : [window])
-      addRuns([...edge], "runs r", [], `AND ${blockOf("r.n")} NOT IN (SELECT value FROM json_each(?))`, [open]);
+    const widths = by.hour ? [1] : WIDTHS;
+    addRuns(window, runsOfBlocks(), [JSON.stringify(blocksWith(sql, "has_sums", widths).open)]);
+    for (const width of widths) {
+      const blocks = blocksWith(sql, "has_sums", [width]).sealed;
+      if (blocks.length === 0) continue;
+      const whole = addWhole(sql, identity, selection, { window, width, groups, by, keyOf });
+      const among = [`AND ${blockOf("r.n")} IN (SELECT value FROM json_each(?))`, [JSON.stringify(blocks)]] as const;
+      // What the window has of other hours is read.
+      for (const edge of whole ? [[window[0], whole[0]] as const, [whole[1], window[1]] as const] : [window])
+        addRuns([...edge], "runs r", [], ...among);
+    }
   } else addRuns(window, "runs r", []);
   return [...groups.values()]
     .map((group) => sumsOf(group, by))
@@ -75,20 +78,28 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     .slice(0, MOST_GROUPS);
 }
 
-/** Adds the stored sums of the whole hours in the window, and gives these hours' bounds. */
-function addHours(
+interface Adding {
+  window: [number, number];
+  /** Hours. */
+  width: number;
+  groups: Groups;
+  by: SumsBy;
+  keyOf: (key: GroupKey) => string;
+}
+
+/** Adds the stored sums of this width that are within the window, and gives the bounds of what they cover. */
+function addWhole(
   sql: SqlStorage,
   identity: PartitionIdentity,
   { startTime: _start, endTime: _end, ...timeless }: RunSelection,
-  [from, to]: [number, number],
-  groups: Groups,
-  keyOf: (key: GroupKey) => string,
+  { window: [from, to], width, groups, by, keyOf }: Adding,
 ): [number, number] | undefined {
-  const [first, last] = [Math.ceil(from / HOUR_MICROS) * HOUR_MICROS, Math.floor(to / HOUR_MICROS) * HOUR_MICROS];
+  const step = width * HOUR_MICROS;
+  const [first, last] = [Math.ceil(from / step) * step, Math.floor(to / step) * step];
   if (first >= last) return undefined;
   const condition = selectionCondition(sql, identity, timeless);
   const hours = { sql: `r.hour >= ? AND r.hour < ? AND ${condition.sql}`, values: [first, last, ...condition.values] };
-  addStored(sql, groups, hours, keyOf);
+  addStored(sql, groups, { width, by, keyOf }, hours);
   return [first, last];
 }
 

@@ -1,16 +1,19 @@
 /** The sums of sealed blocks, in the table `rollups`. */
-import { addSums, type Group, groupOf, type Groups, type GroupKey } from "./groups.ts";
+import { HOUR_MICROS } from "../../../time.ts";
+import type { RunSums } from "../../../types.ts";
+import { addSketch, addSums, groupOf, type GroupKey, type Groups, type Sketch } from "./groups.ts";
 
 /** A block of more groups has no sums: its runs are read instead. */
 const MOST_GROUPS = 128;
 
-const COLUMNS = [
-  "hour",
-  "name",
-  "run_type",
-  "status",
-  "is_root",
-  "model",
+/**
+ * The hours that one sum of a block may be of. The fewest with which the block has no more than `MOST_GROUPS` are chosen: runs
+ * that arrive in another order than they started have many hours in each block. Earlier versions read sums of one hour only.
+ */
+export const WIDTHS = [1, 6, 24];
+
+const KEYS = ["hour", "name", "run_type", "status", "is_root", "model"] as const;
+const SUMS = [
   "run_count",
   "streaming_count",
   "total_tokens",
@@ -19,15 +22,32 @@ const COLUMNS = [
   "total_cost",
   "prompt_cost",
   "completion_cost",
-  "last_run_start_time",
-  "latencies",
-  "first_tokens",
 ] as const;
+const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_tokens"] as const;
 
-/** Replaces the sums of a block. False when it has too many groups. */
-export function writeSums(sql: SqlStorage, block: number, groups: Groups): boolean {
+/** Replaces the sums of a block, which are given by the hour. Gives the hours that each sum is of, 0 when there are too many. */
+export function writeSums(sql: SqlStorage, block: number, byHour: Groups): number {
   sql.exec("DELETE FROM rollups WHERE block = ?", block);
-  if (groups.size > MOST_GROUPS) return false;
+  for (const width of WIDTHS) {
+    const groups = width === 1 ? byHour : widened(byHour, width * HOUR_MICROS);
+    if (groups.size > MOST_GROUPS) continue;
+    insertSums(sql, block, groups);
+    return width;
+  }
+  return 0;
+}
+
+/** The sums of longer stretches of the day. */
+function widened(byHour: Groups, width: number): Groups {
+  const groups: Groups = new Map();
+  for (const { hour, name, run_type, status, is_root, model, ...sums } of byHour.values()) {
+    const key = { hour: hour - (hour % width), name, run_type, status, is_root, model };
+    addSums(groupOf(groups, JSON.stringify(key), key), sums);
+  }
+  return groups;
+}
+
+function insertSums(sql: SqlStorage, block: number, groups: Groups): void {
   let n = 0;
   for (const group of groups.values()) {
     const values = COLUMNS.map((column) => {
@@ -41,37 +61,49 @@ export function writeSums(sql: SqlStorage, block: number, groups: Groups): boole
       ...values,
     );
   }
-  return true;
 }
 
-/** Adds the sums of sealed blocks that pass the condition, which is on `r`. */
+/** Blocks whose sketches are joined in one text, which stays far below the 2 MB of a value. */
+const JOINED = 64;
+
+/** By what stored sums stay apart. The others are added up by SQLite: reading each takes longer than adding it. */
+export interface SumsBy {
+  hour?: boolean;
+  column?: SumsColumn;
+}
+
+export type SumsColumn = "name" | "run_type" | "status" | "model";
+
+/** Adds the sums of this width, in hours, that pass the condition, which is on `r`. */
 export function addStored(
   sql: SqlStorage,
   groups: Groups,
+  { width, by, keyOf }: { width: number; by: SumsBy; keyOf: (key: GroupKey) => string },
   condition: { sql: string; values: (string | number)[] },
-  keyOf: (key: GroupKey) => string,
 ): void {
+  const apart = [by.hour ? "r.hour" : [], by.column ? `r.${by.column}` : [], `r.block / ${JOINED}`].flat();
   const rows = sql.exec<Record<string, SqlStorageValue>>(
-    `SELECT ${COLUMNS.map((column) => `r.${column}`).join(", ")} FROM blocks b CROSS JOIN (
+    `SELECT ${KEYS.map((column) => `min(r.${column}) AS ${column}`).join(", ")},
+       ${SUMS.map((column) => `sum(r.${column}) AS ${column}`).join(", ")},
+       sum(CASE r.status WHEN 'error' THEN r.run_count ELSE 0 END) AS error_count,
+       max(r.last_run_start_time) AS last_run_start_time,
+       group_concat(r.latencies) AS latencies, group_concat(r.first_tokens) AS first_tokens
+     FROM blocks b CROSS JOIN (
        SELECT *, CASE status WHEN 'error' THEN '' END AS error FROM rollups
-     ) r ON r.block = b.block WHERE b.has_sums = 1 AND ${condition.sql}`,
+     ) r ON r.block = b.block WHERE b.has_sums = ${width} AND ${condition.sql} GROUP BY ${apart.join(", ")}`,
     ...condition.values,
   );
   for (const row of rows) {
-    const stored = row as unknown as Group & { latencies: string; first_tokens: string };
-    const group = groupOf(groups, keyOf(stored), {
-      hour: stored.hour,
-      name: stored.name,
-      run_type: stored.run_type,
-      status: stored.status,
-      is_root: stored.is_root,
-      model: stored.model,
-    });
-    addSums(group, {
-      ...stored,
-      error_count: stored.status === "error" ? stored.run_count : 0,
-      latencies: JSON.parse(stored.latencies) as Record<string, number>,
-      first_tokens: JSON.parse(stored.first_tokens) as Record<string, number>,
-    });
+    const { hour, name, run_type, status, is_root, model, latencies, first_tokens, ...sums } = row as unknown as Joined;
+    const key = { hour, name, run_type, status, is_root, model };
+    const group = groupOf(groups, keyOf(key), key);
+    addSums(group, { ...sums, latencies: {}, first_tokens: {} });
+    for (const sketch of sketchesOf(latencies)) addSketch(group.latencies, sketch);
+    for (const sketch of sketchesOf(first_tokens)) addSketch(group.first_tokens, sketch);
   }
 }
+
+type Joined = GroupKey & RunSums & { latencies: string; first_tokens: string };
+
+/** Of objects of JSON with commas between. */
+const sketchesOf = (joined: string) => JSON.parse(`[${joined}]`) as Sketch[];

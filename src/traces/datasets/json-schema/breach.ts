@@ -1,0 +1,159 @@
+/**
+ * Checks values against a JSON Schema (shape.ts), drafts 7 to 2020-12. The usual validators compile a schema to code, which
+ * Workers do not run.
+ */
+import { isObject } from "../../../http/json.ts";
+
+type Schema = Record<string, unknown>;
+
+/** A place in a value that breaks the schema, as a dotted path, and the rule. */
+export interface Breach {
+  path: string;
+  rule: string;
+}
+
+/** The most schemas that are tried on one value: alternatives within alternatives multiply. */
+const MOST_STEPS = 200_000;
+/** The most schemas within schemas. A reference to itself has no end. */
+const MOST_DEPTH = 1_000;
+
+interface Checking {
+  check: (schema: unknown, value: unknown, path: string) => Breach | undefined;
+  root: Schema;
+}
+
+type Assertion = (given: never, value: unknown, path: string, checking: Checking, schema: Schema) => Breach | undefined;
+
+const breach = (path: string, rule: string): Breach => ({ path, rule });
+const below = (path: string, key: string | number) => (path === "" ? String(key) : `${path}.${key}`);
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i]));
+  if (!isObject(a) || !isObject(b) || Object.keys(a).length !== Object.keys(b).length) return false;
+  return Object.entries(a).every(([name, value]) => Object.hasOwn(b, name) && isSame(value, b[name]));
+}
+
+function number(passes: (value: number, bound: number) => boolean, rule: string): Assertion {
+  return (bound: number, value, path) =>
+    typeof value === "number" && !passes(value, bound) ? breach(path, `${rule} ${bound}`) : undefined;
+}
+
+function length(of: (value: unknown) => number | undefined, isMost: boolean, what: string): Assertion {
+  return (bound: number, value, path) => {
+    const size = of(value);
+    if (size === undefined || (isMost ? size <= bound : size >= bound)) return undefined;
+    return breach(path, `must have at ${isMost ? "most" : "least"} ${bound} ${what}`);
+  };
+}
+
+// JSON Schema counts code points.
+const characters = (value: unknown) => (typeof value === "string" ? Array.from(value).length : undefined);
+const items = (value: unknown) => (Array.isArray(value) ? value.length : undefined);
+const members = (value: unknown) => (isObject(value) ? Object.keys(value).length : undefined);
+
+function isOfType(type: string, value: unknown): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function first<T>(list: T[], find: (item: T, index: number) => Breach | undefined): Breach | undefined {
+  for (const [index, item] of list.entries()) {
+    const found = find(item, index);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const passing = (schemas: unknown[], value: unknown, path: string, { check }: Checking) =>
+  schemas.filter((schema) => check(schema, value, path) === undefined).length;
+
+const ASSERTIONS: Record<string, Assertion> = {
+  type: (given: string | string[], value, path) =>
+    [given].flat().some((type) => isOfType(type, value))
+      ? undefined
+      : breach(path, `must be ${[given].flat().join(" or ")}`),
+  enum: (given: unknown[], value, path) =>
+    given.some((one) => isSame(one, value)) ? undefined : breach(path, "must be one of the values of enum"),
+  const: (given: unknown, value, path) =>
+    isSame(given, value) ? undefined : breach(path, "must be the value of const"),
+  minimum: number((value, bound) => value >= bound, "must be at least"),
+  maximum: number((value, bound) => value <= bound, "must be at most"),
+  exclusiveMinimum: number((value, bound) => value > bound, "must be greater than"),
+  exclusiveMaximum: number((value, bound) => value < bound, "must be less than"),
+  multipleOf: number((value, bound) => Number.isInteger(value / bound), "must be a multiple of"),
+  minLength: length(characters, false, "characters"),
+  maxLength: length(characters, true, "characters"),
+  minItems: length(items, false, "items"),
+  maxItems: length(items, true, "items"),
+  minProperties: length(members, false, "members"),
+  maxProperties: length(members, true, "members"),
+  required: (given: string[], value, path) =>
+    isObject(value)
+      ? first(given, (name) => (Object.hasOwn(value, name) ? undefined : breach(below(path, name), "is required")))
+      : undefined,
+  properties: (given: Schema, value, path, { check }) =>
+    isObject(value)
+      ? first(Object.entries(given), ([name, schema]) =>
+          Object.hasOwn(value, name) ? check(schema, value[name], below(path, name)) : undefined,
+        )
+      : undefined,
+  additionalProperties: (given: unknown, value, path, { check }, { properties }) => {
+    if (!isObject(value)) return undefined;
+    const others = Object.keys(value).filter((name) => !(isObject(properties) && Object.hasOwn(properties, name)));
+    return first(others, (name) => check(given, value[name], below(path, name)));
+  },
+  prefixItems: (given: unknown[], value, path, { check }) =>
+    Array.isArray(value)
+      ? first(given.slice(0, value.length), (schema, index) => check(schema, value[index], below(path, index)))
+      : undefined,
+  items: (given: unknown, value, path, { check }, { prefixItems }) => {
+    if (!Array.isArray(value)) return undefined;
+    const from = Array.isArray(prefixItems) ? prefixItems.length : 0;
+    return first(value, (item, index) => (index < from ? undefined : check(given, item, below(path, index))));
+  },
+  allOf: (given: unknown[], value, path, { check }) => first(given, (schema) => check(schema, value, path)),
+  anyOf: (given: unknown[], value, path, checking) =>
+    passing(given, value, path, checking) > 0 ? undefined : breach(path, "must pass one of anyOf"),
+  oneOf: (given: unknown[], value, path, checking) =>
+    passing(given, value, path, checking) === 1 ? undefined : breach(path, "must pass exactly one of oneOf"),
+  not: (given: unknown, value, path, { check }) =>
+    check(given, value, path) ? undefined : breach(path, "must not pass not"),
+  $ref: (given: string, value, path, { check, root }) => check(referred(root, given), value, path),
+};
+
+/** What the value breaks first; undefined for one that passes. Keywords that are not known break nothing. */
+export function breachOf(root: Schema, value: unknown): Breach | undefined {
+  let [steps, depth] = [0, 0];
+  const check = (schema: unknown, one: unknown, path: string): Breach | undefined => {
+    if (schema === false) return breach(path, "is not allowed");
+    if (!isObject(schema)) return undefined;
+    if (++steps > MOST_STEPS || depth >= MOST_DEPTH) return breach(path, "takes too many steps to check");
+    depth++;
+    try {
+      return first(Object.entries(schema), ([keyword, given]) =>
+        Object.hasOwn(ASSERTIONS, keyword)
+          ? ASSERTIONS[keyword]?.(given as never, one, path, { check, root }, schema)
+          : undefined,
+      );
+    } finally {
+      depth--;
+    }
+  };
+  return check(root, value, "");
+}
+
+/** What a reference in the same document points to (RFC 6901); undefined for none. */
+function referred(root: Schema, reference: string): unknown {
+  if (!reference.startsWith("#")) return undefined;
+  let found: unknown = root;
+  for (const segment of reference.split("/").slice(1)) {
+    const name = decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return found;
+}

@@ -1,0 +1,69 @@
+/** The messages of runs, traces and threads: `/runs/threads/{id}`, and `…/messages` of the second generation. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { documented } from "../../../http/documented.ts";
+import { choosing, Uuid } from "../../../http/fields.ts";
+import { Problem } from "../../../http/problem.ts";
+import type { App } from "../../../http/types.ts";
+import { param, query } from "../../../http/validate.ts";
+import { RunId, ThreadId } from "../schema.ts";
+import { messagesOfRun, messagesOfThread } from "./read.ts";
+import type { Message } from "./said.ts";
+
+const doc = documented("Traces");
+
+const ALL = "all_messages";
+const ReadThread = v.object({ session_id: Uuid, select: v.optional(v.literal(ALL), ALL) });
+const OfRun = choosing({ project_id: v.optional(Uuid) });
+const OfProject = choosing({ project_id: Uuid });
+
+/** Mounted before `/runs/:run_id/…`. */
+export const threadMessages = new Hono<App>().get(
+  "/runs/threads/:thread_id",
+  doc("The messages of a thread, as `previews.all_messages`: one JSON text each, with an empty line between two"),
+  param(ThreadId),
+  query(ReadThread),
+  async (c) => {
+    const { thread_id } = c.req.valid("param");
+    const messages = await ofThread(c.env, c.get("principal").workspaceId, c.req.valid("query").session_id, thread_id);
+    const all_messages = messages.map((message) => JSON.stringify(message)).join("\n\n");
+    return c.json({ thread_id, previews: { all_messages } });
+  },
+);
+
+export const messagesV2 = new Hono<App>()
+  .get("/runs/:run_id/messages", doc("The messages of a run"), param(RunId), query(OfRun), async (c) => {
+    const { project_id } = c.req.valid("query");
+    const whose = { projectIds: project_id ? [project_id] : [], selection: { ids: [c.req.valid("param").run_id] } };
+    return c.json(page(await messagesOfRun(c.env, { workspaceId: c.get("principal").workspaceId, ...whose })));
+  })
+  .get("/traces/:run_id/messages", doc("The messages of a trace"), param(RunId), query(OfRun), async (c) => {
+    const { project_id } = c.req.valid("query");
+    const selection = { traceId: c.req.valid("param").run_id, isRoot: true };
+    const whose = { projectIds: project_id ? [project_id] : [], selection };
+    return c.json(page(await messagesOfRun(c.env, { workspaceId: c.get("principal").workspaceId, ...whose })));
+  })
+  .get(
+    "/threads/:thread_id/messages",
+    doc("The messages of a thread"),
+    param(ThreadId),
+    query(OfProject),
+    async (c) => {
+      const { thread_id } = c.req.valid("param");
+      return c.json(
+        page(await ofThread(c.env, c.get("principal").workspaceId, c.req.valid("query").project_id, thread_id)),
+      );
+    },
+  );
+
+async function ofThread(env: Env, workspaceId: string, projectId: string, threadId: string): Promise<Message[]> {
+  const selection = { threadId, isRoot: true };
+  const messages = await messagesOfThread(env, { workspaceId, projectIds: [projectId], selection });
+  if (!messages) throw new Problem(404, "The project has no such thread.");
+  return messages;
+}
+
+function page(items: Message[] | undefined) {
+  if (!items) throw new Problem(404, "Run not found.");
+  return { items, next_cursor: null };
+}

@@ -1,0 +1,175 @@
+/**
+ * Every route that the clients of LangSmith know: the generated clients and those written by hand, in JavaScript and Python, and
+ * langsmith-fetch. Each is served, or refused with 501 and the reason.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TestServer } from "../support/server.ts";
+import { sharedServer } from "../support/shared-server.ts";
+
+const ID = "00000000-0000-4000-8000-000000000000";
+
+const SERVED = `
+DELETE /api/v1/platform/datasets/:id/examples/:id
+DELETE /api/v1/sessions/:id
+DELETE /api/v2/runs/:id/share
+DELETE /datasets/:id
+DELETE /datasets/:id/share
+DELETE /examples
+DELETE /examples/:id
+DELETE /feedback-configs
+DELETE /feedback/:id
+DELETE /runs/:id/share
+GET /api/v1/info
+GET /api/v1/sessions/:id
+GET /api/v1/sessions/resolutions
+GET /api/v2/public/:id/run/:id
+GET /api/v2/runs/:id
+GET /api/v2/runs/:id/messages
+GET /api/v2/threads/:id/messages
+GET /api/v2/threads/:id/traces
+GET /api/v2/traces/:id/messages
+GET /api/v2/traces/:id/runs
+GET /datasets
+GET /datasets/:id
+GET /datasets/:id/share
+GET /datasets/:id/splits
+GET /datasets/:id/version
+GET /datasets/:id/versions
+GET /datasets/:id/versions/diff
+GET /examples
+GET /examples/:id
+GET /feedback
+GET /feedback-configs
+GET /feedback/:id
+GET /feedback/tokens
+GET /public/:id/datasets
+GET /public/:id/examples
+GET /public/:id/run
+GET /runs/:id
+GET /runs/:id/share
+GET /runs/threads/:id
+GET /sessions
+PATCH /api/v1/platform/datasets/:id/examples/metadata
+PATCH /api/v1/sessions/:id
+PATCH /datasets/:id
+PATCH /examples/:id
+PATCH /examples/bulk
+PATCH /feedback-configs
+PATCH /feedback/:id
+PATCH /runs/:id
+PATCH /v1/platform/datasets/:id/examples
+POST /api/v1/sessions
+POST /api/v2/public/:id/runs/query
+POST /api/v2/runs/:id/share
+POST /api/v2/runs/query
+POST /api/v2/threads/query
+POST /api/v2/traces/query
+POST /datasets
+POST /datasets/comparative
+POST /examples
+POST /examples/bulk
+POST /feedback
+POST /feedback-configs
+POST /feedback/tokens
+POST /feedback/tokens/:id
+POST /public/:id/runs/query
+POST /runs/batch
+POST /runs/group
+POST /runs/multipart
+POST /runs/query
+POST /runs/stats
+POST /v1/platform/datasets/:id/examples
+POST /v1/platform/datasets/examples/delete
+PUT /datasets/:id/share
+PUT /datasets/:id/splits
+PUT /datasets/:id/tags
+PUT /runs/:id/share`;
+
+/** Routes of the clients written by hand, and others that people call, which are refused. */
+const REFUSED = `
+DELETE /annotation-queues/:id
+GET /annotation-queues
+GET /charts
+GET /commits/owner/prompt/
+GET /feedback-formulas
+GET /likes/owner/prompt
+GET /model-price-map
+GET /orgs/current
+GET /public/:id/datasets/sessions
+GET /repos
+GET /sessions/:id/insights/:id
+GET /sessions/:id/metadata
+GET /sessions/:id/views
+GET /settings
+GET /tags
+GET /workspaces/current/secrets
+POST /datasets/:id/runs
+POST /datasets/clone
+POST /datasets/upload
+POST /runs/generate-query
+POST /runs/group/stats
+POST /v1/platform/examples/multipart
+POST /v1/platform/hub/repos/owner/agent/directories/commits`;
+
+const routesOf = (text: string) => text.trim().split("\n");
+
+/** The routes of the generated client in a folder of its resources, with `:id` for what is in a path. */
+function generated(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".mjs"));
+  return files.flatMap((file) => {
+    const source = readFileSync(join(folder, file), "utf8");
+    const calls = source.matchAll(/_client\.(\w+)\((?:path ?)?[`']([^`']+)[`']([^]{0,300}?)\);/g);
+    return [...calls].map(([, verb = "", path = "", rest = ""]) => {
+      const listed = rest.includes("method: 'post'") ? "POST" : "GET";
+      return `${verb === "getAPIList" ? listed : verb.toUpperCase()} ${path.replaceAll(/\$\{[^}]*\}/g, ":id")}`;
+    });
+  });
+}
+
+const GENERATED = [...new Set(generated("node_modules/langsmith-0-12/resources"))];
+const served = new Set(routesOf(SERVED));
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await sharedServer();
+});
+afterAll(async () => server.stop());
+
+async function call(route: string): Promise<{ status: number; type: string | null; detail: string }> {
+  const [method = "", path = ""] = route.split(" ");
+  const response = await fetch(server.url + path.replaceAll(":id", ID), {
+    method,
+    headers: { ...server.headers, "content-type": "application/json" },
+    ...(method === "GET" ? {} : { body: "{}" }),
+  });
+  const text = await response.text();
+  return { status: response.status, type: response.headers.get("content-type"), detail: text };
+}
+
+it("finds the routes of the generated client", () => {
+  expect(GENERATED.length).toBeGreaterThan(80);
+  expect(GENERATED).toContain("POST /api/v2/traces/query");
+});
+
+describe("served", () => {
+  it.each([...served])("%s", async (route) => {
+    const { status, detail } = await call(route);
+    expect([405, 500, 501]).not.toContain(status);
+    // A thing of this id is not there; the route is.
+    expect(detail).not.toContain("No route");
+    expect(detail).not.toContain("Invalid path");
+  });
+});
+
+describe("refused with the reason", () => {
+  const refused = [...new Set([...routesOf(REFUSED), ...GENERATED])].filter((route) => !served.has(route));
+  it.each(refused)("%s", async (route) => {
+    expect(await call(route)).toEqual({
+      status: 501,
+      type: "application/problem+json",
+      detail: expect.stringMatching(/Weir does not serve .+docs\/experiments\.md/),
+    });
+  });
+});
