@@ -211,7 +211,8 @@ export class TaskReducer {
 
   /** The run was taken up after a crash: the node in flight says everything again. */
   #again(): Update[] {
-    const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId).filter((id) => this.#artifacts.has(id));
+    // Also of those without text: a reader of the stream may have had tokens that were lost.
+    const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId);
     // An attempt may end before it repeats what an earlier attempt started.
     this.#cutOff = [...new Set([...cutOff, ...this.#cutOff])];
     this.#open.clear();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { expectKept } from "../support/live-tokens.ts";
+import { expectKept, numberFrames } from "../support/live-tokens.ts";
 import { seeded } from "../support/random.ts";
 import { expectNothingTwice } from "../support/run-events.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
@@ -83,8 +83,6 @@ interface Message {
 }
 
 const isToken = ({ event }: SseEvent) => event.split("|")[0] === "messages";
-const numbered = (events: SseEvent[]) =>
-  events.map((event) => ({ id: event.id ?? "", isToken: isToken(event), shown: event }));
 
 /** The text of a message, added up from its tokens. */
 const textOf = (events: SseEvent[], id: string): string =>
@@ -100,7 +98,7 @@ async function expectWhole(started: Started): Promise<void> {
   expect(await cursor.read(await fetch(`${server.url}${run}/stream`, { headers: again }))).toBe("ended");
   const whole = new Cursor();
   await whole.read(await fetch(`${server.url}${run}/stream`, { headers: { ...headers(), "last-event-id": "-1" } }));
-  expectKept(numbered(cursor.events), numbered(whole.events));
+  expectKept(numberFrames(cursor.events), numberFrames(whole.events));
   expectNothingTwice(whole.events, kind.nodes);
   const { values } = await get<{ values: { messages: Message[] } }>(`${started.thread}/state`);
   const said = values.messages.filter(({ type }) => type === "ai");

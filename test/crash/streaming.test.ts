@@ -1,7 +1,7 @@
 /** The streaming protocol while the server is killed: a reader with a cursor, a reader without, the stock client. */
 import { Client } from "langgraph-sdk-1-15";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { expectKept } from "../support/live-tokens.ts";
+import { expectKept, numberEvents } from "../support/live-tokens.ts";
 import { seeded } from "../support/random.ts";
 import { type KillableServer, startKillable } from "../support/server.ts";
 import { sseEvents } from "../support/sse.ts";
@@ -32,12 +32,6 @@ async function post(path: string, body: object): Promise<Response> {
   const headers = { ...server.headers, "content-type": "application/json" };
   return fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
 }
-
-/** A graph that begins is shown with its first token. */
-const isToken = ({ method, params }: Event) =>
-  method === "messages" || (method === "lifecycle" && params.namespace.length > 0);
-const numbered = (events: Event[]) =>
-  events.map((event) => ({ id: event.event_id, isToken: isToken(event), shown: event }));
 
 /** Reads on from where `seen` is, until the run's end, the server's death, or `maxBytes`. */
 async function readOn(thread: string, seen: Event[], maxBytes?: number): Promise<void> {
@@ -83,7 +77,7 @@ it("every event comes once and in order, with one beginning and one end, through
     expect(new Set(seen.map((event) => event.event_id)).size).toBe(seen.length);
     const replay: Event[] = [];
     await readOn(id, replay);
-    expectKept(numbered(seen), numbered(replay));
+    expectKept(numberEvents(seen), numberEvents(replay));
   }
 });
 

@@ -19,3 +19,17 @@ export function expectKept(live: Numbered[], kept: Numbered[]): void {
   const numbers = live.map(({ id }) => Number(id.split("|").at(-1)));
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
 }
+
+/** Frames of the classic streams. */
+export const numberFrames = (frames: readonly { id?: string; event: string }[]): Numbered[] =>
+  frames.map((frame) => ({ id: frame.id ?? "", isToken: frame.event.split("|")[0] === "messages", shown: frame }));
+
+/** Events of the streaming protocol. */
+export const numberEvents = (
+  events: readonly { event_id: string; method: string; params: { data: object } }[],
+): Numbered[] =>
+  events.map((event) => ({
+    id: event.event_id,
+    isToken: event.method === "messages" && (event.params.data as { event?: string }).event === "content-block-delta",
+    shown: event,
+  }));

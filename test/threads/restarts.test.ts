@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { abortsDuring } from "../support/aborts.ts";
-import { expectKept } from "../support/live-tokens.ts";
+import { expectKept, numberFrames } from "../support/live-tokens.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { seeded } from "../support/random.ts";
 import { sseEvents } from "../support/sse.ts";
@@ -32,9 +32,6 @@ async function framesOf(response: Promise<Response>): Promise<Frame[]> {
   expect(answer.status).toBe(200);
   return parseFrames(await answer.text());
 }
-
-const numbered = (frames: Pick<Frame, "id" | "event" | "data">[]) =>
-  frames.map((frame) => ({ id: frame.id, isToken: frame.event === "messages", shown: frame }));
 
 describe("waiting", () => {
   it("for a run that is made brings its result, and makes one run", async () => {
@@ -100,7 +97,10 @@ describe("streams", () => {
       const ids = frames.map(({ id }) => Number(id));
       expect(ids).toEqual(ids.toSorted((a, b) => a - b));
       const run = await expectOneRun(caller, thread);
-      expectKept(numbered(frames), numbered(await framesOf(caller.fetch(`/threads/${thread}/runs/${run}/stream`))));
+      expectKept(
+        numberFrames(frames),
+        numberFrames(await framesOf(caller.fetch(`/threads/${thread}/runs/${run}/stream`))),
+      );
       expect(said(frames.at(-1)?.data as unknown as Values).at(-1)).toBe(COUNTED);
     }
   });
@@ -114,7 +114,7 @@ describe("streams", () => {
     const path = `/threads/${thread}/runs/${run.run_id}/stream`;
     const frames = await abortsDuring(random, framesOf(caller.fetch(path)));
     const kept = await framesOf(caller.fetch(path));
-    expectKept(numbered(frames), numbered(kept));
+    expectKept(numberFrames(frames), numberFrames(kept));
     const headers = { "last-event-id": String(kept[3]?.id) };
     const rest = await abortsDuring(random, framesOf(caller.fetch(path, { headers })), 1, 5);
     expect(rest).toEqual(kept.slice(4));
@@ -135,7 +135,7 @@ describe("streams", () => {
     const reading = read();
     await caller.fetch(`/threads/${thread}/runs`, { body });
     const live = await abortsDuring(random, reading);
-    expectKept(numbered(live as Frame[]), numbered((await read({ "last-event-id": "0" })) as Frame[]));
+    expectKept(numberFrames(live as Frame[]), numberFrames((await read({ "last-event-id": "0" })) as Frame[]));
   });
 
   it("of a history continue", async () => {

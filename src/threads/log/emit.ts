@@ -67,8 +67,10 @@ export class Emitter implements DriveSink {
   }
 
   message(ns: string[], node: string, event: MessageEvent): void {
-    if (event.event === "content-block-delta") this.deltas += 1;
-    this.emit("messages", ns, wire(event), { node, token: this.token });
+    const isDelta = event.event === "content-block-delta";
+    if (isDelta) this.deltas += 1;
+    // A message that began and one that ended are facts: an attempt that begins again takes the place of what is open.
+    this.emit("messages", ns, wire(event), { node, ...(isDelta && { token: this.token }) });
   }
 
   tool(ns: string[], event: Record<string, unknown>): void {
@@ -184,9 +186,7 @@ export class Emitter implements DriveSink {
       const key = prefix.join("|");
       if (this.#opened.has(key)) continue;
       this.#opened.add(key);
-      const started = { event: "started", graph_name: prefix.at(-1)?.split(":")[0] ?? "" };
-      // Its first token does not wait for it.
-      this.emit("lifecycle", prefix, JSON.stringify(started), { token: this.token });
+      this.lifecycle(prefix, { event: "started", graph_name: prefix.at(-1)?.split(":")[0] ?? "" });
     }
   }
 }
