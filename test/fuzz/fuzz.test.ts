@@ -16,6 +16,7 @@ describe("a fault is", () => {
   const secrets = { marker1: "data of another workspace" };
   it.each([
     ["a 5xx", { status: 500 }],
+    ["a 501 that does not say what is not served", { status: 501 }],
     ["a 503 that does not say when to come again", { status: 503 }],
     ["a hang", { status: 0, fault: "hang" as const }],
     ["a broken connection", { status: 0, fault: "connection" as const }],
@@ -30,6 +31,7 @@ describe("a fault is", () => {
     expect(faultOf(answer, secrets)).toBeUndefined();
     expect(faultOf({ ...answer, status: 404 }, secrets)).toBeUndefined();
     expect(faultOf({ ...answer, status: 503, retryAfter: "1" }, secrets)).toBeUndefined();
+    expect(faultOf({ ...answer, status: 501, text: "Weir does not serve charts." }, secrets)).toBeUndefined();
   });
 });
 

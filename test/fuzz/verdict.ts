@@ -16,6 +16,8 @@ export function faultOf(
 ): string | undefined {
   if (fault === "hang") return `no answer within ${HANG_MS} ms`;
   if (fault) return `the connection broke: ${text}`;
+  // What is not served is refused with its reason.
+  if (status === 501 && text.includes("Weir does not serve ")) return undefined;
   if (status === 503 ? retryAfter === undefined : status >= 500) return `status ${status}: ${text.slice(0, 300)}`;
   const secret = Object.keys(secrets).find((one) => text.includes(one));
   if (secret && !PUBLIC.test(path)) return `the answer contains ${secrets[secret]}`;

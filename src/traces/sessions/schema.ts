@@ -64,7 +64,7 @@ export const ListProjects = choosing({
 export const ReadProject = v.object({ include_stats: v.optional(Flag, "false"), stats_start_time: v.optional(Time) });
 /** The address of a project: experiments have one by their id. */
 export const ResolveProject = choosing({
-  kind: v.pipe(v.string(), v.toUpperCase(), v.picklist(["AGENT", "EXPERIMENT", "EVALUATOR"])),
+  kind: v.pipe(v.string(), v.toUpperCase(), v.picklist(["EXPERIMENT", "AGENT", "EVALUATOR"])),
   id: v.optional(v.string()),
   environment: v.optional(v.string()),
 });
