@@ -135,7 +135,7 @@ describe("streams", () => {
     const reading = read();
     await caller.fetch(`/threads/${thread}/runs`, { body });
     const live = await abortsDuring(random, reading);
-    expectKept(numberFrames(live as Frame[]), numberFrames((await read({ "last-event-id": "0" })) as Frame[]));
+    expectKept(numberFrames(live), numberFrames(await read({ "last-event-id": "0" })));
   });
 
   it("of a history continue", async () => {
