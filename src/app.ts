@@ -56,8 +56,6 @@ export function createApp({ http }: Config): Hono<App> {
       .route("/", custom.app as Hono<App>)
       .use(bodyAgain);
 
-  app.use(refuseUnserved);
-
   app.route("/", system);
   app.route("/", oauth);
   app.route("/api/v1", auth);
@@ -74,6 +72,8 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_runs) app.route("/api/threads", threadRuns);
   if (!http.disable_runs) app.route("/threads", threadCrons);
   if (!http.disable_runs) app.route("/runs/crons", crons);
+  // Before the routes that would take a part of such a path for an id, and after those of every run.
+  app.use(refuseUnserved);
   // Trace ingest shares two paths with stateless runs, and lets those through.
   app.route("/", rootTraces);
   if (!http.disable_runs) app.route("/runs", statelessRuns);
