@@ -44,12 +44,12 @@ describe("every minute", () => {
   };
   const broken = { send: down, sendBatch: down } as unknown as Queue;
 
-  /** A cron that is due, an export that waits, and an answer that was kept long enough. */
+  /** A cron that is due once (that of each minute would be due twice when a minute has just begun), an export that waits, and an answer that was kept long enough. */
   async function somethingOfEach() {
     const { workspaceId } = caller;
     const key = crypto.randomUUID();
     const cron = {
-      ...made({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "* * * * *" }, "t"),
+      ...made({ id: crypto.randomUUID(), workspaceId }, { assistant_id: "a", schedule: "0 0 1 1 *" }, "t"),
       nextRunDate: Date.now() - 1_000,
     };
     await insertCron(db, cron);

@@ -1,13 +1,15 @@
 /** Tokens are read before they are durable, facts only after; a process that stops loses tokens and no number is given out again. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { EventLog, type TokenWrite } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
 import { Values } from "../../src/threads/log/values.ts";
 import { inFrames } from "../../src/threads/remote/frames.ts";
 import { resumed } from "../../src/threads/remote/resume.ts";
+import { newCaller } from "../support/caller.ts";
+import { newThread, say, stream } from "./client.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
 
 /** A log whose writes become durable when the test says so. */
@@ -82,6 +84,26 @@ describe("what readers see", () => {
       log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
       expect(await read(0)).toEqual([]);
     }));
+});
+
+describe("a run's durability", () => {
+  it.each([
+    ["sync", "first"],
+    ["async", "soon"],
+    ["exit", "late"],
+    [undefined, "soon"],
+  ])("%s: says when its tokens are written, and all else is a fact", async (durability, write) => {
+    const caller = await newCaller();
+    const append = vi.spyOn(EventLog.prototype, "append");
+    await stream(caller, await newThread(caller), { assistant_id: "agent", input: say("count to 3"), durability });
+    const appended = append.mock.calls.map(([{ method, data, token }]) => ({ method, data, token }));
+    append.mockRestore();
+    const isToken = ({ method, data }: { method: string; data: string }) =>
+      method === "tuple" || (method === "messages" && data.includes('"content-block-delta"'));
+    const [tokens, facts] = [appended.filter(isToken), appended.filter((event) => !isToken(event))];
+    expect(new Set(tokens.map(({ token }) => token))).toEqual(new Set([write]));
+    expect(new Set(facts.map(({ token }) => token))).toEqual(new Set([undefined]));
+  });
 });
 
 describe("after the process has stopped", () => {

@@ -34,11 +34,8 @@ function chosen(): { cases: Case[]; tuples: number } {
 
 const { cases, tuples } = chosen();
 
-/**
- * The engine of an export serves all workspaces, and a restart is one of all objects. A call that is repeated after an error of D1
- * waits for a timer, and here timers wait while other cases are at work.
- */
-const isAlone = (given: Case) => given.export !== "none" || given.trouble === "restart" || given.trouble === "d1";
+/** The engine of an export serves all workspaces, and a restart is one of all objects. */
+const isAlone = (given: Case) => given.export !== "none" || given.trouble === "restart";
 
 /** The values of a failed case that matter: each is made plain while the case still fails. */
 async function shrunk(failure: Failure, again: (given: Case) => Promise<Failure | undefined>): Promise<Failure> {
