@@ -44,14 +44,14 @@ const noteOf = (weirDir: string): string => join(dirname(packagesFile(weirDir)),
 export function keptPackages(project: Project): Packages | undefined {
   try {
     const note = JSON.parse(readFileSync(noteOf(project.weirDir), "utf8")) as Note;
-    return stamped(project, note) === note.stamp && existsSync(packagesFile(project.weirDir)) ? note : undefined;
+    return stampPackages(project, note) === note.stamp && existsSync(packagesFile(project.weirDir)) ? note : undefined;
   } catch {
     // There is none, or it is incomplete.
     return undefined;
   }
 }
 
-const stamped = ({ root, weirDir }: Project, { sources, wasm }: Pick<Note, "sources" | "wasm">): string =>
+const stampPackages = ({ root, weirDir }: Project, { sources, wasm }: Pick<Note, "sources" | "wasm">): string =>
   stampOf([
     ...sources,
     ...wasm.map((path) => join(weirDir, "build", path)),
@@ -111,7 +111,7 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
   writeWhole(join(weirDir, "packages", "packages.js.map"), content(".js.map"));
   writeWhole(packagesFile(weirDir), JSON.stringify({ name: PACKAGES, esModule: content(".js") + address }));
   if (made.sources.every((path) => statSync(path).mtimeMs <= began)) {
-    const note: Note = { ...made, wasm, stamp: stamped(project, { ...made, wasm }) };
+    const note: Note = { ...made, wasm, stamp: stampPackages(project, { ...made, wasm }) };
     writeWhole(noteOf(weirDir), JSON.stringify(note));
   }
   return made;

@@ -95,7 +95,7 @@ export class Server {
         workers: [{ ...options, name, bindings: variables, modules, modulesRoot }, ...translated.externalWorkers],
         unsafeTriggerHandlers: true,
         logRequests: false,
-        unsafeModuleFallbackService: (request) => packagesAnswer(request, packages),
+        unsafeModuleFallbackService: (request) => answerPackages(request, packages),
       }),
       host: "127.0.0.1",
       port: 0,
@@ -114,7 +114,7 @@ export class Server {
 }
 
 /** workerd requests each module that the configuration does not have. */
-function packagesAnswer({ url }: Request, file: string): Response {
+function answerPackages({ url }: Request, file: string): Response {
   const isPackages = new URL(url).searchParams.get("specifier") === `/${PACKAGES}`;
   if (!isPackages || !existsSync(file)) return new Response(null, { status: 404 });
   return new Response(Readable.toWeb(createReadStream(file)) as ConstructorParameters<typeof Response>[0]);

@@ -37,11 +37,10 @@ const GATHER_TOKENS_MS = { first: 200, soon: 2_000, late: Infinity };
 const SPREAD = 0.25;
 /** Milliseconds for facts that a token waits for. */
 const GATHER_BEFORE_TOKEN_MS = 5;
-/** Pending characters that cause an immediate write, with any event and with a token that is written soon. */
+/** Pending characters that cause an immediate write. */
 const GATHER_SIZE = 4_000_000;
+/** The same when the event is a token that is written soon. A token that is longer itself is a fact. */
 const GATHER_TOKENS_SIZE = 64_000;
-/** A token longer than this is a fact. */
-const LONGEST_TOKEN = 64_000;
 
 export class EventLog {
   /** The last sequence number given out. */
@@ -106,7 +105,7 @@ export class EventLog {
     this.recent.add(event);
     this.#unwritten.push(event);
     if (token) this.#lastToken = event.seq;
-    if (!token || token === "first" || data.length > LONGEST_TOKEN) {
+    if (!token || token === "first" || data.length > GATHER_TOKENS_SIZE) {
       this.#marks.addFact(event.seq);
       this.#plan(token === "first" ? GATHER_TOKENS_MS.first : GATHER_MS);
     } else if (token === "soon" && this.#segments.size > GATHER_TOKENS_SIZE) this.flush();

@@ -5,7 +5,7 @@ import type { RunSelection } from "../../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";
 import { payloadText } from "../answer.ts";
 import { findRuns } from "../find.ts";
-import { append, joined, type Message, messagesIn } from "./said.ts";
+import { append, joinCall, type Message, messagesIn } from "./said.ts";
 
 const FIELDS: LargeField[] = ["inputs", "outputs"];
 /** The most characters of inputs and outputs that are read for one answer. */
@@ -27,7 +27,7 @@ export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] |
   for await (const run of runsOf(env, whose)) {
     const own = await messagesOf(env, run, room);
     // A chain without messages of its own has those of the models that it calls.
-    return own.length > 0 ? own : gathered(env, { ...whose, selection: modelsBelow(run) }, room);
+    return own.length > 0 ? own : gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
   }
   return undefined;
 }
@@ -38,7 +38,7 @@ export async function messagesOfThread(env: Env, whose: Whose): Promise<Message[
   let messages: Message[] | undefined;
   for await (const run of runsOf(env, whose)) {
     const own = await messagesOf(env, run, room);
-    const turn = own.length > 0 ? own : await gathered(env, { ...whose, selection: modelsBelow(run) }, room);
+    const turn = own.length > 0 ? own : await gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
     messages = append(messages ?? [], turn);
   }
   return messages;
@@ -50,7 +50,7 @@ const modelsBelow = ({ trace_id, id, is_root }: QueriedRun): RunSelection => ({
   ...(is_root ? {} : { parentRunId: id }),
 });
 
-async function gathered(env: Env, whose: Whose, room: Room): Promise<Message[]> {
+async function gatherMessages(env: Env, whose: Whose, room: Room): Promise<Message[]> {
   let messages: Message[] = [];
   for await (const run of runsOf(env, whose)) messages = append(messages, await messagesOf(env, run, room));
   return messages;
@@ -62,7 +62,7 @@ interface Room {
 
 async function messagesOf(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
   const [asked, said] = [await read(env, run.inputs, room), await read(env, run.outputs, room)];
-  return joined(messagesIn(asked), messagesIn(said));
+  return joinCall(messagesIn(asked), messagesIn(said));
 }
 
 async function read(env: Env, payload: string | null, room: Room): Promise<unknown> {

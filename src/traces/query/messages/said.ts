@@ -49,7 +49,7 @@ export function append(before: Message[], later: Message[]): Message[] {
 }
 
 /** The messages of a call: its input, then its output. An output that is a state has all of them. */
-export function joined(asked: Message[], said: Message[]): Message[] {
+export function joinCall(asked: Message[], said: Message[]): Message[] {
   const [before, all] = [asked.map(textOf), said.map(textOf)];
   const isWhole = all.some((_, from) => before.every((text, i) => text === all[from + i]));
   return isWhole ? said : append(asked, said);

@@ -29,7 +29,7 @@ const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_to
 export function writeSums(sql: SqlStorage, block: number, byHour: Groups): number {
   sql.exec("DELETE FROM rollups WHERE block = ?", block);
   for (const width of WIDTHS) {
-    const groups = width === 1 ? byHour : widened(byHour, width * HOUR_MICROS);
+    const groups = width === 1 ? byHour : widen(byHour, width * HOUR_MICROS);
     if (groups.size > MOST_GROUPS) continue;
     insertSums(sql, block, groups);
     return width;
@@ -38,7 +38,7 @@ export function writeSums(sql: SqlStorage, block: number, byHour: Groups): numbe
 }
 
 /** The sums of longer stretches of the day. */
-function widened(byHour: Groups, width: number): Groups {
+function widen(byHour: Groups, width: number): Groups {
   const groups: Groups = new Map();
   for (const { hour, name, run_type, status, is_root, model, ...sums } of byHour.values()) {
     const key = { hour: hour - (hour % width), name, run_type, status, is_root, model };
