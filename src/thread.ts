@@ -5,6 +5,8 @@ import { methodsOf } from "./streaming/events.ts";
 import type { Filter } from "./streaming/schema.ts";
 import { Sockets } from "./streaming/socket.ts";
 import { protocolFraming } from "./streaming/stream.ts";
+import { isSleeper } from "./threads/log/sleepers.ts";
+import { sleepAfter } from "./threads/remote/sleep.ts";
 import { Thread as ThreadObject } from "./threads/thread.ts";
 
 export class Thread extends ThreadObject {
@@ -12,11 +14,12 @@ export class Thread extends ThreadObject {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, onTask);
-    this.sockets = new Sockets(ctx, env, this, (query, framing, pingMs) => this.read(query, framing, pingMs));
+    this.sockets = new Sockets(ctx, env, this, (query, framing) => this.read(query, framing, true));
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.sockets.accept(request);
+    const after = sleepAfter(request.url);
+    return after === undefined ? this.sockets.accept(request) : this.sleepers.accept(after);
   }
 
   async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
@@ -24,11 +27,12 @@ export class Thread extends ThreadObject {
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    await this.sockets.onMessage(socket, message);
+    if (!isSleeper(this.ctx, socket)) await this.sockets.onMessage(socket, message);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    await this.sockets.onClose(socket, code);
+    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
+    else await this.sockets.onClose(socket, code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {

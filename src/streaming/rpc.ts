@@ -3,6 +3,7 @@ import { callsOf } from "../http/calls.ts";
 import { repeated } from "../http/outage.ts";
 import { inFrames } from "../threads/remote/frames.ts";
 import { resumed } from "../threads/remote/resume.ts";
+import { sleepOn } from "../threads/remote/sleep.ts";
 import type { ThreadRpc } from "../threads/rpc.ts";
 import { threadObject } from "../threads/stub.ts";
 import type { Dialect } from "./dialect.ts";
@@ -24,7 +25,9 @@ export async function streamEvents(
   after: number,
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
-  const thread = () => callsOf<StreamingRpc>(threadObject(env, workspaceId, threadId));
+  const object = () => threadObject(env, workspaceId, threadId);
+  const thread = () => callsOf<StreamingRpc>(object());
   const open = async (last = after) => thread().streamEvents(filter, last, dialect);
-  return resumed(await repeated(() => open()), inFrames({ open, has: (seq) => thread().hasEvent(seq) }));
+  const place = inFrames({ open, has: (seq) => thread().hasEvent(seq) });
+  return resumed(await repeated(() => open()), place, (seen) => sleepOn(object(), seen));
 }

@@ -63,8 +63,11 @@ const GATHER = { pauses: 3, milliseconds: 8 };
 /** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
 const MOST_COUNTED = 2_000;
 
-/** Reads a thread's log from within its object. `pingMs`: milliseconds without an event after which a ping is sent. */
-export type ReadLog = (query: TailQuery, framing: Framing, pingMs?: number) => ReadableStream<Uint8Array>;
+/** Reads a thread's log from within its object. */
+export type ReadLog = (query: TailQuery, framing: Framing) => ReadableStream<Uint8Array>;
+
+/** The tag of the sockets of this protocol. */
+const CLIENT = "client";
 
 /** The sockets of one thread, in its object. */
 export class Sockets {
@@ -78,7 +81,7 @@ export class Sockets {
     private readonly thread: ThreadRpc,
     private readonly read: ReadLog,
   ) {
-    for (const socket of ctx.getWebSockets()) void this.#pump(socket);
+    for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);
   }
 
   /** Accepts a socket. */
@@ -88,9 +91,9 @@ export class Sockets {
     const { workspaceId, credentialId } = caller.principal;
     const isSame = ({ principal }: Attachment) =>
       principal.workspaceId === workspaceId && principal.credentialId === credentialId;
-    const same = this.ctx.getWebSockets().filter((socket) => isOpen(socket) && isSame(attachment(socket)));
+    const same = this.ctx.getWebSockets(CLIENT).filter((socket) => isOpen(socket) && isSame(attachment(socket)));
     if (same.length >= MOST_STREAMS) return problemResponse(tooManyStreams());
-    this.ctx.acceptWebSocket(server);
+    this.ctx.acceptWebSocket(server, [CLIENT]);
     server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -151,7 +154,7 @@ export class Sockets {
     const query = { after, methods: methodsOf(filter.channels), replayOnly: true };
     let count = 0;
     const lines = textLines();
-    for await (const bytes of this.read(query, socketFraming([subscription], dialect), Infinity)) {
+    for await (const bytes of this.read(query, socketFraming([subscription], dialect))) {
       count += lines(bytes).length;
     }
     return count;
@@ -195,7 +198,7 @@ export class Sockets {
     this.#pumps.set(socket, pump);
     const methods = methodsOf(subscriptions.flatMap(({ filter }) => filter.channels));
     const after = Math.min(...subscriptions.map((one) => one.after));
-    pump.reader = this.read({ after, methods }, socketFraming(subscriptions, dialect), Infinity).getReader();
+    pump.reader = this.read({ after, methods }, socketFraming(subscriptions, dialect)).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(

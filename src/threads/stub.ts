@@ -5,6 +5,7 @@ import type { Json } from "../json.ts";
 import { objectName } from "./thread-id.ts";
 import { readLines } from "./log/events.ts";
 import { RemoteThread } from "./remote/remote.ts";
+import { sleepOn } from "./remote/sleep.ts";
 import type { ThreadRpc } from "./rpc.ts";
 import type { ThreadState } from "./types.ts";
 
@@ -21,7 +22,11 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
 
 /** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote/remote.ts). */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
-  return new RemoteThread(() => callsOf<ThreadRpc>(threadObject(env, workspaceId, threadId)));
+  const object = () => threadObject(env, workspaceId, threadId);
+  return new RemoteThread(
+    () => callsOf<ThreadRpc>(object()),
+    (after) => sleepOn(object(), after),
+  );
 }
 
 /** The stub of the Durable Object itself. */

@@ -7,7 +7,7 @@ import { armAlarm, onAlarm } from "./alarm.ts";
 import type { Json } from "../json.ts";
 import { copyInto, copyPage } from "./copy.ts";
 import type { CopyPlace } from "./storage/copy-store.ts";
-import { asLine, type Framing, type TailQuery } from "./log/events.ts";
+import { asLine, type Framing, restMark, type TailQuery } from "./log/events.ts";
 import { lineStream } from "./remote/lines.ts";
 import type { OnTask } from "./tasks/effect.ts";
 import { Outbox } from "./tasks/outbox.ts";
@@ -27,7 +27,8 @@ import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
 import { withinMetadata } from "./limits.ts";
-import { PING_MS, tail } from "./log/tail.ts";
+import { tail } from "./log/tail.ts";
+import { Sleepers } from "./log/sleepers.ts";
 import { threadStream } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
@@ -37,7 +38,7 @@ const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answering {
   /** Undefined when a newer version wrote the thread: every call then answers 503. */
-  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner } | undefined;
+  #parts: { context: ThreadContext; outbox: Outbox; runner: Runner; sleepers: Sleepers } | undefined;
   #copying: Promise<void> | undefined;
 
   constructor(
@@ -213,6 +214,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
 
   async join(runId: string): Promise<ReadableStream<Uint8Array>> {
     if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
+    if (this.#runner.resting && !this.#runner.settled(runId))
+      return new Blob([restMark(this.#context.eventLog.visible)]).stream();
     await this.#runner.ended(runId);
     return new Blob([resultOf(this.#context, this.#context.run(runId)?.outcome)]).stream();
   }
@@ -275,24 +278,34 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return written;
   }
 
-  /** Of the tests and benches: rows written since this object woke, open streams (those of WebSockets included), WebSockets. */
-  async figures(): Promise<{ rowsWritten: number; streams: number; sockets: number }> {
-    const { tables, eventLog } = this.#context;
-    return { rowsWritten: tables.rowsWritten, streams: eventLog.readers, sockets: this.ctx.getWebSockets().length };
+  /**
+   * Of the tests and benches: rows written since this object woke, open streams (those of WebSockets and of readers that wait for a
+   * change included), WebSockets of clients, and how many readers wait.
+   */
+  async figures(): Promise<{ rowsWritten: number; streams: number; sockets: number; asleep: number }> {
+    const { context, sleepers } = this.#open();
+    const asleep = sleepers.count;
+    // One reader of the log stands for all that wait.
+    const streams = context.eventLog.readers + Math.max(0, asleep - 1);
+    const sockets = this.ctx.getWebSockets().length - asleep;
+    return { rowsWritten: context.tables.rowsWritten, streams, sockets, asleep };
   }
 
-  /**
-   * The log's events as bytes in a framing: replayed, then live. `pingMs`: milliseconds without an event after which a ping
-   * is sent. A reader within this object needs none, and their timer would keep the object from hibernating.
-   */
-  protected read(query: TailQuery, framing: Framing = asLine, pingMs = PING_MS): ReadableStream<Uint8Array> {
+  /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */
+  protected read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
     const { tables, eventLog, values } = this.#context;
     const runner = this.#runner;
-    const source = { tables, eventLog, values, settled: (runId: string) => runner.settled(runId) };
+    const settled = (runId: string) => runner.settled(runId);
+    const source = { tables, eventLog, values, settled, resting: () => runner.resting };
     const onLeave = () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
     };
-    return tail(source, query, framing, { onLeave, pingMs });
+    return tail(source, query, framing, { onLeave, inside });
+  }
+
+  /** Readers that wait while no run is in progress. */
+  protected get sleepers(): Sleepers {
+    return this.#open().sleepers;
   }
 
   #streamOf(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
@@ -356,7 +369,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     const context = new ThreadContext(this.ctx, this.env, tables, record);
     const outbox = new Outbox(context, this.onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));
-    return { context, outbox, runner };
+    return { context, outbox, runner, sleepers: new Sleepers(this.ctx, context.eventLog) };
   }
 
   #open() {

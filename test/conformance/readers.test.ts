@@ -27,7 +27,13 @@ it(`${READERS} readers, of which ${DROPPED} drop every second, miss nothing and 
   );
   for (const reader of readers) await reader.open();
   const idOf = ({ path }: ThreadOf) => path.split("/").at(-1) ?? "";
-  const open = async () => Promise.all(threads.map((thread) => server.readers(idOf(thread))));
+  const open = async () =>
+    Promise.all(
+      threads.map(async (thread) => {
+        const { streams, sockets } = await server.readers(idOf(thread));
+        return { streams, sockets };
+      }),
+    );
   await expect.poll(open).toEqual(threads.map(() => ({ streams: READERS / THREADS, sockets: READERS / THREADS / 2 })));
 
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -47,10 +47,10 @@ const ofProtocol = (shown: Shown[]) =>
   );
 
 function readersOf(tables: Tables, eventLog: EventLog, values: Values): Reader[] {
-  const source = { tables, eventLog, values, settled: () => true };
+  const source = { tables, eventLog, values, settled: () => true, resting: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
     new Response(
-      tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, pingMs: Infinity }),
+      tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, inside: true }),
     ).text();
   const framed = async (query: TailQuery, framing: Framing) =>
     parseFrames(await text(query, framing)).map(({ id, event, data }) => ({

@@ -24,8 +24,14 @@ function openLog(storage: DurableObjectStorage) {
   const append = (method: "updates" | "messages", token?: TokenWrite) =>
     log.append({ runId: "run", method, namespace: [], data: "{}", token });
   const read = async (after: number) => {
-    const source = { tables, eventLog: log, values: new Values(tables, log), settled: () => true };
-    const bytes = tail(source, { after, replayOnly: true }, asLine, { onLeave: () => undefined, pingMs: Infinity });
+    const source = {
+      tables,
+      eventLog: log,
+      values: new Values(tables, log),
+      settled: () => true,
+      resting: () => false,
+    };
+    const bytes = tail(source, { after, replayOnly: true }, asLine, { onLeave: () => undefined, inside: true });
     const lines = (await new Response(bytes).text()).split("\n").filter((line) => line !== "");
     return lines.map((line) => (JSON.parse(line) as { seq: number }).seq);
   };

@@ -12,7 +12,7 @@ const restart = () => Object.assign(new Error("my reason"), { durableObjectReset
 function remote(answers: unknown[]): { thread: RemoteThread; taken: () => number } {
   const left = [...answers];
   let stubs = 0;
-  const thread = new RemoteThread(() => {
+  const next = () => {
     stubs += 1;
     let broken: Error | undefined;
     const call = async () => {
@@ -23,7 +23,8 @@ function remote(answers: unknown[]): { thread: RemoteThread; taken: () => number
       throw answer;
     };
     return new Proxy({} as ThreadRpc, { get: () => call });
-  });
+  };
+  const thread = new RemoteThread(next, () => ({ woken: Promise.resolve(true), leave: () => undefined }));
   return { thread, taken: () => stubs };
 }
 

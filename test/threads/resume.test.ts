@@ -1,10 +1,12 @@
 /** Streams that continue where they were cut, and when that is given up. */
-import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
 import { type Place, resumed, WholeLines } from "../../src/threads/remote/resume.ts";
-import { threadObject } from "../../src/threads/stub.ts";
-import { newCaller } from "../support/caller.ts";
+import type { EventLog } from "../../src/threads/log/event-log.ts";
+import { asLine } from "../../src/threads/log/events.ts";
+import { tail } from "../../src/threads/log/tail.ts";
+import type { Values } from "../../src/threads/log/values.ts";
+import type { Tables } from "../../src/threads/storage/tables.ts";
 import { seeded } from "../support/random.ts";
 
 afterEach(() => vi.useRealTimers());
@@ -123,14 +125,25 @@ it("an SSE answer whose frames fail is cut, and sends no more heartbeats", async
 
 describe("a stream on which nothing happens", () => {
   it("writes a byte every 15 seconds, so that the object notices when its reader has disconnected", async () => {
-    const { workspaceId } = await newCaller();
-    const thread = threadObject(env, workspaceId, crypto.randomUUID());
-    const reader = (await thread.streamThread(["values"], 0)).getReader();
     useFakeTime();
+    const eventLog = {
+      visible: 0,
+      stored: 0,
+      follow: () => () => undefined,
+      inMemory: () => [],
+    } as unknown as EventLog;
+    const of = { tables: {} as Tables, values: {} as Values, settled: () => false };
+    const open = (resting: boolean) =>
+      tail({ ...of, eventLog, resting: () => resting }, { after: 0 }, asLine, { onLeave: () => undefined });
+    const reader = open(false).getReader();
     const first = reader.read();
     await vi.advanceTimersByTimeAsync(15_000);
     expect((await first).value).toEqual(Uint8Array.of(0));
     await reader.cancel();
+    // Without a run in progress the stream ends instead.
+    const text = new Response(open(true)).text();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await text).toBe("\u{1}0");
   });
 
   it("shows its reader none of these bytes", async () => {

@@ -83,8 +83,8 @@ export interface TailQuery {
 }
 
 /**
- * What a tail sends while it waits: a byte that no framing contains. The platform reports to an object that its reader
- * has disconnected only when a write fails. Without writes the object would stay active, and be billed, until the next
+ * What a tail sends while a run makes no events: a byte that no framing contains. The platform reports to an object that its
+ * reader has disconnected only when a write fails. Without writes the object would stay active, and be billed, until the next
  * event.
  */
 export const PING = 0;
@@ -93,6 +93,15 @@ export const PING = 0;
 export function withoutPings(bytes: Uint8Array): Uint8Array {
   return bytes.includes(PING) ? bytes.filter((byte) => byte !== PING) : bytes;
 }
+
+/**
+ * A tail ends with this byte and the log's last sequence number when no run is in progress: an open stream would keep the object
+ * in memory. No framing contains the byte.
+ */
+export const REST = 1;
+
+/** The end of a tail at rest. */
+export const restMark = (seq: number): Uint8Array => new TextEncoder().encode(`\u{1}${seq}`);
 
 /** Takes a tail's bytes as they come and gives the events they complete: one JSON object a line. */
 export function readLines<T = LogEvent>(): (bytes: Uint8Array) => T[] {

@@ -1,5 +1,5 @@
 /** Readers of the log: stored events in order, then new events. */
-import { type EventText, type Framing, PING, type TailQuery } from "./events.ts";
+import { type EventText, type Framing, PING, restMark, type TailQuery } from "./events.ts";
 import { unfold } from "./cuts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { StoredEvent } from "./segments.ts";
@@ -13,20 +13,24 @@ export interface TailSource {
   values: Values;
   /** Whether everything about this run has been written and made known. */
   settled(runId: string): boolean;
+  /** Whether no run is in progress. */
+  resting(): boolean;
 }
 
 /** Characters that a reader takes at once. A longer text is sent in pieces of this length. */
 const AT_ONCE = 256_000;
-/** Milliseconds between two pings of a stream that leaves the object. */
-export const PING_MS = 15_000;
+/** Milliseconds between two pings. */
+const PING_MS = 15_000;
+/** Milliseconds after which a stream ends when no run is in progress. */
+const REST_MS = 1_000;
 /** Rows of the log that are searched before others get their turn. */
 const ROWS_AT_ONCE = 64;
 
 interface TailOptions {
   /** Runs when the reader disconnects before the end. */
   onLeave: () => void;
-  /** Milliseconds without an event after which a ping is sent; Infinity for none. */
-  pingMs: number;
+  /** The reader is in the object itself: it gets no pings, and does not keep the object from hibernating. */
+  inside?: boolean;
 }
 
 /** The log as bytes in a framing. */
@@ -34,7 +38,7 @@ export function tail(
   source: TailSource,
   query: TailQuery,
   framing: Framing,
-  { onLeave, pingMs }: TailOptions,
+  { onLeave, inside = false }: TailOptions,
 ): ReadableStream<Uint8Array> {
   const { eventLog } = source;
   const encoder = new TextEncoder();
@@ -71,8 +75,12 @@ export function tail(
           continue;
         }
         if (over) return leave(controller);
-        if (await woken(pingMs, (resolve) => (wake = resolve))) continue;
-        return controller.enqueue(Uint8Array.of(PING));
+        const rests = !query.cancelOnDisconnect && source.resting();
+        const ms = inside ? Infinity : rests ? REST_MS : PING_MS;
+        if (await woken(ms, (resolve) => (wake = resolve))) continue;
+        if (!rests) return controller.enqueue(Uint8Array.of(PING));
+        controller.enqueue(restMark(eventLog.visible));
+        return leave(controller);
       }
     },
     cancel() {

@@ -35,6 +35,9 @@ export function inLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & {
       if (whole) after = seqOf(whole.last);
       return whole?.lines ?? [];
     },
+    rest(seq) {
+      after = seq;
+    },
     async open() {
       lines.restart();
       if (runId !== undefined) after ??= await beforeRun(stub(), runId);

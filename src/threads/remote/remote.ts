@@ -7,6 +7,7 @@ import type { TailQuery } from "../log/events.ts";
 import { inFrames } from "./frames.ts";
 import { inHistory, inLog, inResult, unlessGone } from "./places.ts";
 import { type Place, resumed } from "./resume.ts";
+import type { Sleep } from "./sleep.ts";
 import type * as rpc from "../rpc.ts";
 import type * as types from "../types.ts";
 
@@ -18,7 +19,10 @@ type Bytes = ReadableStream<Uint8Array>;
  * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
  */
 export class RemoteThread implements rpc.ThreadRpc {
-  constructor(private readonly stub: () => rpc.ThreadRpc) {}
+  constructor(
+    private readonly stub: () => rpc.ThreadRpc,
+    private readonly sleep: (after: number) => Sleep,
+  ) {}
 
   async create(request: rpc.CreateThread): Promise<types.Thread> {
     // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
@@ -76,17 +80,17 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
     const events = await repeated(() => this.stub().startAndFollow(request, query));
-    return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }));
+    return resumed(events, inLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
     const frames = await repeated(() => this.stub().startAndStream(request, options));
-    return resumed(frames, this.#inRun(request.run_id, options));
+    return resumed(frames, this.#inRun(request.run_id, options), this.sleep);
   }
 
   async streamRun(runId: string, options: rpc.RunStream): Promise<Bytes> {
     const frames = await repeated(() => this.stub().streamRun(runId, options));
-    return resumed(frames, this.#inRun(runId, options));
+    return resumed(frames, this.#inRun(runId, options), this.sleep);
   }
 
   async streamThread(modes: string[], after?: number): Promise<Bytes> {
@@ -94,7 +98,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     const last = await this.lastSeq();
     const from = after === undefined ? last : after > last ? 0 : after;
     const open = (seen = from) => this.stub().streamThread(modes, seen);
-    return resumed(await repeated(() => open()), inFrames({ open, has: (seq) => this.stub().hasEvent(seq) }));
+    const place = inFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
+    return resumed(await repeated(() => open()), place, this.sleep);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -131,7 +136,7 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async join(runId: string): Promise<Bytes> {
     const open = () => untilAnswered(() => this.stub().join(runId));
-    return resumed(await open(), inResult(open));
+    return resumed(await open(), inResult(open), this.sleep);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -147,7 +152,7 @@ export class RemoteThread implements rpc.ThreadRpc {
   }
 
   async follow(query: TailQuery): Promise<Bytes> {
-    return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query));
+    return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query), this.sleep);
   }
 
   async lastSeq(): Promise<number> {

@@ -1,7 +1,8 @@
 /** Streams of an object that continue where a restart of the object cut them. */
 import { backOff, outageOf } from "../../http/outage.ts";
 import { streamFrom } from "../../http/source.ts";
-import { withoutPings } from "../log/events.ts";
+import { REST, withoutPings } from "../log/events.ts";
+import type { Sleep } from "./sleep.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
 
@@ -9,6 +10,8 @@ type Bytes = ReadableStream<Uint8Array>;
 export interface Place {
   /** The bytes to pass on after `chunk` has arrived. The place moves past them. */
   take(chunk: Uint8Array): Uint8Array[];
+  /** The log is read up to this sequence number, and no run is in progress. */
+  rest?(seq: number): void;
   /** Opens the stream again from this place; undefined when no more events follow. */
   open(): Promise<Bytes | undefined>;
   /** Called when the reader leaves before the end. */
@@ -21,10 +24,10 @@ export const LINE_FEED = 10;
 const PATIENCE_MS = 30_000;
 
 /**
- * One stream made of `first` and, after each cut by an outage, of what `place.open` gives. Fails when no byte arrives for
- * 30 s after the first cut, and with every error that is not an outage.
+ * One stream made of `first` and, after each cut by an outage and each rest, of what `place.open` gives. Fails when no byte
+ * arrives for 30 s after the first cut, and with every error that is not an outage. `sleep` waits through a rest.
  */
-export function resumed(first: Bytes, place: Place): Bytes {
+export function resumed(first: Bytes, place: Place, sleep?: (after: number) => Sleep): Bytes {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined = first.getReader();
   let left = false;
   let opened = Date.now();
@@ -32,6 +35,8 @@ export function resumed(first: Bytes, place: Place): Bytes {
   let cuts = 0;
   /** What `place` has passed on and the reader has not taken yet. */
   const passed: Uint8Array[] = [];
+  let marks = new RestMark();
+  let sleeping: Sleep | undefined;
   const read = async (): Promise<Uint8Array | undefined> => {
     if (left) return undefined;
     reader ??= (await place.open())?.getReader();
@@ -40,13 +45,29 @@ export function resumed(first: Bytes, place: Place): Bytes {
     return undefined;
   };
   // A stream that has failed cannot be cancelled: its object has stopped.
-  const close = async () => reader?.cancel().catch(() => undefined);
+  const close = async () => {
+    sleeping?.leave();
+    await reader?.cancel().catch(() => undefined);
+  };
+  /** Whether the stream goes on after its object ended it: it was at rest, and the log has changed. */
+  const rested = async (): Promise<boolean> => {
+    const seq = marks.seq();
+    if (left || seq === undefined || !sleep) return false;
+    marks = new RestMark();
+    reader = undefined;
+    place.rest?.(seq);
+    sleeping = sleep(seq);
+    const changed = await sleeping.woken;
+    opened = Date.now();
+    return changed && !left;
+  };
   const cut = async (error: unknown) => {
     const now = Date.now();
     // A stream that stayed open this long worked, even if it brought no byte.
     if (reader && now - opened > PATIENCE_MS) cutSince = undefined;
     cutSince ??= now;
     reader = undefined;
+    marks = new RestMark();
     if (outageOf(error) === undefined || now - cutSince > PATIENCE_MS) throw error;
     await backOff((cuts += 1));
     opened = Date.now();
@@ -58,10 +79,13 @@ export function resumed(first: Bytes, place: Place): Bytes {
         if (waiting) return waiting;
         try {
           const chunk = await read();
-          if (chunk === undefined) return undefined;
+          if (chunk === undefined) {
+            if (await rested()) continue;
+            return undefined;
+          }
           cutSince = undefined;
           cuts = 0;
-          const bytes = withoutPings(chunk);
+          const bytes = marks.take(withoutPings(chunk));
           if (bytes.length > 0) passed.push(...place.take(bytes));
         } catch (error) {
           if (left) return undefined;
@@ -74,6 +98,24 @@ export function resumed(first: Bytes, place: Place): Bytes {
       await Promise.all([close(), place.leave?.()]);
     },
   });
+}
+
+/** The mark at the end of a stream at rest (see `restMark`), which may come in pieces. */
+class RestMark {
+  #text: string | undefined;
+
+  /** The bytes before the mark. */
+  take(chunk: Uint8Array): Uint8Array {
+    const at = this.#text === undefined ? chunk.indexOf(REST) : 0;
+    if (at === -1) return chunk;
+    this.#text = (this.#text ?? "") + new TextDecoder("latin1").decode(chunk.subarray(at));
+    return chunk.subarray(0, at);
+  }
+
+  /** The sequence number; undefined without a mark. */
+  seq(): number | undefined {
+    return this.#text === undefined ? undefined : Number(this.#text.slice(1));
+  }
 }
 
 /** Passes on whole lines only, so that the reader never has half a line after a cut. */

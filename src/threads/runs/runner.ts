@@ -72,6 +72,11 @@ export class Runner {
     return this.#open.some((run) => isInFlight(run, now));
   }
 
+  /** Whether no run is in progress, nor the end of one. A run that waits for its time begins by an alarm. */
+  get resting(): boolean {
+    return !this.#active && !this.busy && this.#settling.size === 0;
+  }
+
   settled(runId: string): boolean {
     return !this.open.some((run) => run.id === runId) && !this.#settling.has(runId);
   }

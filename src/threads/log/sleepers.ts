@@ -1,0 +1,61 @@
+/**
+ * Readers that wait while no run is in progress. Each is a hibernatable WebSocket from the Worker, so the object may leave memory
+ * although clients follow it over SSE. The socket closes when there is something to read.
+ */
+import type { EventLog } from "./event-log.ts";
+
+/** The close codes: the log has changed; the thread was deleted. */
+export const CHANGED = 1000;
+export const GONE = 4404;
+
+/** What a sleeper sends, and gets back, to see whether the connection holds. The platform answers without starting the object. */
+export const PROBE = "\u{1}";
+
+const SLEEPER = "sleeper";
+
+export class Sleepers {
+  #unfollow: (() => void) | undefined;
+
+  constructor(
+    private readonly ctx: DurableObjectState,
+    private readonly log: EventLog,
+  ) {
+    if (this.count > 0) this.#follow();
+  }
+
+  get count(): number {
+    return this.ctx.getWebSockets(SLEEPER).filter(({ readyState }) => readyState === WebSocket.OPEN).length;
+  }
+
+  /** Accepts a reader that has seen the log up to this sequence number. */
+  accept(seen: number): Response {
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PROBE, PROBE));
+    this.ctx.acceptWebSocket(server, [SLEEPER]);
+    if (this.log.visible === seen) this.#follow();
+    else server.close(CHANGED);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** A reader has left. */
+  onClose(socket: WebSocket): void {
+    socket.close(CHANGED);
+    if (this.count === 0) this.#stop();
+  }
+
+  #follow(): void {
+    this.#unfollow ??= this.log.follow(() => this.#wake());
+  }
+
+  #stop(): void {
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+  }
+
+  #wake(): void {
+    this.#stop();
+    for (const socket of this.ctx.getWebSockets(SLEEPER)) socket.close(this.log.ended ? GONE : CHANGED);
+  }
+}
+
+export const isSleeper = (ctx: DurableObjectState, socket: WebSocket): boolean => ctx.getTags(socket).includes(SLEEPER);

@@ -1,0 +1,109 @@
+/** Streams over SSE while no run is in progress: they leave nothing open in the thread's object, and miss nothing. */
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import type { Thread } from "../../src/thread.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { newThread, parseFrames, say } from "./client.ts";
+
+const HOUR = 3_600;
+const objectOf = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
+const figuresOf = async (caller: Caller, thread: string) =>
+  runInDurableObject(objectOf(caller, thread), (object: Thread) => object.figures());
+const asleep = (caller: Caller, thread: string) =>
+  expect.poll(async () => figuresOf(caller, thread), { timeout: 10_000 });
+const wait = async (caller: Caller, thread: string) =>
+  (await caller.fetch(`/threads/${thread}/runs/wait`, { body: { assistant_id: "echo", input: say("hi") } })).json();
+
+/** Reads in the background what a stream brings, without its heartbeats. */
+function gather(response: Response): { text: () => string; ended: () => boolean; leave: () => Promise<void> } {
+  let text = "";
+  let ended = false;
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  void (async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+    ended = true;
+  })().catch(() => undefined);
+  return {
+    text: () => text.replaceAll(": heartbeat\n\n", ""),
+    ended: () => ended,
+    leave: async () => reader.cancel(),
+  };
+}
+
+const CLASSIC = "/stream?stream_modes=run_modes&stream_modes=lifecycle";
+const OPEN: Record<string, (caller: Caller, thread: string) => Promise<Response>> = {
+  "GET /threads/{id}/stream": async (caller, thread) =>
+    caller.fetch(`/threads/${thread}${CLASSIC}`, { headers: { "last-event-id": "0" } }),
+  "POST /threads/{id}/stream/events": async (caller, thread) =>
+    caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["lifecycle", "values", "messages"] } }),
+  "a stream that shows nothing of these runs": async (caller, thread) =>
+    caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["custom"] } }),
+};
+
+it.each(Object.keys(OPEN))("%s: sleeps between runs, and misses nothing when its object hibernates", async (name) => {
+  const open = OPEN[name] as (typeof OPEN)[string];
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const streams = [gather(await open(caller, thread)), gather(await open(caller, thread))];
+  for (let run = 0; run < 3; run += 1) {
+    await asleep(caller, thread).toMatchObject({ streams: 2, sockets: 0, asleep: 2 });
+    await evictDurableObject(objectOf(caller, thread));
+    await wait(caller, thread);
+  }
+  await asleep(caller, thread).toMatchObject({ asleep: 2 });
+  const replay = gather(await open(caller, thread));
+  await asleep(caller, thread).toMatchObject({ asleep: 3 });
+  expect(parseFrames(replay.text()).length > 0).toBe(name !== "a stream that shows nothing of these runs");
+  for (const stream of streams) expect(stream.text()).toBe(replay.text());
+  for (const stream of [...streams, replay]) await stream.leave();
+  await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
+});
+
+it("a stream that sleeps ends when its thread is deleted", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stream = gather(await caller.fetch(`/threads/${thread}${CLASSIC}`));
+  await asleep(caller, thread).toMatchObject({ asleep: 1 });
+  await evictDurableObject(objectOf(caller, thread));
+  await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
+  await expect.poll(stream.ended, { timeout: 10_000 }).toBe(true);
+});
+
+it("the stream and the result of a run that waits for its time sleep until then", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const body = { assistant_id: "echo", input: say("late"), after_seconds: HOUR };
+  const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
+  const stream = gather(await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`));
+  const result = caller.fetch(`/threads/${thread}/runs/${run_id}/join`);
+  await asleep(caller, thread).toMatchObject({ asleep: 2 });
+  await evictDurableObject(objectOf(caller, thread));
+  await runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
+    storage.sql.exec("UPDATE runs SET request = json_set(request, '$.after_seconds', 0)");
+  });
+  await evictDurableObject(objectOf(caller, thread));
+  await runDurableObjectAlarm(objectOf(caller, thread));
+  await expect.poll(stream.ended, { timeout: 10_000 }).toBe(true);
+  expect(parseFrames(stream.text()).at(-1)).toMatchObject({ event: "values" });
+  expect(await (await result).json()).toMatchObject({ messages: [{ content: "late" }, { content: "You said: late" }] });
+  await asleep(caller, thread).toMatchObject({ streams: 0, asleep: 0 });
+});
+
+it("a run that ends when its reader leaves keeps its reader connected while it waits", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const body = { assistant_id: "echo", input: say("late"), after_seconds: HOUR, on_disconnect: "cancel" };
+  const stream = gather(await caller.fetch(`/threads/${thread}/runs/stream`, { body }));
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(await figuresOf(caller, thread)).toMatchObject({ streams: 1, asleep: 0 });
+  await stream.leave();
+  const status = async () =>
+    (await (await caller.fetch(`/threads/${thread}/runs`)).json<{ status: string }[]>()).map((run) => run.status);
+  await expect.poll(status, { timeout: 10_000 }).toEqual(["interrupted"]);
+});
