@@ -372,7 +372,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       if (!known) {
         writeMeta(this.sql, "identity", identity);
         addToCounts(this.sql, { rows: 0, bytes: 0, lastStart: 0 });
-        noteWritten(this.sql);
+        noteWritten(this.sql, dayBounds(identity.day).end / 1000);
       }
       return write();
     });

@@ -4,18 +4,22 @@
  * after it. A number is at least the time in milliseconds: a partition that is destroyed and made again has lost its counter,
  * and its numbers must be above those that exports have noted.
  */
-import { readMeta, writeMeta } from "./meta.ts";
+import { addToCounts, readMeta } from "./meta.ts";
 
 /** The number of the last change. */
 export function lastChange(sql: SqlStorage): number {
   return readMeta(sql, "counts")?.changes ?? 0;
 }
 
-/** The number of a new change. To be called once in a transaction that changes runs. */
+/** The number for a new change. `addToCounts` notes it. */
+export function newChange(sql: SqlStorage): number {
+  return Math.max(lastChange(sql) + 1, Date.now());
+}
+
+/** The number of a new change, noted. To be called once in a transaction that changes runs. */
 export function nextChange(sql: SqlStorage): number {
-  const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0 };
-  const changes = Math.max((counts.changes ?? 0) + 1, Date.now());
-  writeMeta(sql, "counts", { ...counts, changes });
+  const changes = newChange(sql);
+  addToCounts(sql, { rows: 0, bytes: 0, lastStart: 0 }, changes);
   return changes;
 }
 

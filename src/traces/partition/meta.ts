@@ -71,18 +71,27 @@ export function lastNumber(sql: SqlStorage): number {
   return Math.max(last ?? 0, readMeta(sql, "top") ?? 0);
 }
 
-/** Changes the counts in the transaction that writes or deletes runs. The alarm writes the counts to D1 later. */
-export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">): void {
+/**
+ * Changes the counts in the transaction that writes or deletes runs, with the number of the change if it has one. The alarm writes
+ * the counts to D1 later.
+ */
+export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">, change?: number): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
+  const changes = change ?? counts.changes;
   writeMeta(sql, "counts", {
     rows: counts.rows + added.rows,
     bytes: counts.bytes + added.bytes,
     lastStart: Math.max(counts.lastStart, added.lastStart),
-    ...(counts.changes === undefined ? {} : { changes: counts.changes }),
+    ...(changes === undefined ? {} : { changes }),
   });
 }
 
+/** How exact `written` is while the partition's day lasts, milliseconds. Retention counts from the end of the day at least. */
+const EXACT_MS = 60_000;
+
 /** Notes that a write came. Deletions do not call this, because retention counts from the last write. */
-export function noteWritten(sql: SqlStorage): void {
-  writeMeta(sql, "written", Date.now());
+export function noteWritten(sql: SqlStorage, dayEnd: number): void {
+  const now = Date.now();
+  const isKnown = now < dayEnd && now - (readMeta(sql, "written") ?? 0) < EXACT_MS;
+  if (!isKnown) writeMeta(sql, "written", now);
 }

@@ -7,7 +7,7 @@ import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
 import { addCost, type PriceTable } from "../../usage/prices.ts";
 import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
 import type { Usage } from "../../usage/usage.ts";
-import type { WholeRow } from "../tables.ts";
+import type { RunRow, WholeRow } from "../tables.ts";
 
 /** The fields that a patch protects from a late post, one bit each. New ones go to the end. */
 const FIELDS = [
@@ -222,7 +222,7 @@ function derive(row: WholeRow, prices: PriceTable): void {
 }
 
 /** Sets the run's totals to this usage: its own, or with its descendants (totals.ts). */
-export function setTotals(row: WholeRow, usage: Usage | undefined): void {
+export function setTotals(row: RunRow, usage: Usage | undefined): void {
   row.total_tokens = usage?.total_tokens ?? null;
   row.prompt_tokens = usage?.prompt_tokens ?? null;
   row.completion_tokens = usage?.completion_tokens ?? null;

@@ -3,7 +3,7 @@ import { uuidTime } from "../../dotted.ts";
 import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
 import { openBlocks } from "../blocks/blocks.ts";
-import { nextChange, numberRuns } from "../changes.ts";
+import { newChange, numberRuns } from "../changes.ts";
 import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../usage/prices.ts";
 import type { RunWrite } from "../../types.ts";
@@ -13,7 +13,7 @@ import { noteMoves } from "../moves.ts";
 import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
 import { RUN_COLUMNS, type WholeRow } from "../tables.ts";
-import { sumTotals } from "./totals.ts";
+import { sumKnown, sumTotals } from "./totals.ts";
 
 const INSERT_RUN = `INSERT OR REPLACE INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
@@ -66,7 +66,8 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   });
   if (changed.length === 0) return;
   let next = lastNumber(sql) + 1;
-  const change = nextChange(sql);
+  const change = newChange(sql);
+  sumKnown(changed, prices);
   for (const row of changed) {
     row.change = change;
     if (row.n === 0) row.n = next++;
@@ -85,19 +86,22 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const moved = placeDerived(sql, changedIds);
   const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
   numberRuns(sql, change, "trace_id", moved);
-  numberRuns(sql, change, "id", summed);
-  openBlocks(sql, [...changedIds, ...summed]);
+  const isWritten = new Set(changedIds);
+  const others = summed.filter((id) => !isWritten.has(id));
+  numberRuns(sql, change, "id", others);
+  openBlocks(sql, [...changedIds, ...others]);
   const fresh = changed.filter(({ id }) => !before.has(id));
   refreshStats(
     sql,
     fresh.map(({ id }) => id),
   );
-  noteWritten(sql);
-  addToCounts(sql, {
+  noteWritten(sql, day.end / 1000);
+  const added = {
     rows: fresh.length,
     bytes: changed.reduce((sum, row) => sum + row.bytes - (before.get(row.id)?.bytes ?? 0), 0),
     lastStart: changed.reduce((last, row) => Math.max(last, row.start_time), 0),
-  });
+  };
+  addToCounts(sql, added, change);
 }
 
 /**
