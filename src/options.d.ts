@@ -2,6 +2,8 @@
 interface Env {
   /** "open": requests without a key act as the local workspace, on a loopback host only. */
   AUTH?: string;
+  /** The part of requests that is logged, from 0 to 1. 0.05 if left out. Faults are always logged. */
+  REQUEST_LOG_RATE?: string;
   /** Origins whose pages may call the API, separated by commas. Left out: any (`*`). */
   CORS_ORIGINS?: string;
   /** An OpenID provider with which people may sign in on the consent page: its issuer, and Weir's client id there. */

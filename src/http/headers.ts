@@ -1,8 +1,9 @@
 /** Headers of every answer: CORS, and restrictions for browsers. */
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
+import { matchedRoutes } from "hono/route";
 import type { CorsSettings } from "../config.ts";
-import { requestId } from "./log.ts";
+import { isSampled, logRequest, requestId } from "./log.ts";
 
 interface Environment {
   Bindings: Env;
@@ -71,12 +72,18 @@ function allowedOrigin(origin: string, configured: string): string | null {
 
 /**
  * `x-request-id` of every answer: the caller's own when it has up to 200 letters, digits and `._:/+=-`, else a new one. Log
- * lines of the request have it as `request_id`.
+ * lines of the request have it as `request_id`. A part of the requests is logged (`REQUEST_LOG_RATE`).
  */
 export const identified: MiddlewareHandler<Environment> = async (c, next) => {
   const given = c.req.header("x-request-id") ?? "";
   const id = /^[\w.:/+=-]{1,200}$/.test(given) ? given : crypto.randomUUID();
-  await requestId.run(id, next);
+  const began = Date.now();
+  await requestId.run(id, async () => {
+    await next();
+    if (!isSampled(c.env.REQUEST_LOG_RATE)) return;
+    const route = matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "/*";
+    logRequest({ method: c.req.method, route, status: c.res.status, ms: Date.now() - began });
+  });
   if (c.req.header("upgrade") === undefined) change(c, (answer) => answer.set("x-request-id", id));
 };
 

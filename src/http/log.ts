@@ -8,3 +8,17 @@ export function logError(error: unknown, more: Record<string, unknown> = {}): vo
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   console.error(JSON.stringify({ level: "error", request_id: requestId.getStore(), ...more, message }));
 }
+
+/** The part of requests that is logged, when `REQUEST_LOG_RATE` does not say another. */
+export const REQUEST_RATE = 0.05;
+
+/** Whether to log a request. `rate`: from "0" for none to "1" for all. */
+export function isSampled(rate = String(REQUEST_RATE)): boolean {
+  const part = Number(rate);
+  return Math.random() < (Number.isNaN(part) ? REQUEST_RATE : part);
+}
+
+/** Logs a request as one line of JSON, by the pattern of its route: paths, queries and headers may hold secrets. */
+export function logRequest(request: { method: string; route: string; status: number; ms: number }): void {
+  console.log(JSON.stringify({ level: "info", request_id: requestId.getStore(), ...request }));
+}

@@ -1,5 +1,8 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { logError, requestId } from "../../src/http/log.ts";
+import worker from "../../src/index.ts";
 import { newCaller, send } from "../support/caller.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -20,6 +23,26 @@ it("every answer has an x-request-id: the caller's, or a new one", async () => {
   for (const unfit of ["with spaces", "x".repeat(201), "<script>"]) expect(await idOf("/info", unfit)).not.toBe(unfit);
   const refused = await send("/threads", { method: "POST", headers: { "x-request-id": "c" } });
   expect([refused.status, refused.headers.get("x-request-id")]).toEqual([401, "c"]);
+});
+
+it("a part of the requests is logged, by their routes: paths may hold secrets", async () => {
+  const caller = await newCaller();
+  const lines = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  const logged = async (rate: string | undefined) => {
+    lines.mockClear();
+    const url = `https://weir.example/threads/${crypto.randomUUID()}/state?secret=1`;
+    const headers = { "x-api-key": caller.key, "x-request-id": "a" };
+    const request = new Request(url, { headers }) as Parameters<typeof worker.fetch>[0];
+    await worker.fetch(request, { ...env, REQUEST_LOG_RATE: rate }, createExecutionContext());
+    return lines.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+  };
+  const line = { level: "info", request_id: "a", method: "GET", route: "/threads/:thread_id/state", status: 404 };
+  expect(await logged("1")).toEqual([{ ...line, ms: expect.any(Number) as number }]);
+  expect(await logged("0")).toEqual([]);
+  vi.spyOn(Math, "random").mockReturnValue(0.049);
+  expect(await logged(undefined)).toHaveLength(1);
+  vi.spyOn(Math, "random").mockReturnValue(0.05);
+  expect(await logged(undefined)).toEqual([]);
 });
 
 it("log lines of a request have its id", () => {

@@ -23,6 +23,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 export const SECRETS = {
   ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
   WEIR_ADMIN_KEY: "admin-key-of-the-tests",
+  REQUEST_LOG_RATE: "0",
 };
 
 export interface Access {

@@ -56,7 +56,13 @@ export function localConfig(project: Project, { wrangler }: Generated, { variabl
   return {
     file,
     name: String(wrangler.name),
-    variables: { ...(vars as Record<string, Json> | undefined), AUTH: "open", ...localSecrets(project), ...variables },
+    variables: {
+      REQUEST_LOG_RATE: "0",
+      ...(vars as Record<string, Json> | undefined),
+      AUTH: "open",
+      ...localSecrets(project),
+      ...variables,
+    },
   };
 }
 

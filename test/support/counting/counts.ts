@@ -17,7 +17,7 @@ export type Meter =
 
 export type ObjectClass = "Thread" | "ThreadIndex" | "TracePartition";
 /** "active" is seconds during which a call, a stream, an alarm or a `waitUntil` of an object is open, summed over objects. */
-type ObjectMeter = "calls" | "rows read" | "rows written" | "alarms set" | "alarms run" | "active";
+export type ObjectMeter = "calls" | "rows read" | "rows written" | "alarms set" | "alarms run" | "active";
 
 export type Counts = Partial<Record<Meter, number>>;
 
