@@ -7,12 +7,15 @@ import { writeWhole } from "../write-whole.ts";
 
 /**
  * Miniflare starts this in the place of workerd. A process that is killed cannot stop its children, and workerd itself does
- * not notice, so a loop beside it looks. It has no stream of workerd's, which would otherwise stay open.
+ * not notice. Linux kills it by `setpriv`. Elsewhere a loop beside it looks. The loop has no stream of workerd's, which would
+ * otherwise stay open.
  */
 const script = (workerd: string) => `#!/bin/sh
+set -- '${workerd.replaceAll("'", `'\\''`)}' "$@"
+if setpriv --pdeathsig KILL true 2>/dev/null; then exec setpriv --pdeathsig KILL "$@"; fi
 node=$PPID
 (while kill -0 $node && kill -0 $$; do sleep 1; done; kill -9 $$) </dev/null >/dev/null 2>&1 3>&- &
-exec '${workerd.replaceAll("'", `'\\''`)}' "$@"
+exec "$@"
 `;
 
 /** Has Miniflare start workerd by way of the script. */
