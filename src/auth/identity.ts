@@ -1,10 +1,14 @@
 /** The members of `configurable` and `context` that say who runs a graph. Only the server sets them. */
 import type { Json } from "../json.ts";
+import { custom } from "../users/registry.ts";
 
 const RESERVED = /^langgraph_auth_/;
 
-/** Whether this member is forbidden in a client's `configurable`. */
-const isIdentity = (name: string): boolean => name === "user_id" || RESERVED.test(name);
+/**
+ * Whether this member is forbidden in a client's `configurable`. `user_id` is an identity where the deployment has an
+ * `Auth` of its own. Without one, the server never sets it, and it is the graph's own, as in `context`.
+ */
+const isIdentity = (name: string): boolean => RESERVED.test(name) || (name === "user_id" && custom.auth !== undefined);
 
 /** A client's `configurable` without the members that only the server sets. */
 export function withoutIdentity(configurable: Json): Json {

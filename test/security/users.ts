@@ -12,7 +12,7 @@ import { custom } from "../../src/users/registry.ts";
 export type Json = Record<string, unknown>;
 
 /** Writes every identity that the graph can read into its state. */
-const whoami = new StateGraph(new StateSchema({ who: z.unknown().optional() }))
+export const whoami = new StateGraph(new StateSchema({ who: z.unknown().optional() }))
   .addNode("tell", (_state, { configurable = {}, context = {} }) => {
     const { user_id, langgraph_auth_user, langgraph_auth_user_id, langgraph_auth_permissions, thread_id } =
       configurable;
