@@ -18,6 +18,7 @@ const EXPOSED = [
   "retry-after",
   "mcp-session-id",
   "x-request-id",
+  "x-weir-run-ended",
 ];
 
 /**

@@ -188,8 +188,11 @@ export interface ThreadRpc {
   listRuns(query: RunsQuery): Promise<Run[]>;
   /** At most `most` open runs without what they were given, in the order in which they run. */
   openRuns(most: number): Promise<OpenRun[]>;
-  /** With `wait` it resolves when the run has ended. 404 when there is no such run, 409 when it has ended. */
-  cancel(runId: string, action: CancelAction, wait: boolean): Promise<void>;
+  /**
+   * With `wait` it resolves when the run has ended. Returns the status of a run that had ended before. 404 when there is no
+   * such run.
+   */
+  cancel(runId: string, action: CancelAction, wait: boolean): Promise<RunStatus | undefined>;
   /** Cancels the open runs with one of these statuses, or with these ids. Returns how many. */
   cancelMany(which: OpenRuns, action: CancelAction): Promise<number>;
   deleteRun(runId: string): Promise<boolean>;

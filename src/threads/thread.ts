@@ -192,9 +192,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return this.#runner.open.slice(0, most).map((run) => toOpenRun(run, this.#context.threadId));
   }
 
-  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
-    this.#runner.cancel(runId, action);
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
+    const ended = this.#runner.cancel(runId, action);
     if (wait) await this.#runner.ended(runId);
+    return ended;
   }
 
   async cancelMany(

@@ -249,7 +249,8 @@ describe.each(VERSIONS)("runs of client %s", (version) => {
     const made = await client.runs.create(id, "echo", { input: say("hi"), afterSeconds: 3600 });
     await client.runs.cancel(id, made.run_id, true);
     expect(await client.runs.get(id, made.run_id)).toMatchObject({ status: "interrupted" });
-    await expect(client.runs.cancel(id, made.run_id)).rejects.toThrow("HTTP 409");
+    await client.runs.cancel(id, made.run_id);
+    await expect(client.runs.cancel(id, crypto.randomUUID())).rejects.toThrow("HTTP 404");
     const other = await client.runs.create(id, "echo", { input: say("hi"), afterSeconds: 3600 });
     await client.runs.cancel(id, other.run_id, true, "rollback");
     await expect(client.runs.get(id, other.run_id)).rejects.toThrow("HTTP 404");

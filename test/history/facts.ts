@@ -142,9 +142,11 @@ export class Facts {
       for (const { run, status } of runs) if (isFinal(status)) end(run, until);
   }
 
-  /** A new run rolls back what is open: not what had ended before, or was requested later. */
+  /** A cancellation or a new run rolls back what is open: not what had ended before, or was requested later. */
   #rollbacksOf({ id, thread, requested, ended }: Pick<RunFacts, "id" | "thread" | "requested" | "ended">): Operation[] {
-    const cancels = this.all("cancel", thread).filter((one) => one.run === id && one.action === "rollback");
+    const cancels = this.all("cancel", thread).filter(
+      (one) => one.run === id && one.action === "rollback" && one.at < ended,
+    );
     const starts = this.all("start", thread).filter(
       (one) => one.run !== id && one.strategy === "rollback" && one.at < ended && one.until > requested,
     );

@@ -57,8 +57,6 @@ const OWNED: Record<string, number> = {
   "DELETE /api/v2/traces/:trace_id": 404,
   "GET /mcp": 405,
   "DELETE /mcp": 404,
-  "POST /api/threads/:thread_id/runs/:run_id/cancel": 409,
-  "POST /threads/:thread_id/runs/:run_id/cancel": 409,
   "PATCH /api/v1/bulk-exports/destinations/:id": 422,
   "DELETE /api/v1/bulk-exports/destinations/:id": 409,
   // Not on a server whose workspaces are real.

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { newCaller } from "../support/caller.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, parseFrames, say, stream } from "./client.ts";
 
 interface Message {
@@ -161,5 +161,37 @@ describe("another workspace", () => {
     }
     const run = await other.fetch(`/threads/${thread}/runs`, { body: { assistant_id: "echo", input: {} } });
     expect(run.status).toBe(404);
+  });
+});
+
+describe("a cancellation of a run that has ended", () => {
+  const cancel = async (caller: Caller, thread: string, run: string, query = "") =>
+    caller.fetch(`/threads/${thread}/runs/${run}/cancel${query}`, { method: "POST" });
+
+  it.each([
+    ["", 202],
+    ["?wait=1", 204],
+    ["?action=rollback", 202],
+  ])("succeeds, says how the run ended, and changes nothing: %s", async (query, status) => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    await stream(caller, thread, { assistant_id: "echo", input: say("hi") });
+    const [run] = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
+    const before = await get(caller, `/threads/${thread}`);
+    const answer = await cancel(caller, thread, String(run?.run_id), query);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("x-weir-run-ended")).toBe("success");
+    expect(await get(caller, `/threads/${thread}/runs`)).toEqual([run]);
+    expect(await get(caller, `/threads/${thread}`)).toEqual(before);
+  });
+
+  it("does not say so of a run that it stops", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller);
+    const body = { assistant_id: "echo", input: say("hi"), after_seconds: 3600 };
+    const made = await caller.fetch(`/threads/${thread}/runs`, { body });
+    const { run_id } = await made.json<{ run_id: string }>();
+    const answer = await cancel(caller, thread, run_id, "?wait=1");
+    expect([answer.status, answer.headers.get("x-weir-run-ended")]).toEqual([204, null]);
   });
 });

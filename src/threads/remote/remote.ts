@@ -114,16 +114,18 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().openRuns(most));
   }
 
-  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<void> {
-    return repeated((attempt) =>
-      this.stub()
-        .cancel(runId, action, wait)
-        .catch((error: unknown) => {
-          // The run has ended or is deleted. The attempt before may have done that.
-          const done = outageOf(error) === undefined && [404, 409].includes(toProblem(error).status);
-          if (attempt === 1 || !done) throw error;
-        }),
-    );
+  async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
+    return repeated(async (attempt) => {
+      try {
+        const ended = await this.stub().cancel(runId, action, wait);
+        // The attempt before may have stopped it.
+        return attempt > 1 && ended === "interrupted" ? undefined : ended;
+      } catch (error) {
+        // The run is deleted. The attempt before may have done that.
+        if (attempt === 1 || outageOf(error) !== undefined || toProblem(error).status !== 404) throw error;
+        return undefined;
+      }
+    });
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {

@@ -185,11 +185,16 @@ export class Runner {
     run.outcome = outcome;
   }
 
-  cancel(runId: string, action: CancelAction): void {
+  /** Stops a run. Returns the status of a run that has already ended, and changes nothing of it. 404 when there is no such run. */
+  cancel(runId: string, action: CancelAction): RunStatus | undefined {
     const run = this.open.find((one) => one.id === runId);
-    if (run) return this.stop(runId, action);
-    if (!this.context.tables.run(runId)) throw remoteProblem(404, "Run not found.");
-    throw remoteProblem(409, "The run has ended, so it can no longer be cancelled.");
+    if (!run) {
+      const ended = this.context.run(runId);
+      if (!ended) throw remoteProblem(404, "Run not found.");
+      return ended.status;
+    }
+    this.stop(runId, action);
+    return undefined;
   }
 
   /** Stops every open run and resolves when they have ended. */

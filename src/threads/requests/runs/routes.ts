@@ -24,6 +24,9 @@ const doc = documented("Runs");
 const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
 type C = Context<App>;
 
+/** Of a cancellation that stopped nothing: the status with which the run had ended before. */
+const ENDED_HEADER = "x-weir-run-ended";
+
 async function requestOf(
   c: C,
   threadId: string,
@@ -171,8 +174,9 @@ export const threadRuns = new Hono<App>()
     async (c) => {
       const { thread_id, run_id } = c.req.valid("param");
       const { action, wait } = c.req.valid("query");
-      await threadOf(c, thread_id).cancel(run_id, action, wait);
-      return wait ? c.body(null, 204) : c.body(null, 202);
+      const ended = await threadOf(c, thread_id).cancel(run_id, action, wait);
+      // A client that starts a run and stops it must not see an error because the run was fast.
+      return c.body(null, wait ? 204 : 202, ended && { [ENDED_HEADER]: ended });
     },
   );
 
