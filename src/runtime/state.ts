@@ -5,6 +5,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { addressOf } from "./debug.ts";
+import { isObject } from "../http/json.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
@@ -72,7 +73,7 @@ export async function writeState(
 ): Promise<Json> {
   const supersteps = steps.map(({ updates }) => ({
     updates: updates.map(({ values, command: given, as_node }) => ({
-      values: given ? command(given) : (values as Json),
+      values: given ? command(given) : (updateOf(graph, values) as Json),
       asNode: as_node,
     })),
   }));
@@ -83,6 +84,16 @@ export async function writeState(
   const first = isFirst ? [{ updates: [{ values: null }] }] : [];
   const written = await bind(graph, saver).bulkUpdateState(config, [...first, ...supersteps] as typeof supersteps);
   return addressOf(written) ?? {};
+}
+
+/**
+ * The values as the graph's nodes return them. A list of updates is applied in order. LangGraph takes such a list only
+ * from nodes of a `StateGraph` and only as commands. Where the state itself may be a list, the list is the value.
+ */
+function updateOf(graph: Graph, values: unknown): unknown {
+  const isList = Array.isArray(values) && values.every(isObject);
+  if (!isList || !("builder" in graph) || "__root__" in graph.channels) return values;
+  return values.length === 0 ? null : values.map((update) => command({ update }));
 }
 
 function configOf({ threadId, checkpointId, checkpointNs }: SnapshotOptions): RunnableConfig {

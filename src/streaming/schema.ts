@@ -90,7 +90,7 @@ export const Unsubscribe = v.object({ subscription_id: name });
 
 /** `POST /api/threads/{id}/state`: makes the thread when there is none. */
 export const Bootstrap = v.object({
-  values: v.nullish(JsonObject),
+  values: v.nullish(v.union([JsonObject, v.array(JsonObject)])),
   checkpoint: v.nullish(
     v.object({
       checkpoint_id: v.nullish(Uuid),

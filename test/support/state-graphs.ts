@@ -49,4 +49,13 @@ const states = new StateGraph(State)
   .addEdge("step", END)
   .compile();
 
-Object.assign(graphs, { states });
+/** Its state is one list. */
+const lists = new StateGraph<{ __root__: unknown[] }>({
+  channels: { __root__: { value: (_held, given) => given, default: () => [] } },
+})
+  .addNode("step", (state) => state)
+  .addEdge(START, "step")
+  .addEdge("step", END)
+  .compile();
+
+Object.assign(graphs, { states, lists });

@@ -141,3 +141,36 @@ it("a state of 200,000 items is written, read, copied and continued", async () =
     expect((await stateOf(caller, id)).items.length).toBe(200_001);
   }
 });
+
+describe("an update that is a list", () => {
+  const post = async (caller: Caller, path: string, values: unknown) => {
+    const answer = await caller.fetch(path, { body: { values } });
+    return { status: answer.status, body: await answer.json() };
+  };
+
+  it("applies its updates in order", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller, { metadata: { graph_id: "states" } });
+    const updates = [{ items: [1], note: "n" }, { items: [2] }];
+    expect((await post(caller, `/threads/${thread}/state`, updates)).status).toBe(200);
+    expect(await stateOf(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
+    expect((await post(caller, `/threads/${thread}/state`, [])).status).toBe(200);
+    expect(await stateOf(caller, thread)).toMatchObject({ items: [1, 2], note: "n" });
+    expect((await post(caller, `/api/threads/${thread}/state`, [{ items: [3] }])).status).toBe(200);
+    expect((await stateOf(caller, thread)).items).toEqual([1, 2, 3]);
+  });
+
+  it("is refused when it holds anything else", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller, { metadata: { graph_id: "states" } });
+    expect((await post(caller, `/threads/${thread}/state`, ["a"])).status).toBe(422);
+    expect((await post(caller, `/threads/${thread}/state`, [{ items: [1] }, 2])).status).toBe(422);
+  });
+
+  it("is the value where the state is one", async () => {
+    const caller = await newCaller();
+    const thread = await newThread(caller, { metadata: { graph_id: "lists" } });
+    expect((await post(caller, `/threads/${thread}/state`, [{ a: 1 }, { b: 2 }])).status).toBe(200);
+    expect(await stateOf(caller, thread)).toEqual([{ a: 1 }, { b: 2 }]);
+  });
+});
