@@ -6,6 +6,7 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { typeOf } from "./serde.ts";
 
 type Block = Record<string, unknown> & { type: string };
+type Role = "ai" | "human" | "system";
 export type MessageEvent = Record<string, unknown> & { event: string };
 
 const INITIAL: Record<string, Block> = {
@@ -20,8 +21,8 @@ export class MessageBlocks {
   /** `runId` is the model call's, by which the clients distinguish concurrent messages. */
   constructor(private readonly runId: string) {}
 
-  start(id: string, role?: string, toolCallId?: string): MessageEvent {
-    return this.#event("message-start", { id, role, tool_call_id: toolCallId });
+  start(id: string, role: Role = "ai"): MessageEvent {
+    return this.#event("message-start", { id, role });
   }
 
   /** The sub-events of one streamed chunk. */
@@ -53,12 +54,11 @@ export class MessageBlocks {
 
   /** A whole message that no model streamed. */
   whole(message: BaseMessage): MessageEvent[] {
-    const role = typeOf(message);
-    const toolCallId = (message as { tool_call_id?: string }).tool_call_id;
+    const type = typeOf(message);
     const { content } = message;
     const whole = typeof content === "string" ? content : undefined;
     return [
-      this.start(message.id ?? "", role === "ai" ? undefined : role, toolCallId),
+      this.start(message.id ?? "", type === "human" || type === "system" ? type : "ai"),
       ...(whole === undefined
         ? (content as Block[]).flatMap((part, i) => this.#part(part, i))
         : whole
@@ -125,7 +125,7 @@ export class MessageBlocks {
   #toolCall(key: string, call: { id?: string; name?: string; args?: string }): MessageEvent[] {
     const events = this.#open.has(key)
       ? []
-      : [this.#opened(key, { type: "tool_call_chunk", id: call.id, name: call.name, args: "" })];
+      : [this.#opened(key, { type: "tool_call_chunk", id: call.id ?? null, name: call.name ?? null, args: "" })];
     const open = this.#open.get(key);
     if (!open) return events;
     if (call.id) open.block.id = call.id;

@@ -179,8 +179,9 @@ export class Tap extends BaseCallbackHandler {
     if (message.id === undefined) setId(message, id);
     this.#seen.add(message.id ?? id);
     this.sink.tuple(call.namespace, message, call.metadata);
-    // The protocol reports tool results on its `tools` channel, not as messages.
-    if (typeOf(message) !== "tool") this.#messages(call, new MessageBlocks(message.id ?? id).whole(message));
+    // The protocol reports tool results on its `tools` channel. What removes a message is not said by anyone.
+    if (!["tool", "remove"].includes(typeOf(message)))
+      this.#messages(call, new MessageBlocks(message.id ?? id).whole(message));
   }
 
   #messages(call: Call, events: MessageEvent[]): void {

@@ -104,9 +104,14 @@ function requested(event: EventText): Shown {
   return { data: JSON.stringify({ ...data, value: data.payload }) };
 }
 
-/** A run that a crash made start again has begun only once, for those who watch it. */
-function lifecycle({ attempt = 1, ...shown }: Json & { attempt?: number }): Shown | undefined {
-  return attempt > 1 ? undefined : { data: JSON.stringify(shown), event: String(shown.event) };
+/**
+ * A run that a crash made start again has begun only once, for those who watch it. The protocol has no `reason`. The
+ * JavaScript clients read that of a refused answer, which names what was answered.
+ */
+function lifecycle({ attempt = 1, reason, ...shown }: Json & { attempt?: number }): Shown | undefined {
+  if (attempt > 1) return undefined;
+  const data = "interrupt_ids" in shown ? { ...shown, reason } : shown;
+  return { data: JSON.stringify(data), event: String(shown.event) };
 }
 
 /** A state of megabytes is parsed only when it may be an interrupt, which `input.requested` shows. */
@@ -123,8 +128,8 @@ function updates(data: unknown): Shown | undefined {
   if (raisesInterrupt(data)) return undefined;
   const [node, values] = Object.entries((data ?? {}) as Json)[0] ?? [];
   if (node === undefined) return { data: JSON.stringify({ values: {} }) };
-  const shown = typeof values === "object" ? (values ?? {}) : { value: values };
-  return { node, data: JSON.stringify({ node, values: shown }) };
+  const shown = isObject(values) ? values : values === null ? {} : { value: values };
+  return { data: JSON.stringify({ node, values: shown }) };
 }
 
 function custom(data: unknown): Shown {

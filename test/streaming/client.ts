@@ -1,6 +1,7 @@
 /** Short calls of the streaming protocol for workerd tests. */
 import type { Caller } from "../support/caller.ts";
 import { sseEvents } from "../support/sse.ts";
+import { checkEvent } from "./protocol-schema.ts";
 
 type Json = Record<string, unknown>;
 
@@ -55,6 +56,7 @@ export async function read(
   const got: Event[] = [];
   let left = times;
   for await (const { data } of sseEvents(response)) {
+    checkEvent(data);
     got.push(data as Event);
     if (until(data as Event)) left -= 1;
     if (left === 0) break;

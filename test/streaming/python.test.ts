@@ -75,16 +75,16 @@ describe("the end of a paused run", () => {
     const thread = await ran("actor", "forever");
     const [run] = await (await caller.fetch(`/threads/${thread}/runs`)).json<{ run_id: string }[]>();
     await caller.fetch(`/threads/${thread}/runs/${run?.run_id}/cancel`, { method: "POST" });
-    const failed = { event: "failed", error: "The run was cancelled.", reason: "cancel" };
+    const failed = { event: "failed", error: "The run was cancelled." };
     expect(await rootEnd(thread, WATCHER, python)).toMatchObject(failed);
     expect(await rootEnd(thread, PROJECTIONS, python)).toMatchObject(failed);
-    expect(await rootEnd(thread, WATCHER)).toMatchObject({ event: "interrupted", reason: "cancel" });
+    expect(await rootEnd(thread, WATCHER)).toMatchObject({ event: "interrupted" });
   });
 
   it("is a pause where the client can answer, and an end for its projections", async () => {
     const thread = await ran("moody", "hello");
-    expect(await rootEnd(thread, WATCHER, python)).toMatchObject({ event: "interrupted", reason: "input" });
-    expect(await rootEnd(thread, PROJECTIONS, python)).toMatchObject({ event: "completed", reason: "input" });
+    expect(await rootEnd(thread, WATCHER, python)).toMatchObject({ event: "interrupted" });
+    expect(await rootEnd(thread, PROJECTIONS, python)).toMatchObject({ event: "completed" });
     expect(ofRoot(await read(caller, thread, PROJECTIONS))).toEqual(["running", "interrupted"]);
   });
 
@@ -92,8 +92,7 @@ describe("the end of a paused run", () => {
     const thread = (await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>()).thread_id;
     const body = { assistant_id: "echo", input: human("hi"), interrupt_before: "*" };
     await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
-    const ended = { event: "completed", reason: "breakpoint" };
-    expect(await rootEnd(thread, WATCHER, python)).toMatchObject(ended);
+    expect(await rootEnd(thread, WATCHER, python)).toMatchObject({ event: "completed" });
     expect(isEnd((await read(caller, thread, WATCHER)).at(-1) as Event)).toBe(true);
   });
 });
