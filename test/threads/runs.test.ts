@@ -164,6 +164,16 @@ describe("another workspace", () => {
   });
 });
 
+it("a run is pending in the answer that creates it, and its own status is read later", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const run = { assistant_id: "echo", input: say("hi") };
+  const made = await (await caller.fetch(`/threads/${thread}/runs`, { body: run })).json<{ status: string }>();
+  const alone = await (await caller.fetch("/runs", { body: run })).json<{ status: string }>();
+  const many = await (await caller.fetch("/runs/batch", { body: [run, run] })).json<{ status: string }[]>();
+  expect([made, alone, ...many].map(({ status }) => status)).toEqual(Array(4).fill("pending"));
+});
+
 describe("a cancellation of a run that has ended", () => {
   const cancel = async (caller: Caller, thread: string, run: string, query = "") =>
     caller.fetch(`/threads/${thread}/runs/${run}/cancel${query}`, { method: "POST" });

@@ -49,8 +49,11 @@ async function statelessRequest(c: C, given: schema.RunCreate, runId = idempoten
   return { ...request, temporary, keep_until: c.get("idempotency")?.ends };
 }
 
+/** The run as it was accepted. Whether it has already begun depends on the moment, and clients compare the status. */
+const accepted = (run: Run): Run => (run.status === "running" ? { ...run, status: "pending" } : run);
+
 function created(c: C, run: Run, base: string): Response {
-  return c.json(run, 200, { "content-location": `${base}/runs/${run.run_id}` });
+  return c.json(accepted(run), 200, { "content-location": `${base}/runs/${run.run_id}` });
 }
 
 /** Waits for the result of a run that is there. */
@@ -209,7 +212,9 @@ export const statelessRuns = new Hono<App>()
       const requests = await forEach([...c.req.valid("json").entries()], ([n, one]) =>
         statelessRequest(c, one, idempotentId(c, String(n))),
       );
-      return c.json(await forEach(requests, (request) => threadOf(c, request.run_id).startRun(request)));
+      return c.json(
+        await forEach(requests, async (request) => accepted(await threadOf(c, request.run_id).startRun(request))),
+      );
     },
   )
   .post(
