@@ -14,6 +14,7 @@ import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
 import { noRoute } from "./http/no-route.ts";
+import { plainErrors } from "./http/plain.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
 import { idempotency } from "./idempotency/middleware.ts";
@@ -47,7 +48,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.onError((error) => problemResponse(toProblem(error)));
   app.notFound(noRoute(app));
 
-  app.use(drainBody, identified, hardening, crossOrigin(http.cors), authenticate);
+  app.use(drainBody, identified, hardening, crossOrigin(http.cors), plainErrors, authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
   if (custom.app)
