@@ -3,6 +3,7 @@ import { onTask } from "./a2a/push.ts";
 import type { Dialect } from "./streaming/dialect.ts";
 import { methodsOf } from "./streaming/events.ts";
 import type { Filter } from "./streaming/schema.ts";
+import { markPauses, Pauses } from "./streaming/pauses.ts";
 import { Sockets } from "./streaming/socket.ts";
 import { protocolFraming } from "./streaming/stream.ts";
 import { isSleeper } from "./threads/log/sleepers.ts";
@@ -11,6 +12,7 @@ import { Thread as ThreadObject } from "./threads/thread.ts";
 
 export class Thread extends ThreadObject {
   private readonly sockets: Sockets;
+  private readonly pauses = new Pauses(() => this.lastSeq());
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, onTask);
@@ -23,7 +25,11 @@ export class Thread extends ThreadObject {
   }
 
   async streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>> {
-    return this.read({ after, methods: methodsOf(filter.channels) }, protocolFraming(filter, dialect));
+    const { channels } = filter;
+    const framing = protocolFraming(filter, dialect);
+    const query = { after, methods: methodsOf(channels) };
+    if (dialect !== "python") return this.read(query, framing);
+    return this.pauses.ordered(this.read(query, markPauses(framing, channels)), channels, after);
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {

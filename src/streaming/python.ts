@@ -44,23 +44,3 @@ function rootOf(data: Json, hearsInput: boolean): Json {
 function withData(event: EventText, data: Json): EventText {
   return { ...event, text: () => JSON.stringify(data) };
 }
-
-/** Milliseconds. */
-const HEAD_START = 150;
-const PAUSE = '"reason":"input"';
-
-/**
- * The same frames, a pause a little later. The SDK learns the question on another connection; its caller may read
- * `thread.interrupts` as soon as an iterator ends at the pause.
- */
-export function pausesLater(frames: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const decoder = new TextDecoder("latin1");
-  return frames.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      async transform(chunk, controller) {
-        if (decoder.decode(chunk).includes(PAUSE)) await new Promise((resolve) => setTimeout(resolve, HEAD_START));
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-}

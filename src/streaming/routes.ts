@@ -13,7 +13,6 @@ import { threadObject } from "../threads/stub.ts";
 import { ThreadParam } from "../threads/requests/schema.ts";
 import { carryOut } from "./commands.ts";
 import { dialectOf } from "./dialect.ts";
-import { pausesLater } from "./python.ts";
 import { streamEvents } from "./rpc.ts";
 import { ANY_ASSISTANT, Command, Filter } from "./schema.ts";
 import { CALLER_HEADER, type SocketCaller } from "./socket.ts";
@@ -98,7 +97,5 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
 async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
   const after = await startOf(threadOf(c, threadId), filter, c.req.header("last-event-id"));
   const dialect = dialectOf(c.req.raw.headers);
-  const frames = await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect);
-  const watches = filter.channels.includes("input");
-  return sseBytes(dialect === "python" && !watches ? pausesLater(frames) : frames);
+  return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect));
 }

@@ -84,10 +84,22 @@ async def pauses_of_fast_runs(client):
     for _ in range(10):
         async with client.threads.stream(assistant_id="moody") as thread:
             await thread.run.start(input=say("hello"))
-            # By now the run has paused, and the client knows.
-            await asyncio.sleep(0.3)
-            assert thread.interrupted
+            while not thread.interrupted:
+                await asyncio.sleep(0.05)
             assert [one async for one in thread.values]
+
+
+async def iterators_of_runs_that_pause_at_once(client):
+    for _ in range(15):
+        async with client.threads.stream(assistant_id="approval") as thread:
+            await thread.run.start(input=MAIL)
+            assert [one async for one in thread.messages], "no messages"
+            assert thread.interrupted
+    for _ in range(15):
+        async with client.threads.stream(assistant_id="counting") as thread:
+            await thread.run.start(input=say("ask"))
+            assert [one["payload"] async for one in thread.extensions["progress"]] == [{"said": "ask"}]
+            assert thread.interrupted
 
 
 async def messages(client):
@@ -255,6 +267,7 @@ ASYNC = [
     join_stream_with_default_arguments,
     values_of_fast_runs,
     pauses_of_fast_runs,
+    iterators_of_runs_that_pause_at_once,
     messages,
     tool_calls,
     nodes_are_no_subgraphs,
