@@ -6,8 +6,8 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
-import { schemasOf } from "../graphs/schemas.ts";
-import { drawGraph, subgraphSchemas } from "../runtime/introspect.ts";
+import { schemasOf, subgraphSchemasOf } from "../graphs/schemas.ts";
+import { drawGraph } from "../runtime/introspect.ts";
 import { graphOf } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
@@ -46,8 +46,8 @@ export const assistantGraphs = new Hono<App>()
     param(AssistantPath),
     query(SubgraphsQuery),
     async (c) => {
-      const { graph } = await found(c, c.req.valid("param").assistant_id);
-      return c.json(await subgraphSchemas(graph, undefined, c.req.valid("query").recurse));
+      const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
+      return c.json(await subgraphSchemasOf(assistant.graph_id, graph, undefined, c.req.valid("query").recurse));
     },
   )
   .get(
@@ -57,7 +57,7 @@ export const assistantGraphs = new Hono<App>()
     query(SubgraphsQuery),
     async (c) => {
       const { assistant_id, namespace } = c.req.valid("param");
-      const { graph } = await found(c, assistant_id);
-      return c.json(await subgraphSchemas(graph, namespace, c.req.valid("query").recurse));
+      const { assistant, graph } = await found(c, assistant_id);
+      return c.json(await subgraphSchemasOf(assistant.graph_id, graph, namespace, c.req.valid("query").recurse));
     },
   );

@@ -1,16 +1,34 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, read from their types when the project was built. */
-import { type GraphSchemas, schemasOf as runtimeSchemas } from "../runtime/introspect.ts";
+import {
+  type GraphSchemas,
+  schemasOf as runtimeSchemas,
+  subgraphSchemas as runtimeSubgraphs,
+  type TypedSchemas,
+} from "../runtime/introspect.ts";
 import type { Graph } from "./entry.ts";
 
-type JsonSchema = Record<string, unknown>;
-
-/** What createWeir takes. A kind that the types do not declare is absent. */
-export type BuiltSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
+/** What createWeir takes. Those of subgraphs are by namespace. */
+export interface BuiltSchemas extends TypedSchemas {
+  subgraphs?: Record<string, TypedSchemas>;
+}
 
 /** By graph id, filled by createWeir. */
 export const builtSchemas: Record<string, BuiltSchemas> = {};
 
 /** The schemas of a graph: those that it has at run time, else those of its types, else the names of its channels. */
 export async function schemasOf(graphId: string, graph: Graph): Promise<GraphSchemas> {
-  return runtimeSchemas(graph, Object.hasOwn(builtSchemas, graphId) ? builtSchemas[graphId] : undefined);
+  return runtimeSchemas(graph, builtOf(graphId));
 }
+
+/** The same of a graph's subgraphs by namespace; `recurse` adds theirs. */
+export async function subgraphSchemasOf(
+  graphId: string,
+  graph: Graph,
+  namespace: string | undefined,
+  recurse: boolean,
+): Promise<Record<string, GraphSchemas>> {
+  return runtimeSubgraphs(graph, namespace, recurse, builtOf(graphId)?.subgraphs);
+}
+
+const builtOf = (graphId: string): BuiltSchemas | undefined =>
+  Object.hasOwn(builtSchemas, graphId) ? builtSchemas[graphId] : undefined;

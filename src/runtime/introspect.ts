@@ -6,6 +6,9 @@ import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
 type Graph = Pregel<any, any, any, any, any, any, any, any>;
 type JsonSchema = Record<string, unknown>;
 
+/** Schemas of a graph's types. A kind that they do not declare is absent. */
+export type TypedSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
+
 export interface GraphSchemas {
   input_schema: JsonSchema | null;
   output_schema: JsonSchema | null;
@@ -36,10 +39,7 @@ export async function drawGraph(graph: Graph, xray: boolean | number): Promise<{
  * JSON Schemas of the graph's input, output, state and context; null where the graph declares none. A graph without
  * runtime schemas (`Annotation`) gets those of its `types`, or the names of its channels. Message lists carry `langgraph_type: "messages"`.
  */
-export async function schemasOf(
-  graph: Graph,
-  types: Partial<Record<"input" | "output" | "state" | "config", JsonSchema>> = {},
-): Promise<GraphSchemas> {
+export async function schemasOf(graph: Graph, types: TypedSchemas = {}): Promise<GraphSchemas> {
   const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
   // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
   const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
@@ -53,15 +53,16 @@ export async function schemasOf(
   };
 }
 
-/** Schemas of the subgraphs by namespace; `recurse` adds theirs, with keys such as `outer|inner`. */
+/** Schemas of the subgraphs by namespace; `recurse` adds theirs, with keys such as `outer|inner`. `types`: by the same keys. */
 export async function subgraphSchemas(
   graph: Graph,
   namespace: string | undefined,
   recurse: boolean,
+  types: Record<string, TypedSchemas> = {},
 ): Promise<Record<string, GraphSchemas>> {
   const found: Record<string, GraphSchemas> = {};
   for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
-    found[name] = await schemasOf(subgraph);
+    found[name] = await schemasOf(subgraph, Object.hasOwn(types, name) ? types[name] : undefined);
   return found;
 }
 

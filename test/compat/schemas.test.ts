@@ -44,6 +44,9 @@ describe.each([
       });
       expect(schemas[graph]?.input).toEqual({ type: "object", properties: { messages, notes } });
     }
+    const nested = { type: "object", properties: { messages, notes }, required: ["messages", "notes"] };
+    expect(schemas.builder?.subgraphs).toMatchObject({ nested: { state: nested } });
+    expect(schemas.outer?.subgraphs).toMatchObject({ sub: { state: nested } });
     expect(schemas.functional?.input).toMatchObject({ properties: { text: { type: "string" } }, required: ["text"] });
     expect(schemas.functional?.output).toMatchObject({ properties: { message: { type: "object" } } });
     expect(schemas.typed?.input).toEqual({

@@ -100,6 +100,20 @@ describe("a graph's subgraphs", () => {
     expect(Object.keys(await subgraphSchemas(outer, "inner|leaf", true))).toEqual(["inner|leaf"]);
     expect(await subgraphSchemas(outer, "nowhere", true)).toEqual({});
   });
+
+  it("have the schemas of their types where they have none at run time", async () => {
+    const Deep = Annotation.Root({ deep: Annotation<string> });
+    const graphWith = (name: string, node: typeof leaf | (() => object)) =>
+      new StateGraph(Deep)
+        .addNode(name, node as () => object)
+        .addEdge(START, name)
+        .compile();
+    const annotated = graphWith("inner", graphWith("leaf", graphWith("end", () => ({})) as never) as never);
+    const state = { type: "object", properties: { deep: { type: "string" } } };
+    const found = await subgraphSchemas(annotated, undefined, true, { "inner|leaf": { state }, inner: {} });
+    expect(found["inner|leaf"]?.state_schema).toEqual(state);
+    expect(found.inner?.state_schema).toEqual({ type: "object", properties: { deep: {} } });
+  });
 });
 
 describe("a drawing", () => {

@@ -1,15 +1,20 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, from the types that the compiler sees. */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import TJS from "typescript-json-schema";
 import { writeWhole } from "../write-whole.ts";
 import { partsOf } from "../langgraph-json.ts";
 import { posix } from "../paths.ts";
 import type { Project } from "../project.ts";
-import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource } from "./source.ts";
+import { type GraphSource, type Kind, KINDS, MESSAGE, typeName, typesSource, withTypes } from "./source.ts";
+import { subgraphsIn } from "./subgraphs.ts";
+
+const { ts } = TJS;
 
 export type JsonSchema = Record<string, unknown>;
-export type Schemas = Record<string, Partial<Record<Kind, JsonSchema>>>;
+type Kinds = Partial<Record<Kind, JsonSchema>>;
+/** By graph id; those of its subgraphs by their namespaces. */
+export type Schemas = Record<string, Kinds & { subgraphs?: Record<string, Kinds> }>;
 
 /**
  * The schemas by graph id. A kind that a graph does not declare is left out, as is a graph whose types cannot be read: its
@@ -22,32 +27,63 @@ export function extractSchemas(project: Project): Schemas {
   const file = join(folder, "types.ts");
   writeWhole(file, typesSource(graphs.map(({ source }) => source)));
   // Vite reloads the page for any tsconfig.json below its root.
-  const config = join(folder, "settings.json");
   rmSync(join(folder, "tsconfig.json"), { force: true });
-  writeWhole(config, JSON.stringify(configOf(project, folder)));
-  const program = TJS.programFromConfig(config);
+  const program = programOf(project, folder, graphs);
   const generator = TJS.buildGenerator(program, { required: true, ref: false, topRef: false, ignoreErrors: true }, [
     file,
   ]);
   if (!generator) return {};
-  const entries = graphs.map(({ id }, i) => {
+  const kindsOf = (i: number, subgraph?: number): Kinds => {
     const kinds = KINDS.flatMap((kind) => {
-      const schema = attempt(() => tidy(generator.getSchemaForSymbol(typeName(i, kind)) as JsonSchema) as JsonSchema);
+      const name = typeName(i, kind, subgraph);
+      const schema = attempt(() => tidy(generator.getSchemaForSymbol(name) as JsonSchema) as JsonSchema);
       return schema && declares(schema) ? [[kind, schema] as const] : [];
     });
-    return [id, Object.fromEntries(kinds)] as const;
+    return Object.fromEntries(kinds);
+  };
+  const entries = graphs.map(({ id, source }, i) => {
+    const subgraphs = source.subgraphs.map(({ namespace }, j) => [namespace, kindsOf(i, j)] as const);
+    const declared = subgraphs.filter(([, kinds]) => Object.keys(kinds).length > 0);
+    return [id, { ...kindsOf(i), ...(declared.length > 0 && { subgraphs: Object.fromEntries(declared) }) }] as const;
   });
   return Object.fromEntries(entries.filter(([, kinds]) => Object.keys(kinds).length > 0));
 }
 
+interface Source {
+  id: string;
+  /** The path of the graph's file. */
+  file: string;
+  source: GraphSource;
+}
+
+/** The program of the types, in which the graphs' files also export the types of their subgraphs. */
+function programOf(project: Project, folder: string, graphs: Source[]) {
+  const { options, fileNames } = ts.parseJsonConfigFileContent(configOf(project, folder), ts.sys, folder);
+  const host = ts.createCompilerHost(options);
+  const variables = new Map<string, Set<string>>();
+  for (const { file, source } of graphs) {
+    const known = variables.get(posix(project.root, file)) ?? new Set();
+    variables.set(posix(project.root, file), new Set([...known, ...source.subgraphs.map(({ variable }) => variable)]));
+  }
+  const read = host.readFile.bind(host);
+  host.readFile = (path) => {
+    const text = read(path);
+    const wanted = variables.get(posix(project.root, path));
+    return text !== undefined && wanted ? withTypes(text, wanted) : text;
+  };
+  return ts.createProgram({ rootNames: fileNames, options: { ...options, noEmit: true }, host });
+}
+
 /** The graphs whose modules are TypeScript. */
-function sourcesOf({ root, weirDir, config }: Project): { id: string; source: GraphSource }[] {
+function sourcesOf({ root, weirDir, config }: Project): Source[] {
   return Object.entries(config.graphs).flatMap(([id, graph]) => {
     const { file, name } = partsOf(typeof graph === "string" ? graph : graph.path);
     if (!/\.[cm]?tsx?$/.test(file)) return [];
     // With the JavaScript ending every kind of module resolution finds the file.
-    const specifier = posix(join(weirDir, "schemas"), resolve(root, file)).replace(/\.([cm]?)tsx?$/, ".$1js");
-    return [{ id, source: { specifier, name } }];
+    const path = resolve(root, file);
+    const specifier = posix(join(weirDir, "schemas"), path).replace(/\.([cm]?)tsx?$/, ".$1js");
+    const subgraphs = existsSync(path) ? subgraphsIn(path, readFileSync(path, "utf8"), name) : [];
+    return [{ id, file: path, source: { specifier, name, subgraphs } }];
   });
 }
 

@@ -1,16 +1,30 @@
 /** A TypeScript module whose exported types are a project's input, output, state and configuration, plain enough for JSON Schema. */
 
-/** A graph's file as an import specifier with its JavaScript ending, and its export. */
+import type { Subgraph } from "./subgraphs.ts";
+
+/** A graph's file as an import specifier with its JavaScript ending, its export, and its subgraphs. */
 export interface GraphSource {
   specifier: string;
   name: string;
+  subgraphs: Subgraph[];
 }
 
 export const KINDS = ["input", "output", "state", "config"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** The exported type of a kind of the graph at this place in the list. */
-export const typeName = (index: number, kind: Kind): string => `graph${index}_${kind}`;
+/** The exported type of a kind of the graph at this place in the list, or of the subgraph at that place in the graph's. */
+export const typeName = (index: number, kind: Kind, subgraph?: number): string =>
+  `${graphName(index, subgraph)}_${kind}`;
+
+const graphName = (index: number, subgraph?: number): string =>
+  subgraph === undefined ? `graph${index}` : `graph${index}_${subgraph}`;
+
+/** The type that a graph's file exports of one of its variables. */
+const typeOf = (variable: string): string => `weir_type_of_${variable}`;
+
+/** A graph's file, which also exports the types of its subgraphs. */
+export const withTypes = (text: string, variables: Iterable<string>): string =>
+  [text, ...[...variables].map((variable) => `export type ${typeOf(variable)} = typeof ${variable};`)].join("\n");
 
 /** The member that represents a chat message, because its class has far more members than its JSON. */
 export const MESSAGE = "weir_message";
@@ -50,15 +64,23 @@ export type Of<T> = { graph: Graph<T> };
 
 /** The module. Its types are named by `typeName`. */
 export function typesSource(graphs: GraphSource[]): string {
-  const lines = graphs.flatMap(({ specifier, name }, i) => {
-    const of = `Of<typeof graph${i}>["graph"]`;
-    return [
-      `import type { ${name} as graph${i} } from ${JSON.stringify(specifier)};`,
-      `export type ${typeName(i, "input")} = Plain<Input<${of}>>;`,
-      `export type ${typeName(i, "output")} = Plain<Output<${of}>>;`,
-      `export type ${typeName(i, "state")} = Plain<Output<${of}>>;`,
-      `export type ${typeName(i, "config")} = Plain<Config<${of}>>;`,
-    ];
-  });
+  const lines = graphs.flatMap(({ specifier, name, subgraphs }, i) => [
+    `import type { ${name} as ${graphName(i)} } from ${JSON.stringify(specifier)};`,
+    ...kindsOf(`typeof ${graphName(i)}`, i),
+    ...subgraphs.flatMap(({ variable }, j) => [
+      `import type { ${typeOf(variable)} as ${graphName(i, j)} } from ${JSON.stringify(specifier)};`,
+      ...kindsOf(graphName(i, j), i, j),
+    ]),
+  ]);
   return `${lines.join("\n")}\n${TYPES}`;
+}
+
+function kindsOf(type: string, index: number, subgraph?: number): string[] {
+  const of = `Of<${type}>["graph"]`;
+  return [
+    `export type ${typeName(index, "input", subgraph)} = Plain<Input<${of}>>;`,
+    `export type ${typeName(index, "output", subgraph)} = Plain<Output<${of}>>;`,
+    `export type ${typeName(index, "state", subgraph)} = Plain<Output<${of}>>;`,
+    `export type ${typeName(index, "config", subgraph)} = Plain<Config<${of}>>;`,
+  ];
 }
