@@ -21,8 +21,9 @@ export class MessageBlocks {
   /** `runId` is the model call's, by which the clients distinguish concurrent messages. */
   constructor(private readonly runId: string) {}
 
-  start(id: string, role: Role = "ai"): MessageEvent {
-    return this.#event("message-start", { id, role });
+  /** `textless`: a node returned the message, and it has no content, only calls of tools at most. */
+  start(id: string, role: Role = "ai", textless = false): MessageEvent {
+    return this.#event("message-start", { id, role, ...(textless && { textless }) });
   }
 
   /** The sub-events of one streamed chunk. */
@@ -52,13 +53,17 @@ export class MessageBlocks {
     return events;
   }
 
-  /** A whole message that no model streamed. */
-  whole(message: BaseMessage): MessageEvent[] {
+  /** A whole message that no model streamed: the answer of one, or what a node returned. */
+  whole(message: BaseMessage, from: "model" | "node"): MessageEvent[] {
     const type = typeOf(message);
     const { content } = message;
     const whole = typeof content === "string" ? content : undefined;
     return [
-      this.start(message.id ?? "", type === "human" || type === "system" ? type : "ai"),
+      this.start(
+        message.id ?? "",
+        type === "human" || type === "system" ? type : "ai",
+        from === "node" && content.length === 0,
+      ),
       ...(whole === undefined
         ? (content as Block[]).flatMap((part, i) => this.#part(part, i))
         : whole

@@ -96,7 +96,7 @@ export class Tap extends BaseCallbackHandler {
     if (call.messageId !== undefined) {
       if (message) setId(message, call.messageId);
       this.#messages(call, call.blocks.finish(message));
-    } else if (message && isBaseMessage(message)) this.#whole(call, message, `run-${runId}`);
+    } else if (message && isBaseMessage(message)) this.#whole(call, message, `run-${runId}`, "model");
   }
 
   override handleLLMError(error: unknown, runId: string): void {
@@ -130,7 +130,7 @@ export class Tap extends BaseCallbackHandler {
     if (!call) return;
     for (const message of messagesIn(outputs)) {
       const tool = (message as { tool_call_id?: string }).tool_call_id;
-      this.#whole(call, message, tool === undefined ? `run-${runId}` : `run-${runId}-tool-${tool}`);
+      this.#whole(call, message, tool === undefined ? `run-${runId}` : `run-${runId}-tool-${tool}`, "node");
     }
   }
 
@@ -174,14 +174,15 @@ export class Tap extends BaseCallbackHandler {
     if (info) this.sink.tool(info.namespace, { ...event, toolCallId: info.toolCallId, name: info.name });
   }
 
-  #whole(call: Call, message: BaseMessage, id: string): void {
+  /** A message that nothing streamed, from a model or as a node returned it. */
+  #whole(call: Call, message: BaseMessage, id: string, from: "model" | "node"): void {
     if (message.id !== undefined && this.#seen.has(message.id)) return;
     if (message.id === undefined) setId(message, id);
     this.#seen.add(message.id ?? id);
     this.sink.tuple(call.namespace, message, call.metadata);
     // The protocol reports tool results on its `tools` channel. What removes a message is not said by anyone.
     if (!["tool", "remove"].includes(typeOf(message)))
-      this.#messages(call, new MessageBlocks(message.id ?? id).whole(message));
+      this.#messages(call, new MessageBlocks(message.id ?? id).whole(message, from));
   }
 
   #messages(call: Call, events: MessageEvent[]): void {

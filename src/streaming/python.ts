@@ -1,13 +1,18 @@
 /**
  * Events as the Python SDK reads them. Its projections compare namespaces for equality, and LangGraph in Python names a
  * message and a tool call by their graph, where LangGraph in JavaScript names them by their node. Its iterators end at a
- * root `completed` or `failed` only.
+ * root `completed` or `failed` only. Its servers stream what models say. A node's own message comes with the state, so
+ * one without text is not shown as an empty message.
  */
 import type { Json } from "../json.ts";
 import type { EventText } from "../threads/log/events.ts";
 import { protocolEvent, type ProtocolEvent } from "./events.ts";
 
 const CANCELLED = "The run was cancelled.";
+
+/** How the JSON of such an event begins, and a member of it. */
+const START = '{"event":"message-start"';
+const TEXTLESS = '"textless":true';
 
 /** The framing of one connection. It records which graphs have begun. */
 export function pythonEvents(channels: string[]): (event: EventText) => ProtocolEvent | undefined {
@@ -23,8 +28,20 @@ export function pythonEvents(channels: string[]): (event: EventText) => Protocol
     graphs.add(graph.join("|"));
     return withData({ ...event, ns: graph }, { ...data, graph_name: graph.at(-1)?.split(":")[0] });
   };
+  /** The `run_id` of each whole message without text that has begun. */
+  const textless = new Set<unknown>();
+  const isTextless = (event: EventText): boolean => {
+    const text = event.text();
+    if (textless.size === 0 && !(text.startsWith(START) && text.includes(TEXTLESS))) return false;
+    const data = JSON.parse(text) as Json;
+    if (data.event === "message-start" && data.textless === true) textless.add(data.run_id);
+    if (!textless.has(data.run_id)) return false;
+    if (data.event === "message-finish") textless.delete(data.run_id);
+    return true;
+  };
   return (event) => {
     const { method, ns } = event;
+    if (method === "messages" && isTextless(event)) return undefined;
     if (method === "messages" || method === "tools") return protocolEvent({ ...event, ns: ns.slice(0, -1) });
     const shown = method === "lifecycle" ? lifecycle(event) : event;
     return shown && protocolEvent(shown);

@@ -64,6 +64,20 @@ describe("the namespace of a message and a tool call", () => {
   });
 });
 
+it("a node's message without text is none, and is one for other clients", async () => {
+  const thread = await ran("speaker", "go");
+  const said = async (headers = {}) => {
+    const events = await read(caller, thread, { channels: ["messages", "lifecycle"] }, { headers });
+    const messages = events.filter(({ method }) => method === "messages").map(({ params }) => params.data);
+    return {
+      begun: messages.flatMap(({ event, id }) => (event === "message-start" ? [id] : [])),
+      ended: messages.filter(({ event }) => event === "message-finish").length,
+    };
+  };
+  expect(await said(python)).toEqual({ begun: ["said"], ended: 1 });
+  expect(await said()).toEqual({ begun: ["said", "called"], ended: 2 });
+});
+
 it("a named custom event has its members beside its name, and as its payload", async () => {
   const events = await read(caller, await ran("progress", "go"), { channels: ["custom:flat", "lifecycle"] });
   const custom = events.filter(({ method }) => method === "custom").map(({ params }) => params.data);

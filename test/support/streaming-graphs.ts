@@ -118,4 +118,15 @@ const counting = new StateGraph(State)
   .addEdge(START, "work")
   .compile({ name: "counting", transformers: [counted] });
 
-Object.assign(graphs, { questions, moody, boom, progress, counting });
+/** Its node returns a message with text, and one that only calls a tool. */
+const speaker = new StateGraph(State)
+  .addNode("speak", () => ({
+    messages: [
+      new AIMessage({ id: "said", content: "Hello." }),
+      new AIMessage({ id: "called", content: "", tool_calls: [{ id: "c", name: "double", args: { n: 2 } }] }),
+    ],
+  }))
+  .addEdge(START, "speak")
+  .compile({ name: "speaker" });
+
+Object.assign(graphs, { questions, moody, boom, progress, counting, speaker });
