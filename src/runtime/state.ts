@@ -5,7 +5,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { addressOf } from "./debug.ts";
-import { isObject } from "../http/json.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 import { withId } from "./older.ts";
@@ -91,7 +90,8 @@ export async function writeState(
  * from nodes of a `StateGraph` and only as commands. Where the state itself may be a list, the list is the value.
  */
 function updateOf(graph: Graph, values: unknown): unknown {
-  const isList = Array.isArray(values) && values.every(isObject);
+  const isUpdate = (one: unknown): one is Json => typeof one === "object" && one !== null && !Array.isArray(one);
+  const isList = Array.isArray(values) && values.every(isUpdate);
   if (!isList || !("builder" in graph) || "__root__" in graph.channels) return values;
   return values.length === 0 ? null : values.map((update) => command({ update }));
 }
