@@ -74,8 +74,8 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
 }
 
 /**
- * The envelope. A fault of its `id` is reported last: with another id, a caller cannot distinguish it from an answer
- * that says that nothing can be answered.
+ * The envelope. An `id` that is missing or null is reported last: with another id, a caller cannot distinguish it from an
+ * answer that says that nothing can be answered. One of another type makes the request invalid, whatever else it has.
  */
 function envelopeOf(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");
@@ -83,8 +83,8 @@ function envelopeOf(value: unknown): Envelope {
   if (result.success) return result.output;
   const paths = result.issues.map((issue) => v.getDotPath(issue) ?? "");
   const path = paths.find((one) => one !== "id") ?? "id";
-  if (path === "id") {
-    const { method, params: given } = value as { method: string; params?: unknown };
+  const { id, method, params: given } = (value ?? {}) as { id?: unknown; method: string; params?: unknown };
+  if (path === "id" && (id ?? null) === null) {
     const known = BY_NAME.get(method);
     if (!known) throw methodNotFound();
     params(known.schema, given ?? {});

@@ -34,6 +34,8 @@ const TABLE: [name: string, body: unknown, code: number, id: unknown][] = [
   ["id with a fraction", call({ id: 1.5 }), -32600, null],
   ["id true", call({ id: true }), -32600, null],
   ["id an object", call({ id: {} }), -32600, null],
+  ["id an object, before params", call({ id: { bad: "type" }, params: {} }), -32600, null],
+  ["id a list, before a method that does not exist", call({ id: [1], method: "Nothing" }), -32600, null],
   ["params a list", call({ params: [] }), -32602, 1],
   ["params a text", call({ params: "x" }), -32602, 1],
   ["no params", call({ params: undefined }), -32602, 1],
@@ -195,6 +197,10 @@ describe("a fault in the words of 0.3", () => {
       expect(await codeOf(old({ id, params: { message: "hi" } }))).toBe(-32602);
       expect(await codeOf(old({ id, params: { message: message03("hi") } }))).toBe(-32600);
     }
+  });
+
+  it("is the id's where that is of another type", async () => {
+    for (const id of [{ bad: "type" }, [1], true, 1.5]) expect(await codeOf(old({ id }))).toBe(-32600);
   });
 
   it("is one event of a streaming method, unless the caller takes JSON only", async () => {
