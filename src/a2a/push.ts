@@ -25,11 +25,18 @@ interface Hook {
   config: PushConfig & { id: string };
 }
 
-/** The configuration as the thread keeps it. Without an id of its own it gets one. */
-export function hookOf({ c, generation }: Call, push: PushConfig): { id: string; hook: Json } {
+/** The id of a task's first configuration without one: clients of 0.3 ask for it by this name. */
+const FIRST_ID = "default";
+
+/** The configuration as the thread keeps it. Without an id of its own it gets one that is not among the `taken` ones. */
+export function hookOf(
+  { c, generation }: Call,
+  push: PushConfig,
+  taken: TaskView["hooks"],
+): { id: string; hook: Json } {
   const fault = webhookFault(push.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw invalidParams(`The push notification's url ${fault}.`);
-  const id = push.id ?? crypto.randomUUID();
+  const id = push.id ?? (Object.hasOwn(taken, FIRST_ID) ? crypto.randomUUID() : FIRST_ID);
   const hook: Hook = { generation, config: { ...push, id } };
   return { id, hook: { ...hook } };
 }
@@ -37,8 +44,8 @@ export function hookOf({ c, generation }: Call, push: PushConfig): { id: string;
 /** One more receiver of a task, or a new configuration for one of the same id. */
 export async function setPush(call: Call, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
-  const { ref } = await taskOf(call, taskId, "update");
-  const { id, hook } = hookOf(call, config);
+  const { ref, view } = await taskOf(call, taskId, "update");
+  const { id, hook } = hookOf(call, config, view.hooks);
   await ref.thread.setHook(ref.runId, id, hook, MOST);
   return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
 }

@@ -100,7 +100,7 @@ async function requestOf(call: Call, sent: Send, { ref, known }: Target, runId: 
   });
   // Another message may have answered since the task was read.
   const answers = answeredBy(given.command?.resume, waiting);
-  return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push) } };
+  return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push, known?.view.hooks) } };
 }
 
 async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
@@ -123,9 +123,13 @@ async function inputOf({ c, assistant }: Call, { message, metadata }: Send, runI
   return { ...stateOf(parts), messages: [human] };
 }
 
-function hooks(call: Call, push: PushConfig | undefined): { hooks?: Record<string, Json> } {
+function hooks(
+  call: Call,
+  push: PushConfig | undefined,
+  taken: TaskView["hooks"] = {},
+): Partial<Pick<TaskView, "hooks">> {
   if (!push) return {};
-  const { id, hook } = hookOf(call, push);
+  const { id, hook } = hookOf(call, push, taken);
   return { hooks: { [id]: hook } };
 }
 

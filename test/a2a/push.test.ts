@@ -162,6 +162,28 @@ describe("push configuration", () => {
     await told(taskId);
   });
 
+  it("has the id default when it is the task's first without an id, and then one of its own", async () => {
+    const { id: taskId } = await rest();
+    const set = async (more: Json) =>
+      (await result(caller, "CreateTaskPushNotificationConfig", { taskId, ...more })).id;
+    const read = async (more: Json) =>
+      (await result(caller, "tasks/pushNotificationConfig/get", { id: taskId, ...more })).pushNotificationConfig.url;
+    await set({ id: "mine", url: `${HOOK}/mine` });
+    expect(await set({ url: `${HOOK}/1` })).toBe("default");
+    const second = await set({ url: `${HOOK}/2` });
+    expect(second).not.toBe("default");
+    expect(await read({ pushNotificationConfigId: "default" })).toBe(`${HOOK}/1`);
+    expect(await read({ pushNotificationConfigId: second })).toBe(`${HOOK}/2`);
+    await told(taskId);
+    const sent = await send("ask", {});
+    const named = async () =>
+      (await result(caller, "ListTaskPushNotificationConfigs", { taskId: sent.id })).configs.map(({ id }: Json) => id);
+    expect(await named()).toEqual(["default"]);
+    await send("red", { url: `${HOOK}/2` }, { taskId: sent.id });
+    expect(await named()).toEqual(["default", expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    await told(sent.id);
+  });
+
   it("takes public https addresses only, one line a secret, and ten at most", async () => {
     const { id: taskId } = await rest();
     const set = (more: Json) =>
