@@ -29,17 +29,15 @@ function securityOf1(origin: string) {
   };
 }
 
-/** The same in 0.3's words. */
+/** The same in 0.3's words. Each scheme also has 1.0's member, so that a client of 1.0 finds all of its own card in it. */
 function securityOf03(origin: string) {
+  const { securitySchemes } = securityOf1(origin);
+  const { apiKey, oauth2 } = securitySchemes;
+  const { location, ...key } = apiKey.apiKeySecurityScheme;
   return {
     securitySchemes: {
-      apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key of a workspace." },
-      oauth2: {
-        type: "oauth2",
-        description: "OAuth 2.1; clients register themselves.",
-        oauth2MetadataUrl: `${origin}/.well-known/oauth-authorization-server`,
-        flows: { authorizationCode: flow(origin) },
-      },
+      apiKey: { type: "apiKey", in: location, ...key, ...apiKey },
+      oauth2: { type: "oauth2", ...oauth2.oauth2SecurityScheme, ...oauth2 },
     },
     security: [{ apiKey: [] }, { oauth2: ["write"] }],
   };
@@ -75,6 +73,8 @@ const urlOf = (assistant: Described, origin: string) => `${origin}/a2a/${assista
 /** A card with only the members of version 1.0. */
 export function card1(assistant: Described, origin: string): Json {
   const { extensions } = settingsOf(assistant);
+  // Protobuf leaves out a `required` of false, and so does everyone who checks the card's signature.
+  const declared = extensions?.map(({ required, ...one }) => ({ ...one, ...(required && { required }) }));
   const url = urlOf(assistant, origin);
   return {
     ...common(assistant),
@@ -86,22 +86,21 @@ export function card1(assistant: Described, origin: string): Json {
       streaming: true,
       pushNotifications: true,
       extendedAgentCard: true,
-      ...(extensions && { extensions }),
+      ...(declared && { extensions: declared }),
     },
     ...securityOf1(origin),
   };
 }
 
-/** A card that is 0.3's, and from which a client of 1.0 that did not say so still finds its way. */
+/** The card of 1.0 with the members of 0.3: clients of both generations read it, each without the other's members. */
 export function hybridCard(assistant: Described, origin: string): Json {
-  const { supportedInterfaces, capabilities } = card1(assistant, origin);
+  const card = card1(assistant, origin);
   return {
-    ...common(assistant),
+    ...card,
     protocolVersion: "0.3.0",
     url: urlOf(assistant, origin),
     preferredTransport: "JSONRPC",
-    supportedInterfaces,
-    capabilities: { ...(capabilities as Json), stateTransitionHistory: false },
+    capabilities: { ...(card.capabilities as Json), stateTransitionHistory: false },
     supportsAuthenticatedExtendedCard: true,
     ...securityOf03(origin),
   };

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { assistantIdOf, defaultAssistants } from "../assistants/defaults.ts";
 import { findAnywhere } from "../assistants/store.ts";
 import { sha256 } from "../auth/secret.ts";
+import type { Json } from "../json.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { addressOf } from "../http/origin.ts";
@@ -14,6 +15,7 @@ import type { Call } from "./call.ts";
 import { card1, type Described, hybridCard } from "./card.ts";
 import { modesOf } from "./modes.ts";
 import { publicKeys, signed } from "./sign.ts";
+import type { Generation } from "./types.ts";
 
 /** Seconds that a card may be kept. */
 const MAX_AGE = 300;
@@ -39,10 +41,15 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
   return { card: { ...found, modes: await modesOf(found, c.env) }, changed: Date.parse(found.updated_at) };
 }
 
+async function signedCard(card: Described, origin: string, generation: Generation, env: Env): Promise<Json> {
+  const pure = card1(card, origin);
+  return signed(generation === "0.3" ? hybridCard(card, origin) : pure, pure, env, origin);
+}
+
 async function cardResponse(c: Context<App>, id: string): Promise<Response> {
   const { card, changed } = await describe(c, id);
   const origin = addressOf(c);
-  const body = JSON.stringify(await signed(speaks1(c) ? card1(card, origin) : hybridCard(card, origin), c.env, origin));
+  const body = JSON.stringify(await signedCard(card, origin, speaks1(c) ? "1.0" : "0.3", c.env));
   const tag = `"${sha256(JSON.stringify([card, origin, speaks1(c)]))}"`;
   const headers = {
     "content-type": "application/json",
@@ -62,7 +69,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
   const origin = addressOf(c);
   const card = { ...assistant, modes: await modesOf(assistant, c.env) };
-  return signed(generation === "0.3" ? hybridCard(card, origin) : card1(card, origin), c.env, origin);
+  return signedCard(card, origin, generation, c.env);
 }
 
 const doc = documented("A2A");

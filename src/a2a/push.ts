@@ -25,7 +25,7 @@ interface Hook {
   config: PushConfig & { id: string };
 }
 
-/** The id of a task's first configuration without one: clients of 0.3 ask for it by this name. */
+/** The id of a task's first configuration without one: clients of 0.3 read it by this name. */
 const FIRST_ID = "default";
 
 /** The configuration as the thread keeps it. Without an id of its own it gets one that is not among the `taken` ones. */

@@ -75,7 +75,7 @@ async function bodyOf(c: Context<App>): Promise<unknown> {
 
 /**
  * The envelope. An `id` that is missing or null is reported last: with another id, a caller cannot distinguish it from an
- * answer that says that nothing can be answered. One of another type makes the request invalid, whatever else it has.
+ * answer that says that nothing can be answered. One of another type is reported first: it makes the request invalid.
  */
 function envelopeOf(value: unknown): Envelope {
   if (Array.isArray(value)) throw invalidRequest("Batches are not supported: send one request at a time.");

@@ -11,25 +11,32 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
 }
 
-/**
- * What is signed: protobuf leaves out default values (empty lists and objects, "", false), and so does every verifier.
- */
+/** What is signed: verifiers read a card as protobuf, which has no empty values, and leave them out. */
 function signedForm(card: Json): string {
   const { signatures: _, ...rest } = card;
-  return canonical(withoutDefaults(rest));
+  return canonical(withoutEmpty(rest));
 }
 
 /** The SDKs remove empty values from the inside out: a value that becomes empty is also removed. */
-function withoutDefaults(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDefaults).filter((member) => !isDefault(member));
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty).filter((member) => !isEmpty(member));
   if (typeof value !== "object" || value === null) return value;
-  const cleaned = Object.entries(value).map(([name, member]) => [name, withoutDefaults(member)] as const);
-  return Object.fromEntries(cleaned.filter(([, member]) => !isDefault(member)));
+  const cleaned = Object.entries(value).map(([name, member]) => [name, withoutEmpty(member)] as const);
+  return Object.fromEntries(cleaned.filter(([, member]) => !isEmpty(member)));
 }
 
-function isDefault(value: unknown): boolean {
-  if (value === "" || value === false || value === undefined) return true;
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+function isEmpty(value: unknown): boolean {
+  if (value === "" || value === null || value === undefined) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/**
+ * The forms of a card that verifiers check, each with a signature of its own: all of it; the members of 1.0 alone, which
+ * the SDKs of 1.0 keep; and these without the security schemes, because @a2a-js/sdk loses them when it has parsed a card.
+ */
+function formsOf(card: Json, card1: Json): string[] {
+  const { securitySchemes: _, ...parsed } = card1;
+  return [...new Set([card, card1, parsed].map(signedForm))];
 }
 
 /** The private key: `A2A_SIGNING_KEY` holds it as a JWK, best with a `kid`. Undefined where none is configured. */
@@ -40,14 +47,17 @@ function keyOf(env: Env): (JWK & { alg: string; kid: string }) | undefined {
   return { ...key, alg, kid: key.kid ?? "a2a" };
 }
 
-/** The card with its signature; as it is when no key is configured. */
-export async function signed(card: Json, env: Env, origin: string): Promise<Json> {
+/** The card with its signatures; as it is when no key is configured. `card1` is the card with only the members of 1.0. */
+export async function signed(card: Json, card1: Json, env: Env, origin: string): Promise<Json> {
   const jwk = keyOf(env);
   if (!jwk) return card;
   const header = { alg: jwk.alg, kid: jwk.kid, typ: "JOSE", jku: `${origin}/.well-known/jwks.json` };
-  const payload = new TextEncoder().encode(signedForm(card));
-  const jws = await new FlattenedSign(payload).setProtectedHeader(header).sign(await importJWK(jwk, jwk.alg));
-  return { ...card, signatures: [{ protected: jws.protected, signature: jws.signature }] };
+  const key = await importJWK(jwk, jwk.alg);
+  const signatures = formsOf(card, card1).map(async (form) => {
+    const jws = await new FlattenedSign(new TextEncoder().encode(form)).setProtectedHeader(header).sign(key);
+    return { protected: jws.protected, signature: jws.signature };
+  });
+  return { ...card, signatures: await Promise.all(signatures) };
 }
 
 /** The public half, as a JWK set. */

@@ -2,6 +2,7 @@ import "../support/graphs.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
+import { DefaultAgentCardResolver } from "@a2a-js/sdk/client";
 import { exportJWK, generateKeyPair } from "jose";
 import * as v from "valibot";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -107,29 +108,47 @@ describe("an agent card", () => {
     expect(card.detail).toContain("assistant_id");
   });
 
-  it("is signed where a key is configured, so that the SDK can verify it", async () => {
-    const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
-    const A2A_SIGNING_KEY = JSON.stringify({ ...(await exportJWK(privateKey)), kid: "k1" });
-    const bindings = { ...env, A2A_SIGNING_KEY } as Env;
-    const get = async (path: string) => {
-      const response = await app.fetch(
-        new Request(`https://weir.test${path}`, { headers: now }),
-        bindings,
-        createExecutionContext(),
-      );
-      return response.json<Json>();
-    };
-    const card = await get(byQuery("echo"));
-    v.parse(Card1, card);
-    const keys = await get("/.well-known/jwks.json");
-    expect(keys.keys).toMatchObject([{ kid: "k1", kty: "EC" }]);
-    expect(keys.keys[0]).not.toHaveProperty("d");
-    const verify = verifyAgentCardSignature(async (kid, jku) => {
-      expect([kid, jku]).toEqual(["k1", "https://weir.test/.well-known/jwks.json"]);
-      return publicKey;
+  describe("is signed where a key is configured", () => {
+    let bindings: Env;
+    let verify: ReturnType<typeof verifyAgentCardSignature>;
+    beforeAll(async () => {
+      const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+      bindings = { ...env, A2A_SIGNING_KEY: JSON.stringify({ ...(await exportJWK(privateKey)), kid: "k1" }) };
+      verify = verifyAgentCardSignature(async (kid, jku) => {
+        if (kid === "k1" && jku === "https://weir.test/.well-known/jwks.json") return publicKey;
+        throw new Error("The signature names another key.");
+      });
     });
-    await verify(card as never);
-    await expect(verify({ ...card, name: "Forged" } as never)).rejects.toThrow("No valid signatures");
+    const fetchCard: typeof fetch = (input, init) =>
+      app.fetch(new Request(input, init), bindings, createExecutionContext()) as Promise<Response>;
+    const get = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetchCard(`https://weir.test${path}`, { headers })).json<Json>();
+    /** The SDK's resolver requests a card of 1.0. Behind a cache that does not vary by the version it gets the other one. */
+    const resolve = (path: string, fetchImpl = fetchCard) =>
+      new DefaultAgentCardResolver({ fetchImpl }).resolve("https://weir.test", path);
+    const fetchHybrid: typeof fetch = (input) => fetchCard(input);
+
+    it("so that the SDK verifies it, read by itself or by its resolver, in both forms", async () => {
+      const keys = await get("/.well-known/jwks.json");
+      expect(keys.keys).toMatchObject([{ kid: "k1", kty: "EC" }]);
+      expect(keys.keys[0]).not.toHaveProperty("d");
+      const card = await get(byQuery("echo"), now);
+      v.parse(Card1, card);
+      const hybrid = await get(byQuery("echo"));
+      v.parse(Card03, hybrid);
+      for (const one of [card, hybrid, await resolve(byQuery("echo")), await resolve(byQuery("echo"), fetchHybrid)]) {
+        await verify(one as never);
+        await expect(verify({ ...one, name: "Forged" } as never)).rejects.toThrow("No valid signatures");
+      }
+    });
+
+    it("also where an extension has a parameter that is false, null or empty", async () => {
+      const params = { one: false, two: null, three: "", four: [], five: { six: {} }, seven: 0, eight: [""] };
+      const extensions = [{ uri: "https://x.example/e", description: "", required: false, params }];
+      const id = await newAssistant({ name: "Extended", metadata: { a2a: { extensions } } });
+      const cards = [await get(byQuery(id), now), await get(byQuery(id)), await resolve(byQuery(id))];
+      for (const card of cards) await expect(verify(card as never)).resolves.toBeUndefined();
+    });
   });
 
   it("for callers with a credential is that of their own workspace", async () => {
