@@ -9,7 +9,9 @@ const PUBLIC: RegExp[] = [
   // This link is also a credential. Its holder can read a shared trace or dataset.
   /^(\/api\/v[12])?\/public\/[^/]+\/(r|d|run|run\/[^/]+|runs|runs\/query|datasets|datasets\/.+|examples)$/,
   // Clients read and call these before they have a credential.
-  /^\/\.well-known\/oauth-(authorization-server|protected-resource)(\/|$)/,
+  /^\/\.well-known\/(oauth-authorization-server|oauth-protected-resource|openid-configuration)(\/|$)/,
+  // Below a resource, clients of OpenID Connect look for what is only at the root: they read a 404, and no 401, as an answer.
+  /^\/(mcp|(a2a|agui)\/[^/]+)\/\.well-known\/openid-configuration\/?$/,
   /^\/oauth\/(register|authorize|token|revoke|openid\/start|openid\/callback)$/,
   /^(\/a2a\/[^/]+)?\/\.well-known\/agent(-card)?\.json$/,
   /^\/\.well-known\/jwks\.json$/,

@@ -25,6 +25,7 @@ const TABLE: Row[] = [
   ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|oauth-clients|webhook-secrets)(?:\/|$)/, "admin"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports"],
   ["*", /^\/internal\//, "admin"],
+  ["POST", /^\/oauth\/introspect$/, "read"],
 
   ["ACT", /^\/(?:(?:api\/)?threads|runs)\//, "write"],
 

@@ -1,9 +1,9 @@
 /** What a client learns before it registers: RFC 8414 (authorization server) and RFC 9728 (protected resource). */
-import { RESOURCES } from "../auth/challenge.ts";
+import { resourceOf } from "../auth/challenge.ts";
 import { SCOPES } from "../principal.ts";
 
-/** "" is the whole server. */
-const PATHS = ["", ...RESOURCES];
+/** The resources that are listed: the whole server, and MCP. Each assistant is one more over A2A, and over AG-UI. */
+const LISTED = ["", "/mcp"];
 
 /** RFC 8414: where the endpoints are, and what they take. */
 export function serverMetadata(origin: string) {
@@ -13,23 +13,25 @@ export function serverMetadata(origin: string) {
     token_endpoint: `${origin}/oauth/token`,
     registration_endpoint: `${origin}/oauth/register`,
     revocation_endpoint: `${origin}/oauth/revoke`,
+    introspection_endpoint: `${origin}/oauth/introspect`,
     scopes_supported: SCOPES,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
+    introspection_endpoint_auth_methods_supported: ["Bearer"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
     resource_parameter_supported: true,
-    protected_resources: PATHS.map((path) => origin + path),
+    protected_resources: LISTED.map((path) => origin + path),
   };
 }
 
 /** The metadata of the resource at `path`; undefined when there is none. */
 export function resourceMetadata(origin: string, path: string) {
-  if (!PATHS.includes(path)) return undefined;
+  if (path !== resourceOf(path)) return undefined;
   return {
     resource: origin + path,
     resource_name: "Weir",

@@ -1,6 +1,6 @@
 /** OAuth: discovery under `/.well-known`, and `/oauth/*`. Errors in OAuth's own dialect. */
 import { toJsonSchema } from "@valibot/to-json-schema";
-import { Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { describeRoute } from "hono-openapi";
 import type * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
@@ -13,6 +13,7 @@ import { readBody } from "../http/validate.ts";
 import { issuerOf } from "./issuer.ts";
 import { answerAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./form.ts";
+import { introspectToken } from "./introspect.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { answerError, NO_STORE, OAuthError } from "./problem.ts";
@@ -49,12 +50,19 @@ const keepCookies: MiddlewareHandler<App> = async (c, next) => {
   await next();
 };
 
+function describeServer(c: Context<App>): Response {
+  return c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" });
+}
+
 export const oauth = new Hono<App>()
   .onError(answerError)
   .use("/oauth/authorize/*", keepCookies)
   .use("/oauth/openid/*", keepCookies)
-  .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), (c) =>
-    c.json(serverMetadata(issuerOf(c)), 200, { "cache-control": "max-age=300" }),
+  .get("/.well-known/oauth-authorization-server", doc("Authorization server metadata (RFC 8414)"), describeServer)
+  .get(
+    "/.well-known/openid-configuration",
+    doc("The same, where clients of OpenID Connect look for it (RFC 8414, section 5)"),
+    describeServer,
   )
   .get(`${RESOURCE}/:path{.*}?`, doc("Protected resource metadata (RFC 9728)"), (c) => {
     const { pathname } = new URL(c.req.url);
@@ -89,6 +97,9 @@ export const oauth = new Hono<App>()
     await revokeToken(c, await readForm(c.req.raw));
     return c.body(null, 200, NO_STORE);
   })
+  .post("/oauth/introspect", doc("Describe an access token of the workspace (RFC 7662)"), async (c) =>
+    c.json(await introspectToken(c, await readForm(c.req.raw)), 200, NO_STORE),
+  )
   .all("/oauth/:endpoint{register|token|revoke}", () => {
     throw new OAuthError("invalid_request", "Use POST.", 405, { allow: "POST" });
   });

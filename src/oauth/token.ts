@@ -82,7 +82,8 @@ async function refresh(c: Context<App>, client: ClientRow, form: URLSearchParams
   return answer;
 }
 
-function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
+/** Whether a grant was revoked, or has ended with the key of the person who gave it. */
+export function hasEnded({ revokedAt, expiresAt }: GrantRow): boolean {
   return revokedAt !== null || (expiresAt !== null && expiresAt <= Date.now());
 }
 

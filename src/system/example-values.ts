@@ -75,6 +75,7 @@ export const BODIES: Record<string, Body> = {
     },
   },
   "POST /oauth/revoke": { form: { token: "TOKEN", client_id: "CLIENT_ID" } },
+  "POST /oauth/introspect": { form: { token: "TOKEN" } },
   "POST /api/v1/bulk-exports": {
     json: {
       bulk_export_destination_id: ID,

@@ -47,6 +47,8 @@ it("http.mount_prefix is in every address that the server gives", async () => {
   expect(server).toMatchObject({ issuer: BASE, authorization_endpoint: `${BASE}/oauth/authorize` });
   expect(server.protected_resources).toEqual([BASE, `${BASE}/mcp`]);
   expect(await read("/agents/.well-known/oauth-authorization-server")).toEqual(server);
+  expect(await read("/.well-known/openid-configuration/agents")).toEqual(server);
+  expect(await read("/agents/.well-known/openid-configuration")).toEqual(server);
   expect(await read("/.well-known/oauth-protected-resource/agents/mcp")).toMatchObject({
     resource: `${BASE}/mcp`,
     authorization_servers: [BASE],

@@ -82,12 +82,37 @@ it("goes from a 401 to tokens, refreshes, revokes", async () => {
   );
   expect((await call(fresh.access_token)).status).toBe(200);
 
+  const describeToken = async () =>
+    oauth.processIntrospectionResponse(
+      as,
+      client,
+      await oauth.introspectionRequest(as, client, oauth.None(), tokens.access_token, {
+        ...insecure,
+        headers: { "x-api-key": server.key },
+      }),
+    );
+  expect(await describeToken()).toMatchObject({ active: true, client_id: client.client_id, scope: "read write" });
+
   await oauth.processRevocationResponse(
     await oauth.revocationRequest(as, client, oauth.None(), fresh.refresh_token ?? "", insecure),
   );
+  expect(await describeToken()).toEqual({ active: false });
   await expect(call(fresh.access_token)).rejects.toThrow(oauth.WWWAuthenticateChallengeError);
   const late = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), fresh.refresh_token ?? "", insecure);
   await expect(oauth.processRefreshTokenResponse(as, client, late)).rejects.toMatchObject({ error: "invalid_grant" });
+});
+
+it.each(["/mcp", "/a2a/echo", "/agui/echo"])("goes from a 401 of %s to its metadata and the server's", async (path) => {
+  const resource = new URL(server.url + path);
+  const refused = await fetch(resource, { method: "POST" });
+  const found = /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "")?.[1];
+  const answer = await oauth.resourceDiscoveryRequest(resource, insecure);
+  expect(answer.url).toBe(found);
+  const described = await oauth.processResourceDiscoveryResponse(resource, answer);
+  const issuer = new URL(described.authorization_servers?.[0] ?? "");
+  // OpenID Connect's address is the default of this client.
+  const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+  expect(as.token_endpoint).toBe(`${server.url}/oauth/token`);
 });
 
 it("understands a refused registration", async () => {

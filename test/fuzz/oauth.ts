@@ -16,9 +16,11 @@ export function oauthRequest(dice: Dice, actor: Actor): FuzzRequest {
     "/oauth/authorize",
     "/oauth/token",
     "/oauth/revoke",
+    "/oauth/introspect",
     "/oauth/openid/start",
     "/oauth/openid/callback",
     "/.well-known/oauth-protected-resource/",
+    "/.well-known/openid-configuration/",
   ]);
   if (path === "/oauth/register") {
     const client = {
@@ -64,7 +66,7 @@ export function oauthRequest(dice: Dice, actor: Actor): FuzzRequest {
   for (const [name, make] of Object.entries(all)) if (dice.chance(0.6)) fields.append(name, make());
   if (dice.chance(0.1)) fields.append(dice.pick(Object.keys(all)), hostileText(dice));
   const text = fields.toString();
-  if (/token|revoke/.test(path) || (path === "/oauth/authorize" && dice.chance(0.5))) {
+  if (/token|revoke|introspect/.test(path) || (path === "/oauth/authorize" && dice.chance(0.5))) {
     const form = { "content-type": "application/x-www-form-urlencoded", ...headers };
     return {
       ...request,

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
 import { newCaller, send } from "../support/caller.ts";
-import { newClient, request } from "./person.ts";
+import { newClient, newTokens, request, withToken } from "./person.ts";
 
 it("lists where to register, sign in and get tokens", async () => {
   const response = await send("/.well-known/oauth-authorization-server");
@@ -14,6 +14,8 @@ it("lists where to register, sign in and get tokens", async () => {
     token_endpoint: "https://weir.test/oauth/token",
     registration_endpoint: "https://weir.test/oauth/register",
     revocation_endpoint: "https://weir.test/oauth/revoke",
+    introspection_endpoint: "https://weir.test/oauth/introspect",
+    introspection_endpoint_auth_methods_supported: ["Bearer"],
     response_types_supported: ["code"],
     grant_types_supported: ["authorization_code", "refresh_token"],
     code_challenge_methods_supported: ["S256"],
@@ -22,17 +24,57 @@ it("lists where to register, sign in and get tokens", async () => {
   });
 });
 
+it("is also where clients of OpenID Connect look for it", async () => {
+  const read = async (name: string) => (await send(`/.well-known/${name}`)).json();
+  expect(await read("openid-configuration")).toEqual(await read("oauth-authorization-server"));
+});
+
+it.each([
+  "/.well-known/openid-configuration/mcp",
+  ...["/mcp", "/a2a/echo", "/agui/echo"].map((path) => `${path}/.well-known/openid-configuration`),
+  "/mcp/.well-known/openid-configuration/",
+])("is not at %s, where clients take a 404 for an answer and a 401 for none", async (path) => {
+  expect((await send(path)).status).toBe(404);
+});
+
 it.each([
   ["", "https://weir.test"],
   ["/", "https://weir.test"],
   ["/mcp", "https://weir.test/mcp"],
+  ["/a2a/echo", "https://weir.test/a2a/echo"],
+  ["/a2a/echo/", "https://weir.test/a2a/echo"],
+  ["/agui/My%20agent", "https://weir.test/agui/My%20agent"],
 ])("describes the resource at %j", async (path, resource) => {
   const response = await send(`/.well-known/oauth-protected-resource${path}`);
   expect(await response.json()).toMatchObject({ resource, authorization_servers: ["https://weir.test"] });
 });
 
-it("has no other resource", async () => {
-  expect((await send("/.well-known/oauth-protected-resource/elsewhere")).status).toBe(404);
+it.each(["/elsewhere", "/a2a", "/agui/", "/a2a/echo/tasks", "/mcp/x", "/threads/mcp"])(
+  "has no other resource, such as %s",
+  async (path) => {
+    expect((await send(`/.well-known/oauth-protected-resource${path}`)).status).toBe(404);
+  },
+);
+
+it.each([
+  ["/a2a/echo", "/a2a/echo"],
+  ["/a2a/echo/", "/a2a/echo"],
+  ["/agui/echo", "/agui/echo"],
+  ["/mcp", "/mcp"],
+  ["/runs", ""],
+])("is named by the 401 of the resource %s", async (path, resource) => {
+  const refused = await send(path, { body: {} });
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+    401,
+    `Bearer resource_metadata="https://weir.test/.well-known/oauth-protected-resource${resource}"`,
+  ]);
+});
+
+it("is the only thing that a token for the resource opens", async () => {
+  const { access_token } = await newTokens(await newCaller(), { resource: "https://weir.test/agui/echo" });
+  const statusOf = async (path: string) => (await withToken(path, access_token, undefined, "POST")).status;
+  expect(await statusOf("/agui/echo")).toBe(422);
+  for (const path of ["/agui/agent", "/a2a/echo", "/runs"]) expect(await statusOf(path)).toBe(401);
 });
 
 describe("behind a proxy", () => {

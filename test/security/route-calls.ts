@@ -165,6 +165,9 @@ export function callOf(route: string, things: Things): RouteCall {
   if (pattern.endsWith("/platform/datasets/:dataset_id/examples")) {
     return { method, path: at, ...exampleParts(method, things) };
   }
+  if (pattern === "/oauth/introspect") {
+    return { method, path: at, body: "token=none", headers: { "content-type": "application/x-www-form-urlencoded" } };
+  }
   const body = (EXACT[route] ?? BODIES[route] ?? BODIES[short])?.(things);
   return { method, path: at, body: body ?? (method === "GET" || method === "DELETE" ? undefined : {}) };
 }
