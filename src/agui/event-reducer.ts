@@ -2,13 +2,22 @@
 import type { Json } from "../json.ts";
 import { isObject } from "../http/json.ts";
 import type { EventMethod, LogEvent } from "../threads/log/events.ts";
+import { type Dispatched, readDispatched } from "./dispatched.ts";
 import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
 import { toWireMessages } from "./messages.ts";
 import { patchOf } from "./patch.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
 
 /** The channels of the log that a run is built from. */
-export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "values", "custom", "input.requested"];
+export const METHODS: EventMethod[] = [
+  "metadata",
+  "lifecycle",
+  "messages",
+  "values",
+  "custom",
+  "events",
+  "input.requested",
+];
 
 export const PROTOCOL_VERSION = "1.0";
 
@@ -38,6 +47,24 @@ export class EventReducer {
     return this.#past ? [started, snapshot(before)] : [started];
   }
 
+  /** The first event for a client that joins a run: what the run begins with follows from its first state. */
+  joined(): AguiEvent[] {
+    const events = this.started();
+    this.#past = true;
+    return events;
+  }
+
+  /** All events for a client that opens a thread at which no run is at work; undefined: there is no such thread. */
+  resting(thread?: { values: Json; asked: Asked[]; stopped: boolean }): AguiEvent[] {
+    const { messages, ...state } = thread?.values ?? {};
+    this.#asked = thread?.asked ?? [];
+    this.ended = true;
+    const reason = this.#asked.length > 0 ? "input" : "breakpoint";
+    const outcome = thread?.stopped ? this.#outcome("interrupted", reason) : this.#outcome("completed", undefined);
+    const known = thread ? [snapshot(messages), { type: "STATE_SNAPSHOT", snapshot: state }] : [];
+    return [...this.started(), ...known, { type: "RUN_FINISHED", ...this.ids, outcome }];
+  }
+
   apply(event: LogEvent): AguiEvent[] {
     const timestamp = event.ts;
     return this.#events(event).map((one) => ({ ...one, timestamp }));
@@ -57,6 +84,7 @@ export class EventReducer {
     if (method === "messages") return ns.length === 1 && node !== undefined ? this.#speech.apply(data as Json) : [];
     if (method === "values") return isRoot && isObject(data) ? this.#values(data) : [];
     if (method === "custom") return [custom(data)];
+    if (method === "events") return this.#dispatched(readDispatched(data as Json));
     // After a crash the node in flight emits all its output again.
     if (method === "metadata") return Number((data as Json).attempt) > 1 ? this.#close() : [];
     if (method === "input.requested") this.#asked.push(data as Asked);
@@ -77,6 +105,27 @@ export class EventReducer {
     }
     const delta = patchOf(before, state);
     return delta.length > 0 ? [...results, { type: "STATE_DELTA", delta }] : results;
+  }
+
+  #dispatched(given: Dispatched | undefined): AguiEvent[] {
+    if (!given) return [];
+    switch (given.kind) {
+      case "message":
+        return this.#speech.whole(given.id, given.text);
+      case "call":
+        return this.#speech.wholeCall(given);
+      case "state": {
+        const { messages: _, ...snapshot } = given.state;
+        // The client has this state now: the next step's change is relative to it.
+        if (this.#state) this.#state = snapshot;
+        return [
+          { type: "STATE_SNAPSHOT", snapshot },
+          { type: "CUSTOM", name: given.name, value: given.value },
+        ];
+      }
+      case "custom":
+        return [{ type: "CUSTOM", name: given.name, value: given.value }];
+    }
   }
 
   /** What tools have returned: their messages are not streamed. Those that a run begins with belong to its past. */

@@ -1,4 +1,4 @@
-/** `POST /agui/{assistant_id}`: a run in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
+/** `POST /agui/{assistant_id}`: a run, or a thread, in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
 import { Hono } from "hono";
 import { describeRoute } from "hono-openapi";
 import * as v from "valibot";
@@ -9,32 +9,31 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { readEvents } from "../threads/log/events.ts";
+import { connect, type Connection } from "./connect.ts";
 import { EventReducer, METHODS } from "./event-reducer.ts";
 import { RunAgentInput } from "./schema.ts";
 import type { AguiEvent } from "./speech.ts";
 import { startOf } from "./start.ts";
 
-const doc = describeRoute({
-  tags: ["AG-UI"],
-  summary: "Run an assistant over AG-UI 1.0",
-  responses: {
-    200: {
-      description: "The run's events, from RUN_STARTED to RUN_FINISHED or RUN_ERROR",
-      content: { "text/event-stream": { schema: { type: "string" } } },
+const doc = (summary: string) =>
+  describeRoute({
+    tags: ["AG-UI"],
+    summary,
+    responses: {
+      200: {
+        description: "The run's events, from RUN_STARTED to RUN_FINISHED or RUN_ERROR",
+        content: { "text/event-stream": { schema: { type: "string" } } },
+      },
     },
-  },
-});
+  });
 
 const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
 
 /** The last event also of a stream that fails: a client that gets none waits or fails without a reason. */
-async function* frames(
-  reducer: EventReducer,
-  before: unknown,
-  events: ReadableStream<Uint8Array>,
-): AsyncGenerator<string, void, void> {
+async function* frames({ reducer, begin, events }: Connection): AsyncGenerator<string, void, void> {
   const frame = (event: AguiEvent) => sseFrame({ data: JSON.stringify(event) });
-  yield reducer.started(before).map(frame).join("");
+  yield begin.map(frame).join("");
+  if (!events) return;
   try {
     for await (const event of readEvents(events)) {
       const shown = reducer.apply(event);
@@ -49,7 +48,9 @@ async function* frames(
   }
 }
 
-export const agui = new Hono<App>().post("/:assistant_id", doc, param(Path), body(RunAgentInput), async (c) => {
+export const agui = new Hono<App>();
+
+agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path), body(RunAgentInput), async (c) => {
   const input = c.req.valid("json");
   const principal = c.get("principal");
   const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
@@ -58,5 +59,12 @@ export const agui = new Hono<App>().post("/:assistant_id", doc, param(Path), bod
   const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
   const { threadId: named, runId } = input;
   const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };
-  return sseResponse(frames(new EventReducer({ threadId: named, runId }), before, events), headers);
+  const reducer = new EventReducer({ threadId: named, runId });
+  return sseResponse(frames({ reducer, begin: reducer.started(before), events }), headers);
+});
+
+const connectDoc = doc("Read a thread over AG-UI 1.0: its conversation, and the run that is at work");
+agui.post("/:assistant_id/connect", connectDoc, param(Path), body(RunAgentInput), async (c) => {
+  const by = { env: c.env, principal: c.get("principal"), configurable: {} };
+  return sseResponse(frames(await connect(by, c.req.valid("param").assistant_id, c.req.valid("json"))));
 });

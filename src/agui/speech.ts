@@ -48,6 +48,29 @@ export class Speech {
     }
   }
 
+  /** A message that the graph emits itself, whole. The same message in the state is not opened again. */
+  whole(messageId: string, delta: string): AguiEvent[] {
+    if (this.#begun.has(messageId)) return [];
+    this.#begun.add(messageId);
+    const content = delta === "" ? [] : [{ type: "TEXT_MESSAGE_CONTENT", messageId, delta }];
+    return [
+      { type: "TEXT_MESSAGE_START", messageId, role: "assistant" },
+      ...content,
+      { type: "TEXT_MESSAGE_END", messageId },
+    ];
+  }
+
+  /** A tool call that the graph emits itself, whole. */
+  wholeCall({ id: toolCallId, name: toolCallName, args }: { id: string; name: string; args: string }): AguiEvent[] {
+    if (this.#calls.has(toolCallId)) return [];
+    this.#calls.add(toolCallId);
+    return [
+      { type: "TOOL_CALL_START", toolCallId, toolCallName, parentMessageId: toolCallId },
+      { type: "TOOL_CALL_ARGS", toolCallId, delta: args },
+      { type: "TOOL_CALL_END", toolCallId },
+    ];
+  }
+
   /** Closes what is open: the run has ended, or its node begins again. */
   end(): AguiEvent[] {
     const events = [...this.#open.values()].flatMap((open) => this.#close(open));

@@ -1,6 +1,6 @@
 /** A request becomes a run: what of it is new to the thread is the input, or the answer to its interrupts. */
 import { channelsOf } from "../assistants/graph.ts";
-import { isObject } from "../http/json.ts";
+import { isObject, parseJson } from "../http/json.ts";
 import { Problem } from "../http/problem.ts";
 import { uuidOf } from "../http/uuid.ts";
 import { assistantOf, type Caller } from "../threads/requests/access.ts";
@@ -15,7 +15,8 @@ import { authorize, containsJson } from "../users/authorize.ts";
 import { BREAKPOINT, resumeOf } from "./interrupts.ts";
 import { graphMessage } from "./messages.ts";
 import { isEqual } from "./patch.ts";
-import { forwardedOf, type RunAgentInput } from "./schema.ts";
+import { checkpointBefore, type Regeneration, regenerationOf } from "./regenerate.ts";
+import { forwardedOf, type Message, type RunAgentInput } from "./schema.ts";
 
 export interface Start {
   thread: ThreadRpc;
@@ -35,8 +36,10 @@ export async function startOf(by: Caller, assistantId: string, input: RunAgentIn
   const threadId = threadIdOf(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
   const channels = await channelsOf(assistant, env);
-  const found = await visible(by, threadId, thread);
-  const { answers, ...given } = givenOf(input, found, channels);
+  const found = await visibleThread(by, threadId, thread);
+  const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
+  const again = found && (await regeneration(input, found, thread, runId));
+  const { answers, ...given } = givenOf(input, found, channels, again?.message);
   const { parentRunId, tools, context, state, forwardedProps } = input;
   const told = {
     parent_run_id: parentRunId ?? null,
@@ -48,32 +51,57 @@ export async function startOf(by: Caller, assistantId: string, input: RunAgentIn
   const body: RunCreate = {
     assistant_id: assistant.assistant_id,
     ...given,
+    ...(again && { checkpoint_id: await checkpointBefore(thread, again) }),
     if_not_exists: "create",
     on_disconnect: forwardedOf(input).on_disconnect ?? "continue",
     metadata: { source: "ag-ui", ag_ui: { thread_id: input.threadId, run_id: input.runId } },
   };
-  const runId = uuidOf(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
   const configurable = { ...by.configurable, ag_ui: told };
   const request = await runRequest({ ...by, configurable }, threadId, body, runId);
-  const before = lacks(input, found?.values?.messages) ? found?.values?.messages : undefined;
+  const known = again?.kept ?? found?.values?.messages;
+  const before = lacks(input, known) ? known : undefined;
   return { thread, threadId, request: { ...request, ...(answers && { answers }) }, before };
 }
 
 /** The thread, if there is one. 404 when it is not one that the user sees. */
-async function visible({ principal }: Caller, threadId: string, thread: ThreadRpc): Promise<Thread | undefined> {
+export async function visibleThread(
+  { principal }: Caller,
+  threadId: string,
+  thread: ThreadRpc,
+): Promise<Thread | undefined> {
   const filter = await authorize(principal, "threads", "read", { thread_id: threadId });
   const found = await thread.get();
   if (found && filter && !containsJson(found.metadata, filter)) throw new Problem(404, "Thread not found.");
   return found;
 }
 
+/** The message to answer again, unless the request answers interrupts or its run exists already. */
+async function regeneration(
+  input: RunAgentInput,
+  { values }: Thread,
+  thread: ThreadRpc,
+  runId: string,
+): Promise<Regeneration | undefined> {
+  if (input.resume?.length || forwardedOf(input).command?.resume !== undefined) return undefined;
+  const found = regenerationOf(input, values?.messages);
+  return found && !(await thread.getRun(runId)) ? found : undefined;
+}
+
 type Given = Pick<RunCreate, "input" | "command"> & { answers?: string[] };
 
-/** `channels`: the keys of the graph's state; undefined when the graph cannot be made, and its run says why. */
-export function givenOf(input: RunAgentInput, thread: Thread | undefined, channels: Set<string> | undefined): Given {
+/**
+ * `channels`: the keys of the graph's state; undefined when the graph cannot be made, and its run says why. `again`: a message
+ * of the thread that is given once more.
+ */
+export function givenOf(
+  input: RunAgentInput,
+  thread: Thread | undefined,
+  channels: Set<string> | undefined,
+  again?: Message,
+): Given {
   const values = thread?.values ?? {};
   const has = (name: string) => channels === undefined || channels.has(name);
-  const messages = has("messages") ? freshMessages(input, values.messages) : [];
+  const messages = has("messages") ? freshMessages(input, values.messages, again) : [];
   const update = { ...changed(input, values, has), ...(messages.length > 0 && { messages }) };
   const { resume } = input;
   const legacy = forwardedOf(input).command;
@@ -82,14 +110,17 @@ export function givenOf(input: RunAgentInput, thread: Thread | undefined, channe
     if (resume.some(({ interruptId }) => interruptId === BREAKPOINT.id)) return { input: null };
     return { command: { resume: resumeOf(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
   }
-  if (legacy && "resume" in legacy) return { command: { resume: legacy.resume, update } };
+  if (legacy && "resume" in legacy) return { command: { resume: parsed(legacy.resume), update } };
   return { input: has("messages") ? { messages, ...update } : update };
 }
 
+/** An answer that is JSON as a text is what it says: CopilotKit's components answer with texts only. */
+const parsed = (answer: unknown): unknown => (typeof answer === "string" ? (parseJson(answer) ?? answer) : answer);
+
 /** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
-function freshMessages(input: RunAgentInput, known: unknown): Json[] {
+function freshMessages(input: RunAgentInput, known: unknown, again?: Message): Json[] {
   const ids = new Set(Array.isArray(known) ? known.map((one: unknown) => (isObject(one) ? one.id : undefined)) : []);
-  const fresh = input.messages.filter(({ id }) => !ids.has(id)).map(graphMessage);
+  const fresh = input.messages.filter((one) => one === again || !ids.has(one.id)).map(graphMessage);
   return fresh.filter((message) => message !== undefined);
 }
 

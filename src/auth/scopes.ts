@@ -42,6 +42,7 @@ const TABLE: Row[] = [
   // Links for feedback: the holder of a link may write with it.
   ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
 
+  ["POST", /^\/agui\/[^/]+\/connect$/, "read"],
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
   ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "write"],
 

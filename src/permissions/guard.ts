@@ -70,7 +70,7 @@ const TABLE: Row[] = [
   // A graph has the same components for all users.
   ["POST", /^\/ui\/[^/]+\/?$/, async () => {}],
   ["*", /^\/mcp$/, async () => {}],
-  ["POST", /^\/(?:a2a|agui)\/[^/]+\/?$/, async () => {}],
+  ["POST", /^\/(?:a2a\/[^/]+|agui\/[^/]+(?:\/connect)?)\/?$/, async () => {}],
 ];
 
 /** Lets a user's request through, narrowed to what the user may see. Other callers pass untouched. */

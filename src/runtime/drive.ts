@@ -4,6 +4,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { DispatchedEvents } from "./dispatched.ts";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import type { Graph } from "./graph.ts";
 import { keysFrom, keyTasks } from "./idempotency-key.ts";
@@ -13,7 +14,7 @@ import { Tap, type TapSink } from "./tap.ts";
 export interface DriveSink extends TapSink, ExtensionSink {
   /** A chunk of LangGraph's own modes: values, updates, tasks, debug, custom, and the light `checkpoints` envelope. */
   chunk(namespace: string[], mode: string, payload: unknown): void;
-  /** A LangChain event, when the run requests the `events` mode. */
+  /** A LangChain event: each, when the run requests the `events` mode, else only those that the graph dispatches itself. */
   event(event: unknown): void;
 }
 
@@ -93,7 +94,11 @@ async function stream(graph: Graph, input: unknown, options: DriveOptions, sink:
       __pregel_stream: { modes: new Set(modes), push },
     },
     writer: (payload: unknown) => push([writerNamespace(), "custom", payload]),
-    callbacks: [new Tap(sink, options.metadata), ...((options.callbacks as []) ?? [])],
+    callbacks: [
+      new Tap(sink, options.metadata),
+      ...(options.events ? [] : [new DispatchedEvents((event) => sink.event(event))]),
+      ...((options.callbacks as []) ?? []),
+    ],
     ...defined({
       context: options.context,
       metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MOST_METADATA)),

@@ -3,6 +3,7 @@ import { EventReducer } from "../../src/agui/event-reducer.ts";
 import { graphMessage, toWireMessages } from "../../src/agui/messages.ts";
 import { patchOf } from "../../src/agui/patch.ts";
 import { RunAgentInput } from "../../src/agui/schema.ts";
+import { regenerationOf } from "../../src/agui/regenerate.ts";
 import { givenOf } from "../../src/agui/start.ts";
 import { parse } from "../../src/http/validate.ts";
 import type { LogEvent } from "../../src/threads/log/events.ts";
@@ -182,6 +183,116 @@ describe("a run", () => {
   });
 });
 
+describe("an event that a graph dispatches", () => {
+  const dispatched = (name: string, data: unknown) => event("events", { event: "on_custom_event", name, data });
+
+  it("is a custom event of its name, and no other event of LangChain is", () => {
+    const events = told(dispatched("a", { x: 1 }), dispatched("b", null), event("events", { event: "on_chain_end" }));
+    expect(events).toEqual([
+      { type: "CUSTOM", name: "a", value: { x: 1 } },
+      { type: "CUSTOM", name: "b", value: null },
+    ]);
+  });
+
+  it.each(["", "copilotkit_"])("may be a message, once, or a tool call, by the name %j", (prefix) => {
+    const own = dispatched(`${prefix}manually_emit_message`, { message_id: "m", message: "hi" });
+    const call = dispatched(`${prefix}manually_emit_tool_call`, { id: "c", name: "f", args: { x: 1 } });
+    const streamed = [
+      message({ event: "message-start", id: "m" }),
+      block("delta", 0, { delta: { type: "text-delta", text: "hi" } }),
+    ];
+    expect(told(own, ...streamed, call)).toEqual([
+      { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "hi" },
+      { type: "TEXT_MESSAGE_END", messageId: "m" },
+      { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "f", parentMessageId: "c" },
+      { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: '{"x":1}' },
+      { type: "TOOL_CALL_END", toolCallId: "c" },
+    ]);
+  });
+
+  it("may be a state, which the next change is relative to", () => {
+    const events = told(
+      event("values", { a: 1, messages: [] }),
+      dispatched("manually_emit_state", { a: 2, messages: [1] }),
+      event("values", { a: 3, messages: [] }),
+    );
+    expect(events).toEqual([
+      { type: "STATE_SNAPSHOT", snapshot: { a: 1 } },
+      { type: "STATE_SNAPSHOT", snapshot: { a: 2 } },
+      { type: "CUSTOM", name: "manually_emit_state", value: { a: 2, messages: [1] } },
+      { type: "STATE_DELTA", delta: [{ op: "replace", path: "/a", value: 3 }] },
+    ]);
+  });
+
+  it.each([
+    ["manually_emit_message", { message_id: 1, message: "hi" }],
+    ["manually_emit_tool_call", { id: "c" }],
+    ["manually_emit_state", "text"],
+  ])("is a custom event where %s has other members", (name, value) => {
+    expect(told(dispatched(name, value))).toEqual([{ type: "CUSTOM", name, value }]);
+  });
+});
+
+describe("a client that opens a thread", () => {
+  const reducer = () => new EventReducer({ threadId: "t", runId: "r" });
+  const started = { type: "RUN_STARTED", threadId: "t", runId: "r", protocolVersion: "1.0" };
+
+  it("gets its conversation and state, and what waits for an answer", () => {
+    const values = { messages: [{ type: "human", id: "1", content: "hi" }], list: [1] };
+    const rest = (asked: string[], stopped = asked.length > 0) =>
+      reducer().resting({ values, asked: asked.map((id) => ({ interrupt_id: id, payload: "Which?" })), stopped });
+    expect(rest([])).toEqual([
+      started,
+      { type: "MESSAGES_SNAPSHOT", messages: [{ id: "1", role: "user", content: "hi" }] },
+      { type: "STATE_SNAPSHOT", snapshot: { list: [1] } },
+      FINISHED,
+    ]);
+    expect(rest(["a"]).at(-1)?.outcome).toMatchObject({
+      type: "interrupt",
+      interrupts: [{ id: "a", message: "Which?" }],
+    });
+    expect(rest([], true).at(-1)?.outcome).toMatchObject({ interrupts: [{ id: "breakpoint" }] });
+    expect(reducer().resting()).toEqual([started, FINISHED]);
+  });
+
+  it("gets what a run began with, and then its events", () => {
+    const joined = reducer();
+    const events = [...joined.joined(), ...joined.apply(event("values", { messages: [], list: [1] }))];
+    expect(events.map(({ type }) => type)).toEqual(["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]);
+  });
+});
+
+describe("a conversation up to a message", () => {
+  const messages = (...given: [string, string][]) => given.map(([role, id]) => ({ role, id, content: "" }));
+  const found = (sent: Json[], known: unknown) =>
+    regenerationOf(parse(RunAgentInput, { threadId: "t", runId: "r", messages: sent }, "body"), known);
+  const known = [
+    { type: "human", id: "u1" },
+    { type: "ai", id: "a1" },
+    { type: "human", id: "u2" },
+    { type: "ai", id: "a2" },
+  ];
+
+  it("that has an answer is answered again", () => {
+    const sent = messages(["user", "u1"], ["assistant", "a1"], ["user", "u2"]);
+    expect(found(sent, known)).toMatchObject({ message: { id: "u2" }, kept: known.slice(0, 2) });
+    expect(found(sent.slice(0, 1), known)).toMatchObject({ message: { id: "u1" }, kept: [] });
+    expect(found(messages(["system", "new"], ["user", "u1"], ["activity", "x"]), known)).toBeDefined();
+  });
+
+  it("is continued when it ends with something new, with no message of the person, or without an answer", () => {
+    expect(found(messages(["user", "u1"], ["assistant", "a1"], ["user", "new"]), known)).toBeUndefined();
+    expect(found(messages(["assistant", "new"], ["user", "u1"]), known)).toBeUndefined();
+    expect(found(messages(["user", "u1"], ["assistant", "a1"]), known)).toBeUndefined();
+    expect(found(messages(["user", "u1"], ["tool", "new"]), known)).toBeUndefined();
+    expect(found(messages(["user", "u1"]), known.slice(0, 1))).toBeUndefined();
+    expect(found(messages(["user", "u1"]), [known[0], { type: "system", id: "s" }])).toBeUndefined();
+    expect(found([], known)).toBeUndefined();
+    expect(found(messages(["user", "u1"]), undefined)).toBeUndefined();
+  });
+});
+
 describe("a request", () => {
   const input = (more: Json) => parse(RunAgentInput, { threadId: "t", runId: "r", messages: [], ...more }, "body");
   const human = { id: "1", role: "user", content: "hi" };
@@ -215,6 +326,14 @@ describe("a request", () => {
     });
     const legacy = input({ forwardedProps: { command: { resume: "yes" } } });
     expect(givenOf(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
+    for (const [text, answer] of [
+      ['{"decisions":[{"type":"approve"}]}', { decisions: [{ type: "approve" }] }],
+      ["true", true],
+      ["{no JSON", "{no JSON"],
+    ])
+      expect(givenOf(input({ forwardedProps: { command: { resume: text } } }), undefined, channels)).toMatchObject({
+        command: { resume: answer },
+      });
     const goOn = input({ resume: [{ interruptId: "breakpoint", status: "resolved" }] });
     expect(givenOf(goOn, undefined, channels)).toEqual({ input: null });
   });

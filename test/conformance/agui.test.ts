@@ -1,5 +1,5 @@
 /** AG-UI's own client against `/agui/{assistant_id}`, with its verifier of event sequences switched on as always. */
-import { HttpAgent, type Message } from "@ag-ui/client";
+import { HttpAgent, type Message, type RunAgentInput } from "@ag-ui/client";
 import { EventSchemas } from "@ag-ui/core/schemas";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TestServer } from "../support/server.ts";
@@ -22,10 +22,17 @@ interface Told {
   ask: (text: string) => Promise<void>;
 }
 
+/** A client as the documentation has it: `connect` reads a thread. */
+class Agent extends HttpAgent {
+  protected override connect(input: RunAgentInput) {
+    return new HttpAgent({ url: `${this.url}/connect`, headers: this.headers }).run(input);
+  }
+}
+
 /** A client whose events are kept, each checked against the protocol's schema. */
 function newAgent(assistant: string, threadId: string = crypto.randomUUID(), initialMessages: Message[] = []): Told {
   const url = `${server.url}/agui/${assistant}`;
-  const agent = new HttpAgent({ url, headers: { "x-api-key": server.key }, threadId, initialMessages });
+  const agent = new Agent({ url, headers: { "x-api-key": server.key }, threadId, initialMessages });
   const events: Event[] = [];
   agent.subscribe({
     onEvent: ({ event }) => {
@@ -149,5 +156,75 @@ describe("the client", () => {
       "two",
       "You said: two",
     ]);
+  });
+
+  it("reads a thread: nothing at first, then the conversation, and what waits for an answer", async () => {
+    const first = newAgent("approval");
+    await first.agent.connectAgent();
+    expect(first.types()).toEqual(["RUN_STARTED", "RUN_FINISHED"]);
+    await first.ask("Send an email to Ann");
+    const second = newAgent("approval", first.agent.threadId);
+    await second.agent.connectAgent();
+    expect(second.agent.messages).toEqual(first.agent.messages);
+    expect(second.agent.state).toEqual(first.agent.state);
+    expect(second.agent.pendingInterrupts).toEqual(first.agent.pendingInterrupts);
+    const [interrupt] = second.agent.pendingInterrupts;
+    const payload = { decisions: [{ type: "approve" }] };
+    await second.agent.runAgent({ resume: [{ interruptId: interrupt?.id ?? "", status: "resolved", payload }] });
+    expect((second.agent.state as { sent: unknown[] }).sent).toHaveLength(1);
+    await expect(newAgent("no-such-graph").agent.connectAgent()).rejects.toThrow(/404/);
+  });
+
+  it("joins a run that is at work, from its beginning", async () => {
+    const first = newAgent("actor", crypto.randomUUID(), [{ id: "q", role: "user", content: "slow" }]);
+    const running = first.agent.runAgent();
+    await expect.poll(() => first.types(), { timeout: 20_000 }).toContain("CUSTOM");
+    const second = newAgent("actor", first.agent.threadId);
+    await Promise.all([second.agent.connectAgent(), running]);
+    const customOf = ({ events }: Told) => events.filter(({ type }) => type === "CUSTOM").map(({ value }) => value);
+    expect(customOf(second)).toEqual(customOf(first));
+    expect(customOf(second)).toHaveLength(20);
+    expect(second.agent.messages).toEqual(first.agent.messages);
+    expect(second.events.at(-1)).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "success" } });
+  });
+
+  it("has a message answered again, as it was or changed, without what came after it", async () => {
+    const { agent, ask, types } = newAgent("echo");
+    await ask("one");
+    await ask("two");
+    await ask("three");
+    const stored = async () => {
+      const state = await fetch(`${server.url}/threads/${agent.threadId}/state`, { headers: server.headers });
+      const { values } = await state.json<{ values: { messages: { content: string }[] } }>();
+      return values.messages.map(({ content }) => content);
+    };
+    const messages = agent.messages as [Message, Message, Message];
+    agent.setMessages(messages.slice(0, 3));
+    await agent.runAgent();
+    expect(await stored()).toEqual(["one", "You said: one", "two", "You said: two"]);
+    expect(agent.messages.map(({ content }) => content)).toEqual(await stored());
+    agent.setMessages([{ id: messages[0].id, role: "user", content: "other" }]);
+    await agent.runAgent();
+    expect(await stored()).toEqual(["other", "You said: other"]);
+    expect(agent.messages.map(({ content }) => content)).toEqual(await stored());
+    expect(types().at(-1)).toBe("RUN_FINISHED");
+    await ask("four");
+    expect(await stored()).toEqual(["other", "You said: other", "four", "You said: four"]);
+  });
+
+  it("gets the events that a graph dispatches, and the messages and states that it emits so", async () => {
+    const { events, ask, agent } = newAgent("actor");
+    await ask("dispatch");
+    const custom = events.filter(({ type }) => type === "CUSTOM").map(({ name, value }) => [name, value]);
+    expect(custom).toEqual([
+      ["halfway", { percent: 50 }],
+      ["manually_emit_state", { topic: "soon" }],
+    ]);
+    const content = events.filter(({ type }) => type === "TEXT_MESSAGE_CONTENT").map(({ delta }) => delta);
+    expect(content).toEqual(["By hand.", "Done."]);
+    expect(events.filter(({ type }) => type === "TOOL_CALL_ARGS")).toMatchObject([{ delta: '{"at":"sky"}' }]);
+    const snapshots = events.filter(({ type }) => type === "STATE_SNAPSHOT").map(({ snapshot }) => snapshot);
+    expect(snapshots.at(-1)).toEqual({ topic: "soon" });
+    expect(agent.state).toMatchObject({ topic: "now" });
   });
 });

@@ -36,6 +36,12 @@ const STREAMS: Record<string, (ask: Fetch, thread: string) => Promise<Response>>
     const messages = [{ id: "m", role: "user", content: "forever" }];
     return ask("/agui/actor", { body: { threadId: thread, runId: "r", messages } });
   },
+  "POST /agui/{assistant}/connect": async (ask, thread) => {
+    await ask(`/threads/${thread}/runs`, { body: run });
+    // The run begins a moment later.
+    await expect.poll(async () => (await ask(`/threads/${thread}`)).json()).toMatchObject({ status: "busy" });
+    return ask("/agui/actor/connect", { body: { threadId: thread, runId: "c", messages: [] } });
+  },
   "A2A message/stream": (ask) => {
     const params = { message: message1("forever") };
     return ask("/a2a/actor", { body: { jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params } });

@@ -10,11 +10,8 @@ const times = { start_time: "2026-01-01T00:00:00Z" };
 /** Bodies by the path below `/api/v1`, `/api/v2` and `/api`. A function makes one from the things. */
 const BODIES: Record<string, (things: Things) => unknown> = {
   "POST /a2a/:assistant_id": ({ task_id }) => ({ jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: task_id } }),
-  "POST /agui/:assistant_id": ({ thread_id }) => ({
-    threadId: thread_id,
-    runId: crypto.randomUUID(),
-    messages: [{ id: crypto.randomUUID(), role: "user", content: "hi" }],
-  }),
+  "POST /agui/:assistant_id": userSays,
+  "POST /agui/:assistant_id/connect": userSays,
   "POST /threads/:thread_id/commands": () => ({ id: 1, method: "state.get", params: {} }),
   "POST /threads/:thread_id/stream": () => ({ channels: ["values", "messages", "lifecycle"] }),
   "POST /threads/:thread_id/stream/events": () => ({ channels: ["values", "messages", "lifecycle"] }),
@@ -216,4 +213,9 @@ function partsOf(parts: Record<string, object>) {
     return `--b\r\ncontent-disposition: form-data; name="${name}"\r\ncontent-type: application/json; length=${json.length}\r\n\r\n${json}\r\n`;
   });
   return { body: `${texts.join("")}--b--\r\n`, headers: { "content-type": "multipart/form-data; boundary=b" } };
+}
+
+function userSays({ thread_id }: Things): Json {
+  const messages = [{ id: crypto.randomUUID(), role: "user", content: "hi" }];
+  return { threadId: thread_id, runId: crypto.randomUUID(), messages };
 }

@@ -19,6 +19,7 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /a2a/:assistant_id/.well-known/agent-card.json": "public",
   "GET /a2a/:assistant_id/.well-known/agent.json": "public",
   "POST /agui/:assistant_id": "write",
+  "POST /agui/:assistant_id/connect": "read",
   "GET /api/threads": "read",
   "DELETE /api/threads/:thread_id": "write",
   "POST /api/threads/:thread_id/commands": "write",

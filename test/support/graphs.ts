@@ -1,4 +1,5 @@
 /** Graphs for tests only. Import this before the app: it puts them into the registry beside the deployed ones. */
+import { dispatchCustomEvent } from "@langchain/core/callbacks/dispatch";
 import { AIMessage } from "@langchain/core/messages";
 import {
   END,
@@ -114,6 +115,14 @@ const ACTS: Record<string, (config: LangGraphRunnableConfig, state: State) => Pr
   forever: async (config) => {
     await pause(60_000, config.signal);
     return {};
+  },
+  /** Emits events with LangChain's `dispatchCustomEvent`. */
+  dispatch: async () => {
+    await dispatchCustomEvent("halfway", { percent: 50 });
+    await dispatchCustomEvent("manually_emit_message", { message_id: "own", message: "By hand." });
+    await dispatchCustomEvent("manually_emit_tool_call", { id: "call", name: "look", args: { at: "sky" } });
+    await dispatchCustomEvent("manually_emit_state", { topic: "soon" });
+    return { ...say("Done."), topic: "now" };
   },
   fail: () => {
     throw new Error("It broke.");

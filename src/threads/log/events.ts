@@ -43,6 +43,7 @@ export const asLine: Framing = (event) => {
  * - `tuple`: a message or a chunk of one, for the classic `messages` modes. `messages`: the same as the streaming
  *   protocol's sub-events.
  * - `tasks`, `checkpoints` (light: id, parent_id, step, source), `custom`, `tools`, `debug`, `events`: as LangGraph gives them.
+ *   Of `events`, runs that do not request the mode have `on_custom_event` only.
  * - `extension`: what a stream transformer of the graph added: `{name, payload}`. Only the streaming protocol shows it.
  * - `input.requested`: `{interrupt_id, payload}`. `input.answered`: `{interrupt_ids}`.
  * - `error`: `{error, message}`. `feedback`: `{<key>: url}`.
