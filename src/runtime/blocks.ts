@@ -3,9 +3,9 @@
  * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
  */
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./parts.ts";
 import { typeOf } from "./serde.ts";
 
-type Block = Record<string, unknown> & { type: string };
 type Role = "ai" | "human" | "system";
 export type MessageEvent = Record<string, unknown> & { event: string };
 
@@ -29,16 +29,12 @@ export class MessageBlocks {
   /** The sub-events of one streamed chunk. */
   delta(chunk: AIMessageChunk): MessageEvent[] {
     if (chunk.usage_metadata) this.#usage = chunk.usage_metadata;
-    const events: MessageEvent[] = [];
-    const reasoning = chunk.additional_kwargs?.reasoning_content;
-    if (typeof reasoning === "string" && reasoning) events.push(...this.#append("reasoning", "reasoning", reasoning));
-    if (typeof chunk.content === "string") {
-      if (chunk.content) events.push(...this.#append("text", "text", chunk.content));
-    } else for (const [i, part] of chunk.content.entries()) events.push(...this.#part(part, i));
+    const events = this.#content(chunk);
     for (const [i, call] of (chunk.tool_call_chunks ?? []).entries()) {
       events.push(...this.#toolCall(`call:${call.index ?? i}`, call));
     }
-    return events;
+    // OpenAI streams audio in this format only.
+    return [...events, ...this.#media(chunk, "audio/pcm")];
   }
 
   /** Ends the message: every open block, then message-finish. `final` is the aggregated message, when there is one. */
@@ -56,31 +52,55 @@ export class MessageBlocks {
   /** A whole message that no model streamed: the answer of one, or what a node returned. */
   whole(message: BaseMessage, from: "model" | "node"): MessageEvent[] {
     const type = typeOf(message);
-    const { content } = message;
-    const whole = typeof content === "string" ? content : undefined;
     return [
       this.start(
         message.id ?? "",
         type === "human" || type === "system" ? type : "ai",
-        from === "node" && content.length === 0,
+        from === "node" && message.content.length === 0,
       ),
-      ...(whole === undefined
-        ? (content as Block[]).flatMap((part, i) => this.#part(part, i))
-        : whole
-          ? this.#append("text", "text", whole)
-          : []),
+      ...this.#content(message),
       ...((message as { tool_calls?: { id?: string; name: string; args: unknown }[] }).tool_calls ?? []).flatMap(
         (call, i) => this.#toolCall(`call:${i}`, { id: call.id, name: call.name, args: JSON.stringify(call.args) }),
       ),
+      ...this.#media(message, "audio/wav"),
       ...this.finish(message),
     ];
   }
 
+  /** The reasoning and the content. OpenAI's Responses API gives the same reasoning in both places. */
+  #content({ content, additional_kwargs: extra }: BaseMessage): MessageEvent[] {
+    const parts = typeof content === "string" ? [] : (content as Block[]).map(standardPart);
+    const reasoning = parts.some(({ type }) => type === "reasoning") ? "" : reasoningIn(extra ?? {});
+    const events = reasoning ? this.#append("reasoning", "reasoning", reasoning) : [];
+    if (typeof content === "string") return content ? [...events, ...this.#append("text", "text", content)] : events;
+    return [...events, ...parts.flatMap((part, i) => this.#part(part, i))];
+  }
+
+  /** Audio and images that are not in the content. */
+  #media({ additional_kwargs: extra }: BaseMessage, audioType: string): MessageEvent[] {
+    const audio = audioIn(extra ?? {}, audioType);
+    const events: MessageEvent[] = [];
+    if (audio) {
+      const { type, id, mimeType } = audio;
+      if (!this.#open.has("audio"))
+        events.push(this.#opened("audio", { type, ...(id !== undefined && { id }), data: "", mimeType }));
+      events.push(...this.#grow("audio", { ...audio, mimeType: undefined }));
+    }
+    for (const image of imagesIn(extra ?? {})) {
+      const key = `image:${JSON.stringify(image.id ?? image.url ?? image.data)}`;
+      if (!this.#open.has(key)) events.push(this.#opened(key, image));
+    }
+    return events;
+  }
+
   #part(part: Block, i: number): MessageEvent[] {
-    const key = `${part.type}:${typeof part.index === "number" ? part.index : i}`;
-    if (part.type === "text") return this.#append(key, "text", text(part.text));
-    if (part.type === "reasoning") return this.#append(key, "reasoning", text(part.reasoning));
-    return this.#other(part);
+    const { type } = part;
+    if (type !== "text" && type !== "reasoning") return this.#other(part);
+    const key = `${type}:${typeof part.index === "number" ? part.index : i}`;
+    const { [type]: given, ...others } = part;
+    const more = text(given);
+    const events = more === "" && this.#open.has(key) ? [] : this.#append(key, type, more);
+    return [...events, ...this.#grow(key, others)];
   }
 
   /**
@@ -91,15 +111,20 @@ export class MessageBlocks {
     const type = part.type.replace(/_delta$/, "");
     const name = part.index ?? part.id;
     const key = name === undefined ? `${type}+${this.#open.size}` : `${type}:${JSON.stringify(name)}`;
+    return this.#open.has(key) ? this.#grow(key, part) : [this.#opened(key, { ...part })];
+  }
+
+  /** Adds members to an open block: citations of a text, the data of an audio. */
+  #grow(key: string, { data, type: _type, index: _index, ...members }: Record<string, unknown>): MessageEvent[] {
     const open = this.#open.get(key);
-    if (!open) return [this.#opened(key, { ...part })];
-    const { data, type: _type, index: _index, ...members } = part;
+    if (!open) return [];
     const { index, block } = open;
     const events: MessageEvent[] = [];
-    if (Object.keys(members).length > 0) {
-      Object.assign(block, merged(block, members));
-      const { data: _data, index: _own, ...fields } = block;
-      // The clients replace members by those of a block-delta: they are whole, and only `data` is an increment.
+    const added = Object.entries(members).filter(([name, value]) => adds(block, name, value));
+    if (added.length > 0) {
+      Object.assign(block, merged(block, Object.fromEntries(added)));
+      // The clients replace members by those of a block-delta: they are whole, and only what has deltas of its own is left out.
+      const fields = Object.fromEntries(Object.entries(block).filter(([name]) => !isIncrement(block, name)));
       events.push(this.#event("content-block-delta", { index, delta: { type: "block-delta", fields } }));
     }
     if (typeof data === "string" && data !== "") {
@@ -147,7 +172,18 @@ export class MessageBlocks {
 }
 
 /** Members whose text names something: a later chunk repeats it. Of other members it continues the text. */
-const NAMES = new Set(["id", "name", "mimeType", "mime_type", "media_type", "source_type", "fileId", "url"]);
+const NAMES = new Set(["id", "name", "mimeType", "mime_type", "media_type", "source_type", "fileId", "url", "phase"]);
+
+/** Whether a member of a chunk adds something to the block. */
+function adds(block: Block, name: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0))
+    return false;
+  return !(NAMES.has(name) && block[name] === value);
+}
+
+/** Whether deltas of their own bring a member of the block. */
+const isIncrement = ({ type }: Block, name: string): boolean =>
+  name === "data" || name === "index" || (name === type && (type === "text" || type === "reasoning"));
 
 /** The members of a block and those of its next chunk, added up. */
 function merged(before: Record<string, unknown>, more: Record<string, unknown>): Record<string, unknown> {
@@ -156,13 +192,12 @@ function merged(before: Record<string, unknown>, more: Record<string, unknown>):
     const known = result.get(name);
     if (value === undefined || value === null) continue;
     if (typeof known === "string" && typeof value === "string" && !NAMES.has(name)) result.set(name, known + value);
+    else if (Array.isArray(known) && Array.isArray(value))
+      result.set(name, [...(known as unknown[]), ...(value as unknown[])]);
     else result.set(name, isObject(known) && isObject(value) ? merged(known, value) : value);
   }
   return Object.fromEntries(result);
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 

@@ -1,5 +1,7 @@
 /** Chunks of a streamed message as sub-events, added up as the clients do. */
-import { AIMessageChunk } from "@langchain/core/messages";
+import { convertChunksToEvents } from "@langchain/core/language_models/compat";
+import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
 import { MessageBlocks, type MessageEvent } from "../../src/runtime/blocks.ts";
 
@@ -24,6 +26,7 @@ function blocksOf(events: MessageEvent[]): { added: Part[]; finished: Part[] } {
     const block = added[at] as Part;
     if (change.type === "data-delta") block.data = `${block.data as string}${change.data as string}`;
     else if (change.type === "block-delta") Object.assign(block, change.fields);
+    else if (change.type === "reasoning-delta") block.reasoning = String(block.reasoning) + String(change.reasoning);
     else block.text = String(block.text) + String(change.text);
   }
   return { added, finished };
@@ -53,6 +56,159 @@ describe("a streamed block that is no text", () => {
     const image = (url: string) => [{ type: "image", url }];
     const { added } = blocksOf(streamed([image("https://a.example"), image("https://b.example")]));
     expect(added).toEqual([image("https://a.example")[0], image("https://b.example")[0]]);
+  });
+});
+
+type Fields = Record<string, unknown>;
+
+/** Chunks as providers of models give them. */
+const given = (...chunks: Fields[]): MessageEvent[] => {
+  const blocks = new MessageBlocks("run");
+  const events = chunks.flatMap((chunk) => blocks.delta(new AIMessageChunk({ content: "", ...chunk })));
+  return [...events, ...blocks.finish()];
+};
+const extra = (additional_kwargs: Fields) => ({ additional_kwargs });
+const parts = (...content: Part[]) => ({ content });
+
+describe("what a provider puts in a place of its own", () => {
+  it("is audio: each chunk of OpenAI's is a delta, and its words are a transcript", () => {
+    const chunks = Array.from({ length: 60 }, (_, i) => extra({ audio: { data: `A${i}=`, index: 0 } }));
+    const words = ["one ", "two"].map((transcript) => extra({ audio: { id: "audio_1", transcript, index: 0 } }));
+    const events = given(...words, ...chunks, extra({ audio: { expires_at: 1 } }));
+    const deltas = events.flatMap(({ delta }) => ((delta as Part | undefined)?.type === "data-delta" ? [delta] : []));
+    expect(deltas).toHaveLength(60);
+    const { added, finished } = blocksOf(events);
+    const data = chunks.map((_, i) => `A${i}=`).join("");
+    const whole = { type: "audio", id: "audio_1", data, mimeType: "audio/pcm", transcript: "one two" };
+    expect([added, finished]).toEqual([[whole], [whole]]);
+  });
+
+  it("is audio in as many deltas as in process", async () => {
+    const chunks = [
+      extra({ audio: { id: "a", transcript: "one " } }),
+      ...Array.from({ length: 60 }, (_, i) => extra({ audio: { data: `A${i}=` } })),
+      extra({ audio: { transcript: "two" } }),
+    ];
+    const inProcess = convertChunksToEvents(
+      (async function* () {
+        for (const chunk of chunks)
+          yield new ChatGenerationChunk({ text: "", message: new AIMessageChunk({ content: "", ...chunk }) });
+      })(),
+    );
+    const expected: unknown[] = [];
+    for await (const event of inProcess) if (event.event === "content-block-delta") expected.push(event.delta);
+    const dataOf = (deltas: unknown[]) => deltas.filter((delta) => (delta as Part | undefined)?.type === "data-delta");
+    expect(dataOf(given(...chunks).map(({ delta }) => delta))).toEqual(dataOf(expected));
+    expect(dataOf(expected)).toHaveLength(60);
+  });
+
+  it("is audio of a message that was not streamed", () => {
+    const audio = { id: "a", data: "AAAA", transcript: "hi", format: "mp3", expires_at: 1 };
+    const message = new AIMessage({ id: "m", content: "", additional_kwargs: { audio, reasoning_content: "hm" } });
+    const { added } = blocksOf(new MessageBlocks("run").whole(message, "model"));
+    expect(added).toEqual([
+      { type: "reasoning", reasoning: "hm" },
+      { type: "audio", id: "a", data: "AAAA", mimeType: "audio/mpeg", transcript: "hi" },
+    ]);
+  });
+
+  it.each<[provider: string, ...chunks: [Fields, Fields]]>([
+    ["DeepSeek, Ollama, xAI", extra({ reasoning_content: "hm " }), extra({ reasoning_content: "so" })],
+    ["Groq", extra({ reasoning: "hm " }), extra({ reasoning: "so" })],
+    [
+      "OpenRouter",
+      extra({ reasoning_details: [{ type: "reasoning.text", text: "hm " }] }),
+      extra({ reasoning_content: "so", reasoning_details: [{ type: "reasoning.text", text: "so" }] }),
+    ],
+    [
+      "OpenAI's Responses API",
+      extra({ reasoning: { summary: [{ type: "summary_text", text: "hm " }] } }),
+      extra({ reasoning: { summary: [{ type: "summary_text", text: "so" }], encrypted_content: "x" } }),
+    ],
+    [
+      "OpenAI's Responses API, in both places",
+      {
+        ...parts({ type: "reasoning", reasoning: "hm ", index: 0 }),
+        ...extra({ reasoning: { summary: [{ text: "hm " }] } }),
+      },
+      {
+        ...parts({ type: "reasoning", reasoning: "so", index: 0 }),
+        ...extra({ reasoning: { summary: [{ text: "so" }] } }),
+      },
+    ],
+    [
+      "Anthropic",
+      parts({ type: "thinking", thinking: "hm ", index: 0 }),
+      parts({ type: "thinking", thinking: "so", index: 0 }),
+    ],
+    [
+      "Mistral",
+      parts({ type: "thinking", thinking: [{ type: "text", text: "hm " }] }),
+      parts({ type: "thinking", thinking: [{ type: "text", text: "so" }] }),
+    ],
+    [
+      "Bedrock",
+      parts({ type: "reasoning_content", reasoningText: { text: "hm " }, index: 0 }),
+      parts({ type: "reasoning_content", reasoningText: "so", index: 0 }),
+    ],
+    ["Gemini", parts({ type: "text", text: "hm ", thought: true }), parts({ type: "text", text: "so", thought: true })],
+  ])("is reasoning: of %s", (_provider, ...chunks) => {
+    const { added, finished } = blocksOf(given(...chunks, { content: "The answer." }));
+    expect(added).toEqual([
+      { type: "reasoning", reasoning: "hm so" },
+      { type: "text", text: "The answer." },
+    ]);
+    expect(finished).toEqual(added);
+  });
+
+  it("is the signature of a thought", () => {
+    const { added, finished } = blocksOf(
+      given(
+        parts({ type: "thinking", thinking: "hm", index: 0 }),
+        parts({ type: "thinking", signature: "sig", index: 0 }),
+        parts({ type: "text", text: "So.", index: 1 }),
+      ),
+    );
+    expect(added).toEqual([
+      { type: "reasoning", reasoning: "hm", signature: "sig" },
+      { type: "text", text: "So." },
+    ]);
+    expect(finished).toEqual(added);
+  });
+
+  it.each(["annotations", "citations"])("is %s of a text, which add up", (name) => {
+    const cite = (url: string) => parts({ type: "text", text: "", [name]: [{ type: "citation", url }], index: 0 });
+    const say = (text: string) => parts({ type: "text", text, [name]: [], index: 0 });
+    const { added, finished } = blocksOf(given(say("a"), cite("https://1"), say("b"), cite("https://2")));
+    const all = ["https://1", "https://2"].map((url) => ({ type: "citation", url }));
+    expect(added).toEqual([{ type: "text", text: "ab", [name]: all }]);
+    expect(finished).toEqual(added);
+  });
+
+  it("is an image that OpenAI's tool has made, once, or a file of Gemini's", () => {
+    const made = extra({
+      tool_outputs: [
+        { type: "image_generation_call", id: "ig", result: "iVBO", output_format: "webp" },
+        { type: "web_search_call", id: "ws" },
+        { type: "image_generation_call", id: "later" },
+      ],
+    });
+    const inline = (mimeType: string) => parts({ type: "inlineData", inlineData: { mimeType, data: "AA==" } });
+    const { added } = blocksOf(given(made, made, inline("image/png"), inline("audio/L16"), inline("application/pdf")));
+    expect(added).toEqual([
+      { type: "image", id: "ig", data: "iVBO", mimeType: "image/webp" },
+      { type: "image", mimeType: "image/png", data: "AA==" },
+      { type: "audio", mimeType: "audio/L16", data: "AA==" },
+      { type: "file", mimeType: "application/pdf", data: "AA==" },
+    ]);
+  });
+
+  it.each([
+    { audio: "no object", tool_outputs: {}, reasoning: 5, reasoning_details: "" },
+    { audio: { id: "only" }, tool_outputs: [null, "x"], reasoning: { summary: [null, 7] } },
+    { audio: null, reasoning: null, reasoning_content: null, tool_outputs: null },
+  ])("is nothing where it is malformed: %j", (additional_kwargs) => {
+    expect(blocksOf(given({ additional_kwargs })).added).toEqual([]);
   });
 });
 

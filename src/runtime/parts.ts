@@ -1,0 +1,90 @@
+/** What providers put beside a message's text or under names of their own, as LangChain's standard content blocks. */
+
+export type Part = Record<string, unknown> & { type: string };
+type Extra = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A content block in its standard form; one that is in no provider's form as it is. */
+export function standardPart(part: Part): Part {
+  switch (part.type) {
+    // Anthropic, Gemini; Mistral has a list of texts.
+    case "thinking": {
+      const { thinking, ...rest } = part;
+      return { ...rest, type: "reasoning", reasoning: textsOf(thinking) };
+    }
+    // Bedrock.
+    case "reasoning_content": {
+      const { reasoningText, ...rest } = part;
+      if (reasoningText === undefined) return part;
+      const { text: said, ...more } = isObject(reasoningText) ? reasoningText : { text: reasoningText };
+      return { ...rest, ...more, type: "reasoning", reasoning: text(said) };
+    }
+    // Gemini.
+    case "inlineData": {
+      const { inlineData, ...rest } = part;
+      if (!isObject(inlineData)) return part;
+      const [kind = ""] = text(inlineData.mimeType).split("/");
+      const type = ["image", "audio", "video"].includes(kind) ? kind : "file";
+      return { ...rest, ...inlineData, type };
+    }
+    case "text": {
+      if (part.thought !== true) return part;
+      const { thought: _, text: reasoning, ...rest } = part;
+      return { ...rest, type: "reasoning", reasoning: text(reasoning) };
+    }
+    default:
+      return part;
+  }
+}
+
+/** The reasoning that is not in the content: of DeepSeek, Ollama, xAI, Groq, OpenRouter and the Responses API of OpenAI. */
+export function reasoningIn({ reasoning_content, reasoning, reasoning_details }: Extra): string {
+  const summary = isObject(reasoning) ? reasoning.summary : reasoning;
+  return text(reasoning_content) || textsOf(summary) || textsOf(reasoning_details);
+}
+
+/** A text, or a list of objects with a text or a summary. */
+function textsOf(value: unknown): string {
+  if (!Array.isArray(value)) return text(value);
+  return value.map((one: unknown) => (isObject(one) ? text(one.text) || text(one.summary) : text(one))).join("");
+}
+
+const AUDIO_TYPES: Record<string, string> = {
+  wav: "audio/wav",
+  mp3: "audio/mpeg",
+  flac: "audio/flac",
+  opus: "audio/opus",
+  aac: "audio/aac",
+  pcm16: "audio/pcm",
+};
+const IMAGE_TYPES: Record<string, string> = { jpeg: "image/jpeg", jpg: "image/jpeg", webp: "image/webp" };
+
+const typeOf = (types: Record<string, string>, format: unknown): string | undefined => {
+  const name = text(format).toLowerCase();
+  return Object.hasOwn(types, name) ? types[name] : undefined;
+};
+
+/** The audio of OpenAI's chat completions, or a chunk of it. `mimeType` is its type where it names none. */
+export function audioIn({ audio }: Extra, mimeType: string): Part | undefined {
+  if (!isObject(audio)) return undefined;
+  const { id, data, url, transcript, format } = audio;
+  const members = Object.entries({ id, data, url, transcript }).filter(([, value]) => typeof value === "string");
+  if (members.every(([name]) => name === "id")) return undefined;
+  const type = text(audio.mime_type) || text(audio.mimeType) || typeOf(AUDIO_TYPES, format) || mimeType;
+  return { type: "audio", ...Object.fromEntries(members), mimeType: type };
+}
+
+/** The images that a tool of OpenAI's Responses API has made. */
+export function imagesIn({ tool_outputs }: Extra): Part[] {
+  if (!Array.isArray(tool_outputs)) return [];
+  return tool_outputs.filter(isObject).flatMap(({ type, id, result, url, output_format }) => {
+    const members = Object.entries({ id, data: result, url }).filter(([, value]) => typeof value === "string");
+    if (type !== "image_generation_call" || members.every(([name]) => name === "id")) return [];
+    const mimeType = typeOf(IMAGE_TYPES, output_format) ?? "image/png";
+    return [{ type: "image", ...Object.fromEntries(members), mimeType }];
+  });
+}
