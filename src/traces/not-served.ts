@@ -43,8 +43,6 @@ const TABLE: [method: string | undefined, path: RegExp, what: string][] = [
   [undefined, new RegExp(`${ROOT}/public/${UUID}/datasets/.`, "i"), "the experiments of a shared dataset"],
   [undefined, new RegExp(`${V2}/(?:datasets|sessions)(?:/|$)`), "the second generation of datasets and sessions"],
   [undefined, new RegExp(`${V2}/runs/${UUID}/url$`, "i"), "addresses of runs"],
-  ["POST", new RegExp(`${V2}/threads/stats$`), "statistics of all threads together. Query the threads"],
-  ["GET", new RegExp(`${V2}/threads/[^/]+/stats$`), "statistics of one thread. Query the threads, which have them"],
   [undefined, new RegExp(`${V2}/threads/[^/]+/share$`), "links of threads"],
   [undefined, new RegExp(`${V2}/(?:sandboxes|sql)(?:/|$)`), "sandboxes and SQL"],
 ];

@@ -40,23 +40,14 @@ import {
 import { NO_SERIES, partitionSeries } from "./partition/stats/series.ts";
 import { childrenOf, NO_STATS, partitionStats } from "./partition/stats/stats.ts";
 import { hasTables, migrate } from "./partition/tables.ts";
+import { NO_THREAD_STATS, threadStats } from "./partition/stats/thread-stats.ts";
 import { listThreads } from "./partition/stats/threads.ts";
 import { traceTree } from "./partition/tree.ts";
 import { applyWrites, inGroups } from "./partition/write/write.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "./page.ts";
 import { priceTable } from "./usage/prices.ts";
 import type { QueryRequest, RunSelection, SeriesRequest, TracePartitionRpc, Upserted } from "./rpc.ts";
-import type {
-  PartitionIdentity,
-  PartitionSeries,
-  PartitionStats,
-  QueriedRun,
-  TreeRun,
-  RunTimes,
-  RunWrite,
-  StoredFeedback,
-  ThreadSummary,
-} from "./types.ts";
+import type { PartitionIdentity, QueriedRun, RunWrite, StoredFeedback } from "./types.ts";
 import { blobPrefix } from "./stub.ts";
 import { isClosed } from "./shards.ts";
 import { dayBounds } from "./time.ts";
@@ -137,7 +128,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
   }
 
-  async tree(traceId: string, limit: number): Promise<TreeRun[]> {
+  async tree(traceId: string, limit: number) {
     return this.known((identity) => traceTree(this.sql, identity, traceId, limit)) ?? [];
   }
 
@@ -153,19 +144,23 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => countChanged(this.sql, identity, request)) ?? 0;
   }
 
-  async stats(selection: RunSelection): Promise<PartitionStats> {
+  async stats(selection: RunSelection) {
     return this.known((identity) => partitionStats(this.sql, identity, selection)) ?? NO_STATS;
   }
 
-  async series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries> {
+  async series(selection: RunSelection, request: SeriesRequest) {
     return this.known((identity) => partitionSeries(this.sql, identity, selection, request)) ?? NO_SERIES;
   }
 
-  async threads(selection: RunSelection): Promise<ThreadSummary[]> {
+  async threads(selection: RunSelection) {
     return this.known((identity) => listThreads(this.sql, identity, selection)) ?? [];
   }
 
-  async runTimes(): Promise<RunTimes> {
+  async threadStats(selection: RunSelection) {
+    return this.known((identity) => threadStats(this.sql, identity, selection)) ?? NO_THREAD_STATS;
+  }
+
+  async runTimes() {
     return this.known(() => this.ctx.storage.transactionSync(() => runTimes(this.sql))) ?? noRunTimes();
   }
 

@@ -21,6 +21,7 @@ import { runDeletion, runDeletionV2 } from "./query/delete-routes.ts";
 import { messagesV2, threadMessages } from "./query/messages/routes.ts";
 import { runQueries } from "./query/routes.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
+import { threadStats } from "./query/thread-stats/routes.ts";
 import { publicShares, publicSharesV2 } from "./share/public-routes.ts";
 import { shares, sharesV2 } from "./share/routes.ts";
 
@@ -56,6 +57,7 @@ export const traces = new Hono<App>()
   .route("/api/v1/platform", platformExamples)
   .route("/api/v2", runQueriesV2)
   .route("/api/v2", messagesV2)
+  .route("/api/v2", threadStats)
   .route("/api/v2", runDeletionV2)
   .route("/api/v2", sharesV2)
   .route("/api/v2", publicSharesV2);

@@ -10,6 +10,7 @@ import type {
   PartitionStats,
   PartitionSeries,
   RunTimes,
+  ThreadStats,
   ThreadSummary,
   PartitionIdentity,
   TreeRun,
@@ -26,6 +27,8 @@ export interface RunSelection {
   isRoot?: boolean;
   hasError?: boolean;
   threadId?: string;
+  /** Only runs that have a thread. */
+  hasThread?: boolean;
   /** Half-open window of start_time, microseconds. */
   startTime?: number;
   endTime?: number;
@@ -92,6 +95,7 @@ export interface TracePartitionRpc {
   stats(selection: RunSelection): Promise<PartitionStats>;
   series(selection: RunSelection, request: SeriesRequest): Promise<PartitionSeries>;
   threads(selection: RunSelection): Promise<ThreadSummary[]>;
+  threadStats(selection: RunSelection): Promise<ThreadStats>;
   /** Of this server's own runs of graphs among them. */
   runTimes(): Promise<RunTimes>;
   /** Ids of the direct children and of all descendants of a run, in tree order. */

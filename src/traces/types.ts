@@ -199,6 +199,25 @@ export interface PartitionStats extends RunSums {
   feedback: Record<string, FeedbackSum>;
 }
 
+/** A sum of tokens or dollars of one kind, which is a name that senders choose. */
+export interface UsageDetail {
+  side: "prompt" | "completion" | "prompt_cost" | "completion_cost";
+  kind: string;
+  sum: number;
+}
+
+/** What statistics of threads are made of: the figures of their turns, which are root runs. */
+export interface ThreadStats extends PartitionStats {
+  /** Microseconds. */
+  first_start_time: number | null;
+  last_end_time: number | null;
+  /** The threads of the turns. */
+  thread_ids: string[];
+  /** How many turns have so many tokens. */
+  tokens: Map<number, number>;
+  details: UsageDetail[];
+}
+
 /** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
 export interface Stats {
   key: string | number;

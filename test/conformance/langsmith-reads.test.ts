@@ -100,7 +100,29 @@ describe("streams of langsmith 0.12.0", () => {
   });
 });
 
+it("langsmith 0.12.0 gives statistics of all threads", async () => {
+  const { threads } = new Client12({ apiUrl: server.url, apiKey: server.key });
+  const select = ["THREAD_COUNT" as const, "TRACE_COUNT" as const, "TOTAL_TOKENS" as const, "TOTAL_COST" as const];
+  expect(await threads.aggregateStats({ project_id: project, select })).toEqual({
+    thread_count: 1,
+    trace_count: 5,
+    total_tokens: 75,
+    total_cost: 1.5,
+    complete: true,
+  });
+});
+
 describe.each(SDKS)("langsmith %s", (_, Sdk) => {
+  it("gives statistics of a thread", async () => {
+    const selects = ["TURNS" as const, "TOTAL_TOKENS" as const, "PROMPT_TOKEN_DETAILS" as const];
+    expect(await clientOf(Sdk).threads.stats(thread, { session_id: project, selects })).toEqual({
+      turns: 5,
+      total_tokens: 75,
+      prompt_token_details: { raw: { cache_read: 15 } },
+      complete: true,
+    });
+  });
+
   it("gives addresses that are pages", async () => {
     const client = clientOf(Sdk);
     const dataset = await client.createDataset(`pages-${crypto.randomUUID()}`);

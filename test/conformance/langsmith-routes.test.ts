@@ -28,6 +28,7 @@ GET /api/v2/public/:id/run/:id
 GET /api/v2/runs/:id
 GET /api/v2/runs/:id/messages
 GET /api/v2/threads/:id/messages
+GET /api/v2/threads/:id/stats
 GET /api/v2/threads/:id/traces
 GET /api/v2/traces/:id/messages
 GET /api/v2/traces/:id/runs
@@ -65,6 +66,7 @@ POST /api/v2/public/:id/runs/query
 POST /api/v2/runs/:id/share
 POST /api/v2/runs/query
 POST /api/v2/threads/query
+POST /api/v2/threads/stats
 POST /api/v2/traces/query
 POST /datasets
 POST /datasets/comparative

@@ -15,6 +15,7 @@ const BODIES: [path: string, least: object][] = [
   ["/api/v2/runs/query", { project_ids: [ID] }],
   ["/api/v2/traces/query", { project_id: ID }],
   ["/api/v2/threads/query", { project_id: ID }],
+  ["/api/v2/threads/stats", { project_id: ID, select: ["TRACE_COUNT"] }],
   ["/v1/platform/datasets/examples/delete", { example_ids: [ID] }],
   ["/api/v1/bulk-exports", {}],
   ["/threads/search", {}],
@@ -41,6 +42,7 @@ const QUERIES: [method: string, path: string][] = [
   ["DELETE", `/examples?example_ids=${ID}`],
   ["GET", `/api/v2/traces/${ID}/runs?project_id=${ID}`],
   ["GET", `/api/v2/threads/t/traces?project_id=${ID}`],
+  ["GET", `/api/v2/threads/t/stats?session_id=${ID}&selects=TURNS`],
   ["DELETE", `/api/v2/threads/t?project_id=${ID}`],
 ];
 

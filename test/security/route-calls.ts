@@ -104,6 +104,11 @@ const EXACT: Record<string, (things: Things) => unknown> = {
   "POST /api/v2/runs/query": ({ project_id }) => ({ project_ids: [project_id], min_start_time: times.start_time }),
   "POST /api/v2/traces/query": ({ project_id }) => ({ project_ids: [project_id], min_start_time: times.start_time }),
   "POST /api/v2/threads/query": ({ project_id }) => ({ project_id, min_start_time: times.start_time }),
+  "POST /api/v2/threads/stats": ({ project_id }) => ({
+    project_id,
+    select: ["TRACE_COUNT"],
+    min_start_time: times.start_time,
+  }),
 };
 
 const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
@@ -122,6 +127,7 @@ const QUERIES: Record<string, (things: Things) => Record<string, string>> = {
   "GET /runs/:run_id/messages": ({ project_id }) => ({ project_id }),
   "GET /traces/:run_id/messages": ({ project_id }) => ({ project_id }),
   "GET /threads/:thread_id/messages": ({ project_id }) => ({ project_id }),
+  "GET /threads/:thread_id/stats": ({ project_id }) => ({ session_id: project_id, selects: "TURNS" }),
   "GET /runs/threads/:thread_id": ({ project_id }) => ({ session_id: project_id }),
   "GET /sessions/resolutions": ({ experiment_id }) => ({ kind: "EXPERIMENT", id: experiment_id }),
   "DELETE /api/v2/threads/:thread_id": ({ project_id }) => ({ project_id }),

@@ -17,8 +17,8 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
     tests.push(test);
     values.push(...bound);
   };
-  const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError, threadId } =
-    selection;
+  const { ids, traceId, parentRunId, runType, referenceExampleIds, executionOrder, isRoot, hasError } = selection;
+  const { threadId, hasThread } = selection;
   if (ids) add("r.id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   if (traceId !== undefined) add("r.trace_id = ?", traceId);
   if (parentRunId !== undefined) add("r.parent_run_id = ?", parentRunId);
@@ -29,6 +29,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   if (isRoot !== undefined) add(isRoot ? "r.is_root = 1" : "r.is_root = 0");
   if (hasError !== undefined) add(hasError ? "r.error IS NOT NULL" : "r.error IS NULL");
   if (threadId !== undefined) add("r.thread_id = ?", threadId);
+  if (hasThread) add("r.thread_id IS NOT NULL");
   if (selection.startTime !== undefined) add("r.start_time >= ?", selection.startTime);
   if (selection.endTime !== undefined) add("r.start_time < ?", selection.endTime);
   if (selection.filter) {

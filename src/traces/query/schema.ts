@@ -131,6 +131,22 @@ export const QueryThreads = choosing({
   ...plain,
 });
 
+export const QueryThreadStats = choosing({
+  project_id: Uuid,
+  select: Names,
+  ...filters,
+  thread_filter: QueryThreads.entries.thread_filter,
+  min_start_time: optional(Time),
+  max_start_time: optional(Time),
+});
+
+export const ReadThreadStats = choosing({
+  session_id: Uuid,
+  filter: v.optional(Filter),
+  selects: v.optional(list),
+  "selects[]": v.optional(list),
+});
+
 export const QueryThreadTraces = choosing({
   project_id: Uuid,
   filter: v.optional(Filter),

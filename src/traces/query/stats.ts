@@ -41,8 +41,8 @@ const SUMMED = [
   "completion_cost",
 ] as const;
 
-/** The statistics of all partitions so far. */
-class Totals {
+/** The statistics of several partitions, added up. */
+export class Totals {
   readonly #sums = new Map<(typeof SUMMED)[number], number>();
   readonly #latencies = new DurationCounter();
   readonly #firstTokens = new DurationCounter();
