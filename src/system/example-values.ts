@@ -60,6 +60,7 @@ export const QUERIES: Record<string, Record<string, string>> = {
   "GET /.well-known/agent.json": { assistant_id: "agent" },
   "GET /examples": { dataset: ID },
   "GET /api/v1/examples": { dataset: ID },
+  "GET /api/v2/threads/{thread_id}/stats": { selects: "TURNS" },
 };
 
 /** Bodies by method and path, for routes that no schema describes or whose schema does not say enough. */
@@ -85,6 +86,7 @@ export const BODIES: Record<string, Body> = {
     },
   },
   "PATCH /api/v1/bulk-exports/{id}": { json: { status: "CANCELLED" } },
+  "POST /api/v2/threads/stats": { json: { project_id: ID, select: ["THREAD_COUNT", "TOTAL_TOKENS"] } },
   "POST /runs/cancel": { json: { thread_id: ID, run_ids: [ID] } },
   "POST /agui/{assistant_id}/connect": { json: { threadId: ID, runId: ID, messages: [] } },
   "POST /agui/{assistant_id}": { json: { threadId: ID, runId: ID, messages: [{ id: "1", ...MESSAGES[0] }] } },

@@ -213,7 +213,7 @@ export interface ThreadStats extends PartitionStats {
   last_end_time: number | null;
   /** The threads of the turns. */
   thread_ids: string[];
-  /** How many turns have so many tokens. */
+  /** By a number of tokens, how many turns have it. */
   tokens: Map<number, number>;
   details: UsageDetail[];
 }
