@@ -45,8 +45,9 @@ export async function run(argv: string[]): Promise<number> {
     endWithNpm(resolve);
   });
   try {
-    await dev.start(asked);
-    await asked;
+    const ended = Promise.race([asked, dev.lost]);
+    await dev.start(ended);
+    await ended;
   } finally {
     await dev.stop();
     // A connection of a client or a file watcher must not keep the process.

@@ -37,12 +37,18 @@ async function answer(): Promise<string | undefined> {
 
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 
-it("starts workerd again when it is killed", async () => {
-  const workerd = descendants(dev.pid).filter((pid) => commandOf(pid).includes("workerd\0serve"));
-  expect(workerd).toHaveLength(1);
-  process.kill(workerd[0] as number, "SIGKILL");
-  const tried = () => answer().catch(() => undefined);
-  await expect.poll(tried, { timeout: 60_000 }).toBe("first");
+/** Kills the workerd of `weir dev`, and waits until it has ended. */
+async function killWorkerd(): Promise<void> {
+  const found = () => descendants(dev.pid).filter((pid) => commandOf(pid).includes("workerd\0serve"));
+  await expect.poll(found, { timeout: 20_000 }).toHaveLength(1);
+  const [pid = 0] = found();
+  process.kill(pid, "SIGKILL");
+  await expect.poll(() => running().some((one) => one.pid === pid), { timeout: 20_000 }).toBe(false);
+}
+
+it("answers the next request when its workerd is killed", async () => {
+  await killWorkerd();
+  expect(await answer()).toBe("first");
 });
 
 it("leaves no process behind when it is killed itself", async () => {
@@ -59,4 +65,14 @@ it("serves again after that, and follows changes", async () => {
   expect(await answer()).toBe("first");
   project.write("src/agent.ts", answering(`"second"`));
   await expect.poll(answer, { timeout: 60_000, interval: 500 }).toBe("second");
+});
+
+it("ends with a message when workerd ends again and again", async () => {
+  const ended = dev.says(/cannot be kept running/);
+  for (let times = 0; times < 5; times++) {
+    await killWorkerd();
+    if (times < 4) expect(await answer()).toBe("second");
+  }
+  await ended;
+  expect(await dev.ended).toBe(1);
 });

@@ -56,6 +56,8 @@ export interface RunningDev {
   printed(): string;
   /** Waits until it has printed this. */
   says(pattern: RegExp): Promise<void>;
+  /** Its exit code, once it has ended. */
+  ended: Promise<number | null>;
   /** Asks it to end. Gives its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -79,6 +81,7 @@ export async function startDev(root: string, command: string = CLI): Promise<Run
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid as number,
+    ended,
     printed: () => text,
     says: (pattern) =>
       new Promise((resolve, reject) => {

@@ -54,6 +54,9 @@ export class Dev {
   #migrated: Promise<() => void> | undefined;
   #introduced = false;
   #stopped = false;
+  readonly #lost = Promise.withResolvers<never>();
+  /** Rejects with a Fault when the server ends again and again. */
+  readonly lost = this.#lost.promise;
   /** Ends what runs beside the server. */
   readonly #ended = new AbortController();
 
@@ -149,7 +152,8 @@ export class Dev {
     if (!this.#server) {
       const inSources = sourcePlaces(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(plain(line)));
-      this.#server = new Server({ persistTo: stateOf(project), onLine, trace });
+      const onLost = (fault: Fault) => this.#lost.reject(fault);
+      this.#server = new Server({ persistTo: stateOf(project), onLine, trace, onLost });
     }
     if (this.#stopped) return;
     const modulesRoot = join(project.weirDir, "build");
@@ -193,7 +197,7 @@ export class Dev {
     const until = Date.now() + WAIT_MS;
     while (!this.#server?.url && !this.#error && !this.#stopped && Date.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 25));
-    return this.#server?.url;
+    return this.#server?.ready();
   }
 
   /** Locally nothing fires the cron trigger, so this does, at each full minute. */

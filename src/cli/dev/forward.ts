@@ -16,8 +16,17 @@ export interface Forwarding {
 /** The most that is read of a body after its answer, in bytes. A client that is not read may not read its answer. */
 const DRAINED = 64 * 1024 ** 2;
 
+/** How often a connection is tried that the server refuses, and the pause in between, milliseconds. */
+const TRIES = 40;
+const PAUSE_MS = 50;
+
 /** Sends the request on. It has been accepted by its host. */
-export async function forward(asked: IncomingMessage, answer: ServerResponse, to: Forwarding): Promise<void> {
+export async function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  to: Forwarding,
+  tries = TRIES,
+): Promise<void> {
   const { method = "GET", url: path = "/" } = asked;
   const page = method === "GET" && asked.headers.accept?.includes("text/html") === true;
   const target = await to.target();
@@ -26,7 +35,12 @@ export async function forward(asked: IncomingMessage, answer: ServerResponse, to
   const passed = request({ ...placeOf(target), path, method, headers: headersOf(asked) });
   passed.setNoDelay(true);
   answer.once("close", () => passed.destroy());
-  passed.once("error", () => (answer.headersSent ? undefined : to.unavailable()));
+  passed.once("error", (error: NodeJS.ErrnoException) => {
+    if (answer.headersSent || answer.destroyed) return;
+    // A server that has just ended. Nothing of the request was sent, so it is sent to the next one.
+    if (error.code !== "ECONNREFUSED" || tries <= 1) return to.unavailable();
+    setTimeout(() => void forward(asked, answer, to, tries - 1), PAUSE_MS);
+  });
   passed.once("response", (response) => {
     drain(asked, passed);
     const html = page && response.headers["content-type"]?.startsWith("text/html") === true;
@@ -38,7 +52,8 @@ export async function forward(asked: IncomingMessage, answer: ServerResponse, to
     response.once("error", () => answer.destroy());
     (html ? response.pipe(withScript()) : response).pipe(answer);
   });
-  asked.pipe(passed);
+  // The body is read once there is a server: what is read cannot be sent again.
+  passed.once("socket", (socket) => socket.once("connect", () => asked.pipe(passed)));
 }
 
 /** A connection for each request: one that is kept may end with the server in between. */

@@ -5,11 +5,20 @@ const KEPT = 40;
 
 export class LineLog extends Log {
   readonly #trace: (line: string) => void;
+  readonly #onLost: (error: Error) => void;
   #last: string[] = [];
 
-  constructor(trace: (line: string) => void) {
+  /** `onLost`: workerd ended, and Miniflare cannot start it again. */
+  constructor(trace: (line: string) => void, onLost: (error: Error) => void) {
     super(LogLevel.INFO);
     this.#trace = trace;
+    this.#onLost = onLost;
+  }
+
+  /** Miniflare reports only in its log that workerd cannot be started again. */
+  override error(error: Error): void {
+    super.error(error);
+    if ((error as { code?: unknown }).code === "ERR_RUNTIME_FAILURE") this.#onLost(error);
   }
 
   protected override log(message: string): void {

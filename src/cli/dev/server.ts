@@ -25,7 +25,13 @@ interface Options {
   onLine: (line: string) => void;
   /** Gets each line of Miniflare's own. */
   trace: (line: string) => void;
+  /** workerd has ended too often, or cannot be started again. */
+  onLost: (fault: Fault) => void;
 }
+
+/** The most times that workerd may end by itself within `WITHIN_MS`. Miniflare starts it again each time. */
+const MOST_ENDS = 5;
+const WITHIN_MS = 60_000;
 
 /** What is served. */
 export interface Served {
@@ -47,12 +53,14 @@ export class Server {
   #miniflare: Miniflare | undefined;
   #digest = "";
   #stopping = false;
+  /** When workerd has ended by itself. */
+  #ends: number[] = [];
   /** The address of the running server; undefined while there is none. */
   url: string | undefined;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#log = new LineLog(options.trace);
+    this.#log = new LineLog(options.trace, (error) => this.#lose(error));
   }
 
   /** Serves this, if it is not what is served already. Gives whether it started. Throws a Fault when it cannot be loaded. */
@@ -79,6 +87,26 @@ export class Server {
     return true;
   }
 
+  /** The address once workerd runs: after it has ended, Miniflare starts it again. Undefined when it cannot. */
+  async ready(): Promise<string | undefined> {
+    await this.#miniflare?.ready.catch(() => undefined);
+    return this.url;
+  }
+
+  #restarted(): void {
+    const now = Date.now();
+    this.#ends = [...this.#ends.filter((time) => time > now - WITHIN_MS), now];
+    if (this.#ends.length >= MOST_ENDS) return this.#lose(new Error("workerd ended."));
+    this.#options.onLine("The server ended unexpectedly. It has been started again.");
+  }
+
+  #lose(error: Error): void {
+    // While Miniflare gets other options, `serve` reports why it cannot start.
+    if (this.#stopping || this.url === undefined) return;
+    this.url = undefined;
+    this.#options.onLost(new Fault(`The server ended and cannot be kept running.\n\n${lastWords(this.#log, error)}`));
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     this.url = undefined;
@@ -102,6 +130,7 @@ export class Server {
       cf: false,
       log: this.#log,
       unsafeProxySharedSecret: this.#secret,
+      unsafeHandleRuntimeRestart: () => this.#restarted(),
       handleStructuredLogs: ({ message }) => {
         for (const line of message.split("\n")) {
           this.#log.note(line);
