@@ -10,7 +10,7 @@ interface Question {
 }
 
 /** The question as text, if it has one. */
-function words(value: unknown): string | undefined {
+export function words(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;
   const requests = Array.isArray(value.action_requests) ? value.action_requests.filter((one) => isObject(one)) : [];

@@ -1,40 +1,97 @@
-/** A tool call: a stateless run of the assistant, waited for. */
-import type { CallToolResult } from "@modelcontextprotocol/server";
+/** A tool call: a run of the assistant, waited for. */
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+} from "@modelcontextprotocol/server";
 import type { Assistant } from "../assistants/store.ts";
+import { isUuid } from "../http/uuid.ts";
+import type { Json } from "../json.ts";
+import { type LogEvent, readEvents } from "../threads/log/events.ts";
 import type { Caller } from "../threads/requests/access.ts";
 import { runRequest } from "../threads/requests/runs/request.ts";
-import type { Json } from "../json.ts";
+import type { RunRequest } from "../threads/rpc.ts";
 import { readJson, threadStub } from "../threads/stub.ts";
+import { METHODS } from "./progress.ts";
+import { answersIn, elicit, questionsIn, waits } from "./questions.ts";
+import { type OutputSchema, toResult } from "./result.ts";
 
 /** The run of a tool call. */
 export interface ToolRun {
   id: string;
   /** How long the run is kept at least, milliseconds since 1970. */
   keepUntil?: number;
+  signal: AbortSignal;
+  /** Gets the run's events of `METHODS` while it runs. */
+  report?: (event: LogEvent) => Promise<void>;
+  /** Whether the client shows questions of a run to a person. */
+  elicits: boolean;
+  schema: OutputSchema | undefined;
 }
 
-/** The final state as JSON text; a failed run, or one that a node interrupted, is an error that the model can read. */
-export async function callAssistant(
+type Result = CallToolResult | InputRequiredResult;
+
+/** A run on a thread of its own, which is kept only when the run waits for an answer. */
+export async function callAssistant(by: Caller, assistant: Assistant, input: Json, run: ToolRun): Promise<Result> {
+  const { assistant_id } = assistant;
+  const request = await runRequest(by, run.id, { assistant_id, input, if_not_exists: "create" }, run.id);
+  const kept = { temporary: true, keep_until: run.keepUntil, keep_questions: true };
+  return wait(by, run.id, { ...request, ...kept }, run);
+}
+
+/** The same call again, with what a person answered to the questions of its thread. */
+export async function continueCall(
   by: Caller,
   { assistant_id }: Assistant,
-  input: Json,
-  { id: runId, keepUntil }: ToolRun,
-  signal: AbortSignal,
-): Promise<CallToolResult> {
-  const request = await runRequest(by, runId, { assistant_id, input, if_not_exists: "create" }, runId);
-  const thread = threadStub(by.env, by.principal.workspaceId, runId);
-  await thread.startRun({ ...request, temporary: true, keep_until: keepUntil });
+  threadId: string,
+  responses: Record<string, unknown>,
+  run: ToolRun,
+): Promise<Result> {
+  const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
+  const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
+  if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
+  const resume = answersIn(responses);
+  if (!resume) return waits({}, threadId, run.schema);
+  return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume) }, run);
+}
+
+/** Answers an interrupt of a thread, whichever call it came from. */
+export async function answerInterrupt(
+  by: Caller,
+  { threadId, interruptId, answer }: { threadId: string; interruptId?: string; answer: unknown },
+  run: ToolRun,
+): Promise<Result> {
+  const standing = isUuid(threadId) && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
+  if (!standing || standing.assistantId === undefined) throw unknownThread();
+  const request = await runRequest(by, threadId, { assistant_id: standing.assistantId }, run.id);
+  const id = interruptId ?? standing.interrupts[0];
+  if (id === undefined) throw invalid("The thread does not wait for an answer.");
+  if (interruptId === undefined && standing.interrupts.length > 1)
+    throw invalid(`The thread waits for several answers. Give interrupt_id, one of ${standing.interrupts.join(", ")}.`);
+  return wait(by, threadId, { ...request, command: { resume: { [id]: answer } }, answers: [id] }, run);
+}
+
+async function wait(by: Caller, threadId: string, request: RunRequest, run: ToolRun): Promise<Result> {
+  const { id: runId, signal, report, elicits, schema } = run;
+  const thread = threadStub(by.env, by.principal.workspaceId, threadId);
+  await thread.startRun(request);
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    return toWire(await readJson(await thread.join(runId)));
+    if (report) {
+      const events = await thread.follow({ after: 0, runId, methods: METHODS });
+      for await (const event of readEvents(events)) await report(event);
+    }
+    const state = await readJson(await thread.join(runId));
+    if (!("__interrupt__" in state)) return toResult(state, schema);
+    const questions = questionsIn(state);
+    return elicits && questions.length > 0 ? elicit(questions, threadId) : waits(state, threadId, schema);
   } finally {
     signal.removeEventListener("abort", cancel);
   }
 }
 
-function toWire(result: Json): CallToolResult {
-  const failed = result.__error__ as { error: string; message: string } | undefined;
-  const text = failed ? `${failed.error}: ${failed.message}` : JSON.stringify(result);
-  return { content: [{ type: "text", text }], isError: failed !== undefined || "__interrupt__" in result };
-}
+const invalid = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+const unknownThread = (): ProtocolError => invalid("There is no such thread that waits for an answer.");

@@ -1,14 +1,39 @@
-/** Each assistant of a workspace as a tool: its graph's input schema in, the final state out. */
+/** Each assistant of a workspace as a tool: its graph's input schema in, its answer out; and the tool that answers interrupts. */
 import type { Tool } from "@modelcontextprotocol/server";
+import * as v from "valibot";
 import { isDefaultAssistant } from "../assistants/defaults.ts";
 import { graphOf } from "../assistants/graph.ts";
 import { type Assistant, searchAssistants } from "../assistants/store.ts";
 import { type Database, database } from "../db/client.ts";
 import type { Filter } from "../users/authorize.ts";
 import { schemasOf } from "../graphs/schemas.ts";
+import { ANSWER } from "./questions.ts";
+import { isMessages, type OutputSchema, outputSchemaOf } from "./result.ts";
 
 /** Tools on one page of `tools/list`, and assistants per read in the search for a tool. */
 export const PAGE = 100;
+
+/** The tool by which a model, or a client without elicitation, answers an interrupt. */
+export const ANSWER_TOOL: Tool = {
+  name: ANSWER,
+  description:
+    "Answers a question of a run that waits, and returns what the run then gives. The result of the call that waits has the ids.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      thread_id: { type: "string", format: "uuid", description: "The thread that waits." },
+      interrupt_id: { type: "string", description: "The question, when the thread waits for several answers." },
+      answer: { description: "The answer, as the graph expects it: any JSON value." },
+    },
+    required: ["thread_id", "answer"],
+  },
+};
+
+export const AnswerArguments = v.object({
+  thread_id: v.pipe(v.string(), v.toLowerCase()),
+  interrupt_id: v.optional(v.string()),
+  answer: v.unknown(),
+});
 
 /** The schema of a message list, for clients without LangGraph's types. */
 const MESSAGES = {
@@ -48,6 +73,16 @@ export async function assistantOfTool(
   }
 }
 
+/** The names of all tools that are assistants. */
+export async function namesOfTools(env: Env, workspaceId: string, metadata?: Filter): Promise<string[]> {
+  const names: string[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
+    names.push(...rows.slice(0, PAGE).map(toolName));
+    if (rows.length <= PAGE) return names;
+  }
+}
+
 /** A default assistant is called by its graph id; any other by its name and the beginning of its id, for names may repeat. */
 function toolName({ assistant_id, graph_id, name }: Assistant): string {
   if (isDefaultAssistant(assistant_id) && name === graph_id) return plain(graph_id, 64);
@@ -63,12 +98,21 @@ async function toolOf(assistant: Assistant, env: Env): Promise<Tool | undefined>
   // An assistant whose graph is no longer deployed is no tool.
   const graph = await graphOf(assistant, env).catch(() => undefined);
   if (!graph) return undefined;
-  const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its final state.`;
+  const description = assistant.description ?? `Runs the assistant ${assistant.name} and returns its answer.`;
+  const { input_schema, output_schema } = await schemasOf(assistant.graph_id, graph);
+  const outputSchema = outputSchemaOf(output_schema);
   return {
     name: toolName(assistant),
     description,
-    inputSchema: inputSchema((await schemasOf(assistant.graph_id, graph)).input_schema),
+    inputSchema: inputSchema(input_schema),
+    ...(outputSchema && { outputSchema }),
   };
+}
+
+/** The output schema that `tools/list` gives of the assistant. */
+export async function outputSchemaOfTool(assistant: Assistant, env: Env): Promise<OutputSchema | undefined> {
+  const graph = await graphOf(assistant, env).catch(() => undefined);
+  return graph && outputSchemaOf((await schemasOf(assistant.graph_id, graph)).output_schema);
 }
 
 function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"] {
@@ -81,7 +125,7 @@ function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"
     ...schema,
     type: "object",
     properties: Object.fromEntries(
-      properties.map(([name, property]) => [name, property.langgraph_type === "messages" ? MESSAGES : property]),
+      properties.map(([name, property]) => [name, isMessages(property) ? MESSAGES : property]),
     ),
   };
 }

@@ -34,9 +34,9 @@ export interface ThreadRecord {
   compacted?: { through: number; due?: number };
   /**
    * Made for one stateless run: never listed, and deleted at `until`, which the run's end sets. That is not before
-   * `keep_until`.
+   * `keep_until`. With `keep_questions` it becomes a thread as any other when its run ends with questions.
    */
-  temporary?: { until?: number; keep_until?: number };
+  temporary?: { until?: number; keep_until?: number; keep_questions?: true };
 }
 
 /** The record of a thread that has just been made. */

@@ -60,6 +60,8 @@ export interface RunRequest {
   depth?: number;
   /** The thread belongs to this run only and is deleted at the end of the run. */
   temporary?: boolean;
+  /** Of a temporary thread: it is kept when the run ends with questions, so that they can be answered. */
+  keep_questions?: boolean;
   /** Of a temporary thread: it is not deleted before this time, so that a repeated request finds its run; milliseconds. */
   keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */

@@ -1,7 +1,7 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { breachOf } from "../../src/traces/datasets/json-schema/breach.ts";
-import { refusalOf } from "../../src/traces/datasets/json-schema/shape.ts";
+import { breachOf } from "../../src/http/json-schema/breach.ts";
+import { refusalOf } from "../../src/http/json-schema/shape.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { multipart } from "../support/traces.ts";
 

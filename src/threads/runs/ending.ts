@@ -22,6 +22,7 @@ export function recordAfter(
   const now = Date.now();
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
   const failed = status === "error" || status === "timeout";
+  const asks = ran && record.temporary?.keep_questions && Object.keys(questions).length > 0;
   return {
     ...record,
     updated: now,
@@ -33,7 +34,7 @@ export function recordAfter(
       error: outcome.error,
     }),
     compacted: compactLater(record, emitter.deltas, now),
-    ...(record.temporary && !open && { temporary: endingAt(record.temporary, now) }),
+    ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
     ttl: restartTtl(record.ttl),
   };
 }

@@ -85,6 +85,8 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
   if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
-  const { temporary, keep_until } = request;
-  return temporary ? { ...record, temporary: { ...(keep_until && { keep_until }) }, ttl: undefined } : record;
+  const { temporary, keep_until, keep_questions } = request;
+  if (!temporary) return record;
+  const kept = { ...(keep_until && { keep_until }), ...(keep_questions && { keep_questions: true as const }) };
+  return { ...record, temporary: kept, ttl: keep_questions ? record.ttl : undefined };
 }

@@ -138,6 +138,9 @@ const TREE: Record<string, (run: TreeRun) => unknown> = {
 /** Whether the tree of a trace has all of these fields. */
 export const isOfTree = (selects: Set<string>): boolean => [...selects].every((name) => Object.hasOwn(TREE, name));
 
+/** Every field of a run in a tree. */
+export const TREE_NAMES = new Set(Object.keys(TREE));
+
 /** A run of a tree with the selected fields (`isOfTree`). Without a selection, its id only. */
 export function runOfTree(run: TreeRun, selects: Set<string>): object {
   return Object.fromEntries(["id", ...selects].map((name) => [name, TREE[name]!(run)]));

@@ -1,8 +1,8 @@
 /** Holds the bodies of examples to the schemas of their dataset. */
 import { decodeJson } from "../../../http/json.ts";
 import { Problem } from "../../../http/problem.ts";
-import { breachOf } from "../json-schema/breach.ts";
-import { refusalOf } from "../json-schema/shape.ts";
+import { breachOf } from "../../../http/json-schema/breach.ts";
+import { refusalOf } from "../../../http/json-schema/shape.ts";
 import type { DatasetRow } from "../store.ts";
 
 /** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */

@@ -1,0 +1,39 @@
+/** Clients of both generations of the MCP SDK, connected to the application. */
+import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "@modelcontextprotocol/client";
+import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { exports } from "cloudflare:workers";
+
+const URL_OF_MCP = new URL("https://weir.test/mcp");
+const INFO = { name: "test", version: "1" };
+
+const optionsOf = (key: string) => ({
+  fetch: (url: string | URL, init?: RequestInit) => exports.default.fetch(new Request(url, init)),
+  requestInit: { headers: { "x-api-key": key } },
+});
+
+/** The first generation: 2025-11-25. It declares that it elicits, which a stateless server does not see at a call. */
+export async function connectFirst(key: string): Promise<Client1> {
+  const client = new Client1(INFO, { capabilities: { elicitation: {} } });
+  await client.connect(new Transport1(URL_OF_MCP, optionsOf(key)));
+  return client;
+}
+
+/** The second generation: 2026-07-28. `answer`: what a person answers to a question; without it the client has no elicitation. */
+export async function connectSecond(key: string, answer?: (params: Asked) => Answer): Promise<Client2> {
+  const capabilities = answer ? { elicitation: { form: {} } } : {};
+  const client = new Client2(INFO, { capabilities, versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  if (answer) client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params as Asked) }));
+  await client.connect(new Transport2(URL_OF_MCP, optionsOf(key)));
+  return client;
+}
+
+export interface Asked {
+  message: string;
+  requestedSchema: { properties: Record<string, { enum?: string[]; title?: string }>; required?: string[] };
+}
+
+export interface Answer {
+  action: "accept" | "decline" | "cancel";
+  content?: Record<string, string>;
+}

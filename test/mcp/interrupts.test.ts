@@ -1,0 +1,152 @@
+/** Runs that wait for an answer: elicitation for clients that have it, and else a result that names the thread. */
+import "../support/graphs.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { type Asked, connectFirst, connectSecond } from "./connect.ts";
+
+let caller: Caller;
+beforeAll(async () => {
+  caller = await newCaller();
+});
+
+const said = (text: string) => ({ messages: [{ role: "user", content: text }] });
+type Called = {
+  content: { text: string }[];
+  isError?: boolean;
+  _meta?: { thread_id: string; interrupts: { id: string; value: unknown }[] };
+};
+const threadsOf = async (by: Caller) =>
+  (await by.fetch("/threads/search", { body: {} })).json<{ thread_id: string; status: string }[]>();
+
+describe("a client with elicitation", () => {
+  it("asks a person, and the run continues with the answer", async () => {
+    const by = await newCaller();
+    const asked: Asked[] = [];
+    const client = await connectSecond(by.key, (params) => {
+      asked.push(params);
+      return { action: "accept", content: { answer: "the blue one" } };
+    });
+    const { content, isError } = await client.callTool({ name: "actor", arguments: said("ask") });
+    expect([content, isError]).toEqual([[{ type: "text", text: 'You chose "the blue one".' }], false]);
+    expect(asked).toMatchObject([{ message: "Which one?", requestedSchema: { required: ["answer"] } }]);
+    expect(await threadsOf(by)).toMatchObject([{ status: "idle" }]);
+    await client.close();
+  });
+
+  it("answers all questions of a run", async () => {
+    const client = await connectSecond(caller.key, ({ message }) => ({
+      action: "accept",
+      content: { answer: message.toUpperCase() },
+    }));
+    const { structuredContent, content } = await client.callTool({ name: "asker", arguments: {} });
+    expect([structuredContent, content]).toEqual([{}, [{ type: "text", text: 'right "RIGHT?"' }]]);
+    await client.close();
+  });
+
+  it("decides on each action of a human-in-the-loop request", async () => {
+    const asked: Asked[] = [];
+    const client = await connectSecond(caller.key, (params) => {
+      asked.push(params);
+      return { action: "accept", content: { decision_1: "reject", message_1: "Not today." } };
+    });
+    const { content } = await client.callTool({
+      name: "approval",
+      arguments: said("Send an email to ada@example.com about lunch"),
+    });
+    expect(asked[0]?.requestedSchema.properties["decision_1"]).toMatchObject({
+      title: expect.stringContaining("send_email"),
+      enum: ["approve", "reject", "respond"],
+    });
+    expect((content as { text: string }[])[0]?.text).not.toBe("");
+    await client.close();
+  });
+
+  it("gets the thread when the person declines, and can answer later", async () => {
+    const client = await connectSecond(caller.key, () => ({ action: "decline" }));
+    const { content, isError, _meta } = (await client.callTool({
+      name: "actor",
+      arguments: said("ask"),
+    })) as unknown as Called;
+    const thread_id = _meta?.thread_id;
+    expect([isError, content[0]?.text]).toEqual([false, expect.stringContaining(`thread ${thread_id}`)]);
+    const later = await client.callTool({ name: "answer_interrupt", arguments: { thread_id, answer: "none" } });
+    expect(later.content).toEqual([{ type: "text", text: 'You chose "none".' }]);
+    await client.close();
+  });
+});
+
+describe.each([
+  ["first", connectFirst],
+  ["second", (key: string) => connectSecond(key)],
+] as const)("a client without elicitation, of the %s generation", (_, connect) => {
+  it("gets a result that names the thread, and answers with a tool", async () => {
+    const client = await connect(caller.key);
+    const { content, isError, _meta } = (await client.callTool({
+      name: "actor",
+      arguments: said("askdata"),
+    })) as unknown as Called;
+    expect(isError).toBe(false);
+    expect(content[0]?.text).toContain('Which one?\n{"question":"Which one?","options":["a","b"]}');
+    expect(content[0]?.text).toContain("answer_interrupt");
+    const thread_id = _meta?.thread_id;
+    const given = { name: "answer_interrupt", arguments: { thread_id, answer: { choice: "b" } } };
+    expect((await client.callTool(given)).content).toEqual([{ type: "text", text: 'You chose {"choice":"b"}.' }]);
+    await expect(client.callTool(given)).rejects.toMatchObject({ code: -32602 });
+    await client.close();
+  });
+
+  it("answers several questions, each by its id", async () => {
+    const client = await connect(caller.key);
+    const { _meta } = (await client.callTool({ name: "asker", arguments: {} })) as unknown as Called;
+    const { thread_id, interrupts = [] } = _meta ?? {};
+    const answer = (more: object) =>
+      client.callTool({ name: "answer_interrupt", arguments: { thread_id, answer: "x", ...more } });
+    await expect(answer({})).rejects.toMatchObject({ message: expect.stringContaining(interrupts[1]?.id ?? "-") });
+    const [left, right] = interrupts;
+    const half = (await answer({ interrupt_id: left?.id })) as unknown as Called;
+    expect(half._meta?.interrupts).toEqual([right]);
+    const whole = await answer({ interrupt_id: right?.id });
+    expect(whole.content).toEqual([{ type: "text", text: expect.stringContaining('"x"') }]);
+    await client.close();
+  });
+});
+
+describe("a thread of another workspace", () => {
+  it("takes no answer", async () => {
+    const owner = await connectFirst(caller.key);
+    const { _meta } = (await owner.callTool({ name: "actor", arguments: said("ask") })) as unknown as Called;
+    const thread_id = _meta?.thread_id ?? "";
+    const other = await newCaller();
+    const stranger = await connectFirst(other.key);
+    const given = { name: "answer_interrupt", arguments: { thread_id, answer: "mine" } };
+    await expect(stranger.callTool(given)).rejects.toMatchObject({ code: -32602 });
+    // The state of an elicitation is the thread: it is sent by the client, and grants nothing.
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+    };
+    const answers = { [_meta?.interrupts[0]?.id ?? ""]: { action: "accept", content: { answer: "mine" } } };
+    const params = { name: "actor", arguments: {}, requestState: thread_id, inputResponses: answers, _meta: meta };
+    const headers = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "actor",
+    };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    expect(await (await other.fetch("/mcp", { body, headers })).json()).toMatchObject({ error: { code: -32602 } });
+    const state = { ...body, params: { ...params, name: "echo" } };
+    const elsewhere = await caller.fetch("/mcp", { body: state, headers: { ...headers, "mcp-name": "echo" } });
+    expect(await elsewhere.json()).toMatchObject({ error: { code: -32602 } });
+    // It still waits for its owner.
+    expect((await owner.callTool(given)).content).toEqual([{ type: "text", text: 'You chose "mine".' }]);
+  });
+});
+
+it("a call without questions leaves no thread", async () => {
+  const by = await newCaller();
+  const client = await connectFirst(by.key);
+  await client.callTool({ name: "echo", arguments: said("hi") });
+  expect(await threadsOf(by)).toEqual([]);
+  await client.close();
+});
