@@ -1,4 +1,5 @@
 /** What a request under an Idempotency-Key made: found for 24 hours from the first use of the key, and never after that. */
+import "../support/graphs.ts";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -105,7 +106,8 @@ it("an answer that is too long to be kept leads to what the request made, within
 
 const made = async (path: string, body: object) =>
   (await (await caller.fetch(path, { body })).json<{ id: string }>()).id;
-const tool = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: say("hello") } };
+// It waits for an answer, and says on which thread.
+const tool = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "actor", arguments: say("ask") } };
 describe.each<[path: string, body: object | undefined, accept?: string]>([
   ["/threads", {}],
   ["/threads/:thread/copy", undefined],

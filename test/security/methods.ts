@@ -44,6 +44,13 @@ export const MCP_PARAMS: Record<string, (things: Things) => Json> = {
   initialize: () => CLIENT,
   ping: () => ({}),
   "tools/list": () => ({}),
+  "resources/list": () => ({}),
+  "resources/templates/list": () => ({}),
+  "resources/read": ({ thread_id }) => ({ uri: `weir://threads/${thread_id}` }),
+  "completion/complete": ({ marker }) => ({
+    ref: { type: "ref/resource", uri: "weir://assistants/{name}" },
+    argument: { name: "name", value: marker },
+  }),
   "tools/call": ({ marker }) => ({ name: `${marker}-assistant`, arguments: { messages: [] } }),
 };
 
