@@ -11,7 +11,7 @@ const MOST_CHARACTERS = 1_000;
 export function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
-  let last = 0;
+  let last = -1;
   let hasWritten = false;
   return async ({ method, ns, data }) => {
     if (method === "custom") hasWritten = true;
@@ -20,7 +20,7 @@ export function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Pro
     const { progress, total, message } = method === "custom" ? written(data) : stepOf(data);
     // Each value must be larger than the one before.
     const grows = progress !== undefined && progress > last;
-    last = grows ? progress : last + 1;
+    last = grows ? progress : Math.max(last, 0) + 1;
     const params = { progressToken, progress: last, ...(grows && total !== undefined && { total }), message };
     await mcpReq.notify({ method: "notifications/progress", params });
   };
