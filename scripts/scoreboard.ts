@@ -58,7 +58,7 @@ const ENTRIES: Entry[] = [
     client: "MCP conformance suite",
     dependency: "@modelcontextprotocol/conformance",
     files: ["test/conformance/mcp-suite.test.ts"],
-    note: "The scenarios about resources, prompts, completion, logging, sampling, elicitation, and tools that answer with media do not apply.",
+    note: "The scenarios about prompts, sampling, sessions (logging, elicitation before 2026-07-28) and resources of the suite's own do not apply.",
   },
   { client: "oauth4webapi", dependency: "oauth4webapi", files: ["test/conformance/oauth4webapi.test.ts"] },
   {

@@ -51,7 +51,10 @@ export async function continueCall(
   const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
   const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
   if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
-  const resume = answersIn(responses);
+  const asked = standing.interrupts.filter((id) => Object.hasOwn(responses, id));
+  if (standing.interrupts.length === 0) throw invalid("The thread does not wait for an answer.");
+  // Responses to anything else are ignored.
+  const resume = answersIn(Object.fromEntries(asked.map((id) => [id, responses[id]])));
   if (!resume) return waits({}, threadId, run.schema);
   return wait(by, threadId, { ...request, command: { resume }, answers: Object.keys(resume) }, run);
 }

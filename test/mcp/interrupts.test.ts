@@ -126,7 +126,8 @@ describe("a thread of another workspace", () => {
       "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
       "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
     };
-    const answers = { [_meta?.interrupts[0]?.id ?? ""]: { action: "accept", content: { answer: "mine" } } };
+    const accepted = (answer: string) => ({ action: "accept", content: { answer } });
+    const answers = { [_meta?.interrupts[0]?.id ?? ""]: accepted("mine"), unknown: accepted("x") };
     const params = { name: "actor", arguments: {}, requestState: thread_id, inputResponses: answers, _meta: meta };
     const headers = {
       "mcp-protocol-version": "2026-07-28",
@@ -138,8 +139,10 @@ describe("a thread of another workspace", () => {
     const state = { ...body, params: { ...params, name: "echo" } };
     const elsewhere = await caller.fetch("/mcp", { body: state, headers: { ...headers, "mcp-name": "echo" } });
     expect(await elsewhere.json()).toMatchObject({ error: { code: -32602 } });
-    // It still waits for its owner.
-    expect((await owner.callTool(given)).content).toEqual([{ type: "text", text: 'You chose "mine".' }]);
+    // It still waits for its owner. A response to what was not asked is ignored.
+    const own = async () => (await caller.fetch("/mcp", { body, headers })).json();
+    expect(await own()).toMatchObject({ result: { content: [{ type: "text", text: 'You chose "mine".' }] } });
+    expect(await own()).toMatchObject({ error: { code: -32602 } });
   });
 });
 
