@@ -40,7 +40,8 @@ export function watch(given: Watch): () => void {
   return () => void watches.delete(given);
 }
 
-async function around(effect: Effect, carryOut: () => unknown): Promise<unknown> {
+/** Carries out an effect with what the watches do around it. */
+export async function around(effect: Effect, carryOut: () => unknown): Promise<unknown> {
   const own = [...watches].filter((one) => one.on(effect));
   for (const one of own) await one.before?.(effect);
   const answer = await carryOut();

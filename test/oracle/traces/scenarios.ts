@@ -9,6 +9,7 @@ import type { Case } from "./dimensions.ts";
 import { mustEnd, sameRows } from "./exported.ts";
 import { engineAt, windowOf } from "./exports.ts";
 import { checkErased, doomedOf, type Doomed } from "./removals.ts";
+import { webhook } from "./webhook.ts";
 import type { World } from "./world.ts";
 
 export interface Scenario {
@@ -204,6 +205,7 @@ export const SCENARIOS: readonly Scenario[] = [
   removal("expiry"),
   retention,
   anExport,
+  webhook,
   examples(false),
   examples(true),
 ];
