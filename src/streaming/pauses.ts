@@ -6,8 +6,8 @@
  */
 import type { EventText, Framing } from "../threads/log/events.ts";
 
-/** Encloses the number of the event at which a run pauses. JSON has no such character outside of escapes. */
-const MARK = "\u0001";
+/** Encloses the number of the event at which a run pauses. Neither JSON nor what else a tail sends has the character. */
+const MARK = "\u0002";
 const CODE = MARK.charCodeAt(0);
 
 /** Milliseconds in which a client opens the connections of its iterators after the answer to `run.start`. */

@@ -18,7 +18,7 @@ import type * as types from "./types.ts";
 import { threadStub } from "./stub.ts";
 import { deleteRun } from "./runs/delete.ts";
 import { Runner } from "./runs/runner.ts";
-import { listRuns, toOpenRun } from "./runs/list.ts";
+import { chooseOpen, listRuns, toOpenRun } from "./runs/list.ts";
 import { resultOf } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
 import { toWireRun, type StoredRun } from "./run.ts";
@@ -198,13 +198,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return ended;
   }
 
-  async cancelMany(
-    { runIds, status, createdBefore = Infinity }: rpc.OpenRuns,
-    action: types.CancelAction,
-  ): Promise<number> {
-    const chosen = this.#runner.open.filter(
-      (run) => run.created < createdBefore && (runIds?.includes(run.id) ?? (status === "all" || status === run.status)),
-    );
+  async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
+    const chosen = chooseOpen(this.#runner.open, which);
     for (const { id } of chosen) this.#runner.stop(id, action);
     return chosen.length;
   }
@@ -279,17 +274,9 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return written;
   }
 
-  /**
-   * Of the tests and benches: rows written since this object woke, open streams (those of WebSockets and of readers that wait for a
-   * change included), WebSockets of clients, and how many readers wait.
-   */
-  async figures(): Promise<{ rowsWritten: number; streams: number; sockets: number; asleep: number }> {
-    const { context, sleepers } = this.#open();
-    const asleep = sleepers.count;
-    // One reader of the log stands for all that wait.
-    const streams = context.eventLog.readers + Math.max(0, asleep - 1);
-    const sockets = this.ctx.getWebSockets().length - asleep;
-    return { rowsWritten: context.tables.rowsWritten, streams, sockets, asleep };
+  /** Of the tests and benches: rows written since this object woke, and who reads. */
+  async figures(): Promise<{ rowsWritten: number } & ReturnType<Sleepers["figures"]>> {
+    return { rowsWritten: this.#context.tables.rowsWritten, ...this.sleepers.figures() };
   }
 
   /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */

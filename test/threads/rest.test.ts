@@ -42,6 +42,11 @@ const OPEN: Record<string, (caller: Caller, thread: string) => Promise<Response>
     caller.fetch(`/threads/${thread}${CLASSIC}`, { headers: { "last-event-id": "0" } }),
   "POST /threads/{id}/stream/events": async (caller, thread) =>
     caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["lifecycle", "values", "messages"] } }),
+  "POST /threads/{id}/stream/events, Python SDK": async (caller, thread) =>
+    caller.fetch(`/threads/${thread}/stream/events`, {
+      body: { channels: ["lifecycle", "values", "messages"] },
+      headers: { "user-agent": "langgraph-sdk-py/0.4.5" },
+    }),
   "a stream that shows nothing of these runs": async (caller, thread) =>
     caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["custom"] } }),
 };

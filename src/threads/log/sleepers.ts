@@ -37,6 +37,14 @@ export class Sleepers {
     return new Response(null, { status: 101, webSocket: client });
   }
 
+  /** Open streams, those of WebSockets and of sleepers included, WebSockets of clients, and sleepers. */
+  figures(): { streams: number; sockets: number; asleep: number } {
+    const asleep = this.count;
+    // One reader of the log stands for all sleepers.
+    const streams = this.log.readers + Math.max(0, asleep - 1);
+    return { streams, sockets: this.ctx.getWebSockets().length - asleep, asleep };
+  }
+
   /** A reader has left. */
   onClose(socket: WebSocket): void {
     socket.close(CHANGED);

@@ -2,7 +2,7 @@
 import { remoteProblem } from "../../http/problem.ts";
 import type { ThreadContext } from "../context.ts";
 import { ANSWER_LIMIT } from "../limits.ts";
-import type { RunsQuery } from "../rpc.ts";
+import type { OpenRuns, RunsQuery } from "../rpc.ts";
 import { storedRun, type StoredRun, toWireRun } from "../run.ts";
 import type { OpenRun, Run } from "../types.ts";
 
@@ -23,4 +23,12 @@ export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, s
 export function toOpenRun(run: StoredRun, threadId: string): OpenRun {
   const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
   return shown;
+}
+
+/** The open runs with one of these ids, or with this status. */
+export function chooseOpen(open: readonly StoredRun[], which: OpenRuns): StoredRun[] {
+  const { runIds, status, createdBefore = Infinity } = which;
+  return open.filter(
+    (run) => run.created < createdBefore && (runIds?.includes(run.id) ?? (status === "all" || status === run.status)),
+  );
 }

@@ -20,7 +20,7 @@ export const webhook: Scenario = {
   name: "a run with a webhook",
   given: {},
   prepare: async ({ weir, differences }) => {
-    const [thread, run] = [crypto.randomUUID(), crypto.randomUUID()];
+    const thread = crypto.randomUUID();
     const input = { messages: [{ role: "user", content: "hello" }] };
     const body = { assistant_id: "echo", input, webhook: "https://receiver.example/", if_not_exists: "create" };
     const received: Received[] = [];
