@@ -40,7 +40,7 @@ export class Sleepers {
   /** Open streams, those of WebSockets and of sleepers included, WebSockets of clients, and sleepers. */
   figures(): { streams: number; sockets: number; asleep: number } {
     const asleep = this.count;
-    // One reader of the log stands for all sleepers.
+    // One reader of the log represents all sleepers.
     const streams = this.log.readers + Math.max(0, asleep - 1);
     return { streams, sockets: this.ctx.getWebSockets().length - asleep, asleep };
   }

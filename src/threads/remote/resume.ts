@@ -49,7 +49,7 @@ export function resumed(first: Bytes, place: Place, sleep?: (after: number) => S
     sleeping?.leave();
     await reader?.cancel().catch(() => undefined);
   };
-  /** Whether the stream goes on after its object ended it: it was at rest, and the log has changed. */
+  /** Whether the stream continues after its object ended it: it was at rest, and the log has changed. */
   const rested = async (): Promise<boolean> => {
     const seq = marks.seq();
     if (left || seq === undefined || !sleep) return false;
