@@ -91,6 +91,8 @@ function shared(packages: string[]): Plugin {
   };
 }
 
+type Tailwind = () => Plugin;
+
 /** Tailwind, where the project has the plugin that the Agent Server uses for it. */
 async function tailwind(root: string): Promise<Plugin[]> {
   let file: string;
@@ -99,6 +101,7 @@ async function tailwind(root: string): Promise<Plugin[]> {
   } catch {
     return [];
   }
-  const { default: plugin } = (await import(pathToFileURL(file).href)) as { default: () => Plugin };
-  return [plugin()];
+  const { default: module } = (await import(pathToFileURL(file).href)) as { default: Tailwind | { default: Tailwind } };
+  // A CommonJS file is imported as what it exports, which has a default of its own.
+  return ["default" in module ? module.default() : module()];
 }
