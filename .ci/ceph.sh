@@ -86,7 +86,8 @@ monmaptool --create --fsid "$fsid" --addv a "$monitors" "$dir/monmap" >>"$dir/da
 ceph-mon -c "$dir/ceph.conf" --mkfs -i a --monmap "$dir/monmap" "${as[@]}" >>"$dir/daemons.log" 2>&1
 run ceph-mon -c "$dir/ceph.conf" -i a -f "${as[@]}"
 until_ok ceph status
-ceph osd new "$osd" 0
+# The monitor may refuse it in its first moments.
+until_ok ceph osd new "$osd" 0
 ceph-osd -c "$dir/ceph.conf" -i 0 --mkfs --osd-uuid "$osd" "${as[@]}" >>"$dir/daemons.log" 2>&1
 run ceph-osd -c "$dir/ceph.conf" -i 0 -f "${as[@]}"
 ceph osd crush add osd.0 1.0 root=default
