@@ -42,6 +42,7 @@ export class Thread extends ThreadObject {
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.sockets.onError(socket);
+    if (isSleeper(this.ctx, socket)) this.sleepers.onClose(socket);
+    else await this.sockets.onError(socket);
   }
 }

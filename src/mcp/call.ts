@@ -78,12 +78,12 @@ export async function answerInterrupt(
 async function wait(by: Caller, threadId: string, request: RunRequest, run: ToolRun): Promise<Result> {
   const { id: runId, signal, report, elicits, schema } = run;
   const thread = threadStub(by.env, by.principal.workspaceId, threadId);
-  await thread.startRun(request);
+  const { seq } = await thread.launch(request);
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
     if (report) {
-      const events = await thread.follow({ after: 0, runId, methods: METHODS });
+      const events = await thread.follow({ after: seq - 1, runId, methods: METHODS });
       for await (const event of readEvents(events)) await report(event);
     }
     const state = await readJson(await thread.join(runId));

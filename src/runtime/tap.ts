@@ -180,7 +180,7 @@ export class Tap extends BaseCallbackHandler {
     if (message.id === undefined) setId(message, id);
     this.#seen.add(message.id ?? id);
     this.sink.tuple(call.namespace, message, call.metadata);
-    // The protocol reports tool results on its `tools` channel. What removes a message is not said by anyone.
+    // The protocol reports tool results on its `tools` channel. A message that removes another one is no message of the conversation.
     if (!["tool", "remove"].includes(typeOf(message)))
       this.#messages(call, new MessageBlocks(message.id ?? id).whole(message, from));
   }

@@ -37,7 +37,7 @@ describe("a tool call that cannot be carried out", () => {
     [remoteProblem(422, "The input is too long."), -32602, "The input is too long."],
     [Object.assign(new Error("any"), { overloaded: true }), -32603, "Too many requests"],
   ])("says why: %s", async (error, code, message) => {
-    vi.spyOn(RemoteThread.prototype, "startRun").mockRejectedValue(error);
+    vi.spyOn(RemoteThread.prototype, "launch").mockRejectedValue(error);
     const caller = await newCaller();
     const params = { name: "echo", arguments: { messages: [] } };
     const answer = await caller.fetch("/mcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/call", params } });

@@ -32,8 +32,6 @@ export function inFrames({ open, has, leave }: Source): Place {
   let held: Uint8Array[] = [];
   let skip = 0;
   let carry = "";
-  /** Everything that was read is durable. */
-  let isDurable = false;
 
   /** The bytes up to the last frame that `chunk` ends, 0 when it ends none. */
   const endOf = (chunk: Uint8Array, before: number): number => {
@@ -79,16 +77,15 @@ export function inFrames({ open, has, leave }: Source): Place {
     take(chunk) {
       const passed = chunk.subarray(Math.min(skip, chunk.length));
       skip -= chunk.length - passed.length;
-      isDurable = false;
       return passed.length === 0 ? [] : follow(passed);
     },
     rest(seq) {
       latest = whole = seq;
       sinceWhole = 0;
-      isDurable = true;
     },
     async open() {
-      const isLost = !isDurable && latest !== undefined && !(await has(latest));
+      // At rest, and after a loss, the place is between two events.
+      const isLost = latest !== undefined && latest !== whole && !(await has(latest));
       if (isLost && begun > 0) throw new Error("The stream was cut inside of a frame that is lost.");
       if (isLost) {
         whole = latest;
