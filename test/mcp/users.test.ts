@@ -19,7 +19,7 @@ let bob: User;
 let thread: string;
 beforeAll(async () => {
   deployUsers();
-  [ada, bob] = [userCalled("ada"), userCalled("bob")];
+  [ada, bob] = [userCalled("ada-of-mcp"), userCalled("bob-of-mcp")];
   const made = await ada.json<{ assistant_id: string }>("/assistants", { graph_id: "actor", name: "Adas" });
   const name = `Adas-${made.assistant_id.slice(0, 8)}`;
   const { result } = await rpc(ada, "tools/call", { name, arguments: said("ask") });
