@@ -5,16 +5,16 @@
 import { remoteProblem } from "../http/problem.ts";
 
 /**
- * Raise it with a change that the version before cannot read or would damage. A table, column or field that the version
+ * Raise one with a change that the version before cannot read or would damage. A table, column or field that the version
  * before ignores needs no new number.
  */
-export const FORMAT = 1;
+export const FORMATS = { thread: 1, index: 1, partition: 2 } as const;
 
 /** When an object that a newer version wrote looks again, milliseconds: its due work waits for that version. */
 export const NEWER_ALARM_MS = 5 * 60_000;
 
 /** Whether a newer version wrote an object of this format. Absent: a version before formats were kept. */
-export const isNewer = (stored: number | undefined): boolean => (stored ?? 0) > FORMAT;
+export const isNewer = (stored: number | undefined, of: keyof typeof FORMATS): boolean => (stored ?? 0) > FORMATS[of];
 
 /** 503. */
 export function newerFormat(): Error {

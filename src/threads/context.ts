@@ -1,6 +1,6 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { FORMAT } from "../db/format.ts";
+import { FORMATS } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { INDEX_DELAY_MS } from "./limits.ts";
@@ -55,7 +55,7 @@ export class ThreadContext {
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = record;
     // Before anything is written in this version's format.
-    if (record && (record.format ?? 0) < FORMAT) this.saveRecord({ ...record, format: FORMAT });
+    if (record && (record.format ?? 0) < FORMATS.thread) this.saveRecord({ ...record, format: FORMATS.thread });
     // After a crash the row may be behind, and the next alarm writes it. That alarm may be of any age: an object whose
     // watchdog did not come in time wakes up hours later, for its compaction.
     this.stale = this.record !== undefined;

@@ -1,6 +1,6 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
-import { FORMAT } from "../db/format.ts";
+import { FORMATS } from "../db/format.ts";
 import type { Json } from "../json.ts";
 import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
@@ -46,7 +46,7 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   return {
     thread_id: threadId,
     workspace_id: workspaceId,
-    format: FORMAT,
+    format: FORMATS.thread,
     ...(shard > 0 && { shard }),
     created: now,
     updated: now,

@@ -353,7 +353,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   #read(before?: Outbox) {
     const tables = new Tables(this.ctx.storage);
     const record = readRecord(tables);
-    if (isNewer(record?.format)) return undefined;
+    if (isNewer(record?.format, "thread")) return undefined;
     const context = new ThreadContext(this.ctx, this.env, tables, record);
     const outbox = new Outbox(context, this.onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));

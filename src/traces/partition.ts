@@ -78,7 +78,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.held = hasTables(this.sql);
-    this.isNewer = this.held && isNewer(readMeta(this.sql, "format"));
+    this.isNewer = this.held && isNewer(readMeta(this.sql, "format"), "partition");
     if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;

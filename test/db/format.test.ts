@@ -2,7 +2,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FORMAT } from "../../src/db/format.ts";
+import { FORMATS } from "../../src/db/format.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, say } from "../threads/client.ts";
@@ -48,7 +48,7 @@ describe("a thread", () => {
     const thread = await newThread(caller);
     await caller.fetch(`/threads/${thread}/runs/wait`, { body });
     const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-    await setFormat(stub, ofThread, FORMAT + 1);
+    await setFormat(stub, ofThread, FORMATS.thread + 1);
     await expectRefused(stub, () => [
       caller.fetch(`/threads/${thread}`),
       caller.fetch(`/threads/${thread}/runs`),
@@ -59,14 +59,14 @@ describe("a thread", () => {
     ]);
     const alarm = await runInDurableObject(stub(), (_, { storage }) => storage.getAlarm());
     expect(alarm).toBeGreaterThan(Date.now());
-    await setFormat(stub, ofThread, FORMAT);
+    await setFormat(stub, ofThread, FORMATS.thread);
     expect(await get<unknown[]>(caller, `/threads/${thread}/runs`)).toHaveLength(1);
   });
 
   it("of an older format gets this one when it is opened", async () => {
     const thread = await newThread(caller);
     const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-    await setFormat(stub, ofThread, FORMAT - 1);
+    await setFormat(stub, ofThread, FORMATS.thread - 1);
     await get(caller, `/threads/${thread}`);
     const read = () =>
       runInDurableObject(
@@ -74,19 +74,19 @@ describe("a thread", () => {
         (_, { storage }) =>
           storage.sql.exec<{ format: number }>("SELECT record ->> 'format' AS format FROM thread").one().format,
       );
-    expect(await read()).toBe(FORMAT);
+    expect(await read()).toBe(FORMATS.thread);
   });
 });
 
 it("a shard of the index of threads is refused", async () => {
   await newThread(caller);
   const stub = () => env.THREAD_INDEX.getByName(`${caller.workspaceId}:0`);
-  await setFormat(stub, ofMeta, FORMAT + 1);
+  await setFormat(stub, ofMeta, FORMATS.index + 1);
   await expectRefused(stub, () => [
     caller.fetch("/threads/search", { body: {} }),
     caller.fetch("/threads/count", { body: {} }),
   ]);
-  await setFormat(stub, ofMeta, FORMAT);
+  await setFormat(stub, ofMeta, FORMATS.index);
   expect(await (await caller.fetch("/threads/count", { body: {} })).json()).toBe(1);
 });
 
@@ -99,11 +99,11 @@ it("a day of traces is refused", async () => {
   );
   const day = new Date(NOON / 1000).toISOString().slice(0, 10);
   const stub = () => env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${project?.id}/${day}`);
-  await setFormat(stub, ofMeta, FORMAT + 1);
+  await setFormat(stub, ofMeta, FORMATS.partition + 1);
   await expectRefused(stub, () => [
     caller.fetch("/runs/query", { body: { session: [project?.id] } }),
     caller.fetch("/runs/batch", { body: { post: [sentRun(NOON)] } }),
   ]);
-  await setFormat(stub, ofMeta, FORMAT);
+  await setFormat(stub, ofMeta, FORMATS.partition);
   expect(await get(caller, `/api/v1/runs/${run.id}`)).toMatchObject({ id: run.id });
 });

@@ -1,6 +1,6 @@
 /** The tables of one shard of a workspace's thread index, in its Durable Object's SQLite, and every statement on them. */
 import { drizzle } from "drizzle-orm/durable-sqlite";
-import { FORMAT, isNewer, newerFormat } from "../../db/format.ts";
+import { FORMATS, isNewer, newerFormat } from "../../db/format.ts";
 import { countOf, idsOf, rowsOf, versionsOf } from "./page-store.ts";
 import type { IndexRow, RowVersion, ThreadFilter, ThreadPage } from "./rpc.ts";
 
@@ -56,7 +56,7 @@ export class IndexTables {
     this.#sql = storage.sql;
     this.#db = drizzle(storage);
     this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = '_migrations'").toArray().length > 0;
-    this.#isNewer = this.#made && isNewer(this.#readMeta("format"));
+    this.#isNewer = this.#made && isNewer(this.#readMeta("format"), "index");
     if (this.#made && !this.#isNewer) this.#migrate();
   }
 
@@ -149,6 +149,7 @@ export class IndexTables {
       this.#sql.exec(statements);
       this.#sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
     }
-    if (this.#readMeta("format") !== FORMAT) this.#sql.exec("INSERT OR REPLACE INTO meta VALUES ('format', ?)", FORMAT);
+    if (this.#readMeta("format") !== FORMATS.index)
+      this.#sql.exec("INSERT OR REPLACE INTO meta VALUES ('format', ?)", FORMATS.index);
   }
 }

@@ -7,6 +7,7 @@ import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts
 import type { Literal } from "./syntax.ts";
 import { isExactNumber } from "../../http/json.ts";
 import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
+import { OF_TRACES } from "../partition/groups.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
 import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";
@@ -59,8 +60,11 @@ class Compiler {
         // A literal, because SQLite does not use a partial index (`runs_failed`) for a bound value.
         if (filter.field === "status" && filter.comparison === "eq" && filter.value === "error")
           return `(${this.alias}.status = 'error')`;
+        if (filter.field === "trace_id" && filter.comparison === "eq" && filter.value !== null)
+          return this.traces([filter.value]);
         return this.test(this.column(filter.field), filter.comparison, filter.value);
       case "in":
+        if (filter.field === "trace_id") return this.traces(filter.values);
         return this.test(this.column(filter.field), "in", filter.values);
       case "tag":
         return this.tag(filter.tag);
@@ -73,6 +77,12 @@ class Compiler {
       case "pair":
         return this.pair(filter.kind, filter.tests);
     }
+  }
+
+  /** Only some runs are in the index of traces, so a test of the column would read all runs. */
+  private traces(ids: Literal[]): string {
+    this.values.push(JSON.stringify(ids));
+    return `(${this.alias}.n IN ${OF_TRACES})`;
   }
 
   /** The list is text that `JSON.stringify` wrote. Looking into the text is much faster than parsing it. */

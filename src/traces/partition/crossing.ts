@@ -2,6 +2,7 @@
 import { parseFilter } from "../filter/filter.ts";
 import { compileFilter } from "../filter/sql.ts";
 import type { PartitionIdentity } from "../types.ts";
+import { OF_TRACES } from "./groups.ts";
 import { CROSSING } from "./tables.ts";
 
 /** The most such traces per day that are tracked. */
@@ -24,7 +25,7 @@ export function tracesPassing(
   const condition = compileFilter(parseFilter(filter), "r", constants);
   const rows = sql.exec<{ trace_id: string }>(
     `SELECT DISTINCT r.trace_id FROM runs r
-     WHERE r.trace_id IN (SELECT value FROM json_each(?)) ${root ? "AND r.is_root = 1" : ""} AND ${condition.sql}`,
+     WHERE r.n IN ${OF_TRACES} ${root ? "AND r.is_root = 1" : ""} AND ${condition.sql}`,
     JSON.stringify(traces),
     ...condition.values,
   );

@@ -3,6 +3,7 @@ import { idsOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
+import { dissolveGroups, numbersOfTraces, OF_TRACES } from "./groups.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
 import { forgetMoves } from "./moves.ts";
 import { deletePayloads } from "./payloads.ts";
@@ -10,6 +11,7 @@ import { CROSSING } from "./tables.ts";
 
 interface Doomed extends Record<string, SqlStorageValue> {
   n: number;
+  led: number;
   id: string;
   bytes: number;
   large: string | null;
@@ -29,7 +31,7 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
 export function tracesBegunHere(sql: SqlStorage, traceIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
-       OR EXISTS (SELECT 1 FROM runs WHERE trace_id = j.value AND NOT (${CROSSING}))`,
+       OR EXISTS (SELECT 1 FROM runs WHERE n IN ${numbersOfTraces("= j.value")} AND NOT (${CROSSING}))`,
     JSON.stringify(traceIds),
   );
   return rows.toArray().map(({ id }) => id);
@@ -47,11 +49,12 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   const traces = JSON.stringify(traceIds);
   const runs = sql
     .exec<Doomed>(
-      `SELECT r.n, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
-       WHERE r.trace_id IN (SELECT value FROM json_each(?)) ORDER BY r.thread_id IS NOT NULL LIMIT ${DELETED_AT_ONCE}`,
+      `SELECT r.n, r.led, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
+       WHERE r.n IN ${OF_TRACES} ORDER BY r.thread_id IS NOT NULL LIMIT ${DELETED_AT_ONCE}`,
       traces,
     )
     .toArray();
+  dissolveGroups(sql, cutGroups(runs));
   const ids = runs.map(({ id }) => id);
   const list = JSON.stringify(ids);
   // Ids of both traces and runs: a late patch may name its run only.
@@ -71,6 +74,13 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
   if (runs.length > 0) addToCounts(sql, { rows: -runs.length, bytes: -bytes, lastStart: 0 });
   return runs.length;
+}
+
+/** The first runs of groups of which some runs stay for the next transaction: these are to be found without it. */
+function cutGroups(runs: Doomed[]): number[] {
+  const deleted = new Set(runs.map(({ n }) => n));
+  const isCut = ({ n, led }: Doomed) => Array.from({ length: led }, (_, i) => n + 1 + i).some((m) => !deleted.has(m));
+  return runs.filter((run) => run.led > 0 && isCut(run)).map(({ n }) => n);
 }
 
 /** Notes ids of deleted traces or runs, so that later writes of them are dropped. */

@@ -1,6 +1,7 @@
 /** How a partition records that its day has grown (shards.ts), and which runs it accepts after that. */
 import { EARLY, idsOf, isClosed, MOST_SHARDS, traceOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
+import { numbersOfTraces } from "./groups.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;
@@ -34,7 +35,7 @@ export function heldIds(sql: SqlStorage, ids: string[], traces: string[]): strin
   if (ids.length === 0) return [];
   const rows = sql.exec<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM runs WHERE id = j.value)
-       OR EXISTS (SELECT 1 FROM runs WHERE trace_id = j.value)
+       OR EXISTS ${numbersOfTraces("= j.value")}
        OR EXISTS (SELECT 1 FROM deleted WHERE id = j.value)
      UNION SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM feedback WHERE trace_id = j.value)`,
     JSON.stringify(ids),

@@ -12,7 +12,7 @@ import {
 import { payloadOf } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
-import { lastChange } from "./changes.ts";
+import { firstBornAfter, lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
 import { movedAcross } from "./moves.ts";
@@ -119,7 +119,7 @@ function rowsOf(
 ): Iterable<SqlStorageValue[]> {
   const from = after ? Math.max(startTime, after.start_time) : startTime;
   const condition = selectionCondition(sql, identity, { startTime: from, endTime, filter: filter ?? undefined });
-  const changed = changedSince(since);
+  const changed = changedSince(sql, since);
   const weighed = fields.filter((field) => WEIGHED.has(field));
   const light = ["0", ...weighed.map((field) => `ifnull(octet_length(r.${field}), 0)`)].join(" + ");
   return sql
@@ -145,26 +145,32 @@ export function countChanged(
   { since, startTime, endTime, filter }: ChangedRequest,
 ): number {
   const condition = selectionCondition(sql, identity, { startTime, endTime, filter: filter ?? undefined });
-  const changed = changedSince([{ startTime, endTime, change: since }]);
+  const changed = changedSince(sql, [{ startTime, endTime, change: since }]);
   const text = `${changed.windows} SELECT count(*) AS n FROM ${changed.runs} ${condition.sql}`;
   return sql.exec<{ n: number }>(text, ...changed.values, ...condition.values).one().n;
 }
 
 /**
  * The runs that have changed in these windows since their changes, or all: SQL up to a condition. The planner would read the
- * whole window for them without the name of the index.
+ * whole window for them without the order of the join.
  */
-function changedSince(since: SinceWindow[] | undefined): {
+function changedSince(
+  sql: SqlStorage,
+  since: SinceWindow[] | undefined,
+): {
   windows: string;
   runs: string;
-  values: [] | [string, number];
+  values: [] | [string, number, number];
 } {
   if (since === undefined) return { windows: "", runs: "runs r WHERE", values: [] };
+  const least = Math.min(...since.map(({ change }) => change));
   return {
     windows: `WITH w AS MATERIALIZED (SELECT value ->> 'startTime' AS start, value ->> 'endTime' AS until,
       value ->> 'change' AS change FROM json_each(?))`,
-    runs: `runs r INDEXED BY runs_change WHERE r.change > 0 AND r.change > ? AND EXISTS (
+    runs: `(SELECT n FROM runs WHERE n >= ? UNION
+      SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > born AND change > ?) c
+      CROSS JOIN runs r ON r.n = c.n WHERE EXISTS (
       SELECT 1 FROM w WHERE r.start_time >= w.start AND r.start_time < w.until AND r.change > w.change) AND`,
-    values: [JSON.stringify(since), Math.min(...since.map(({ change }) => change))],
+    values: [JSON.stringify(since), firstBornAfter(sql, least), least],
   };
 }

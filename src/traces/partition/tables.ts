@@ -1,5 +1,5 @@
 /** The partition's tables, and the migrations that make them. */
-import { FORMAT } from "../../db/format.ts";
+import { FORMATS } from "../../db/format.ts";
 import { PACKED_COLUMNS } from "../packs.ts";
 import { readMeta, writeMeta } from "./meta.ts";
 
@@ -11,7 +11,7 @@ export const CROSSING =
  * `runs` is narrow, because filters and lists read all of it. Payloads are in `packs` and `payloads` (packs.ts).
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
-const MIGRATIONS: { id: string; sql: string }[] = [
+const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
   {
     id: "0000_runs",
     sql: `
@@ -183,6 +183,22 @@ const MIGRATIONS: { id: string; sql: string }[] = [
     `,
   },
   { id: "0010_feedback_trace", sql: `CREATE INDEX feedback_trace ON feedback (trace_id)` },
+  {
+    id: "0011_groups",
+    sql: `
+      -- See groups.ts. 0: a group of its own, as all runs of earlier versions.
+      ALTER TABLE runs ADD COLUMN led INTEGER NOT NULL DEFAULT 0;
+      -- The number of the change that inserted the run (changes.ts); 0 for a run of an earlier version.
+      ALTER TABLE runs ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+    `,
+    // A partition that has runs keeps its larger indexes: another index costs a row for each run.
+    fresh: `
+      DROP INDEX runs_trace;
+      CREATE INDEX runs_trace ON runs (trace_id) WHERE led >= 0;
+      DROP INDEX runs_change;
+      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > born;
+    `,
+  },
 ];
 
 /** True when the tables exist. The check creates nothing. */
@@ -200,12 +216,13 @@ export function migrate(storage: DurableObjectStorage): void {
         .toArray()
         .map((row) => row.id),
     );
-    for (const { id, sql } of MIGRATIONS) {
+    for (const { id, sql, fresh } of MIGRATIONS) {
       if (done.has(id)) continue;
       storage.sql.exec(sql);
+      if (fresh !== undefined && done.size === 0) storage.sql.exec(fresh);
       storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
     }
-    if (readMeta(storage.sql, "format") !== FORMAT) writeMeta(storage.sql, "format", FORMAT);
+    if (readMeta(storage.sql, "format") !== FORMATS.partition) writeMeta(storage.sql, "format", FORMATS.partition);
   });
 }
 
@@ -243,6 +260,8 @@ export interface RunRow {
   patched: number;
   bytes: number;
   change: number;
+  led: number;
+  born: number;
 }
 
 /** The payloads of a run: a row of `payloads`, or a part of a row of `packs`. */
@@ -293,6 +312,8 @@ export const RUN_COLUMNS = [
   "patched",
   "bytes",
   "change",
+  "led",
+  "born",
 ] as const satisfies (keyof RunRow)[];
 
 export const PAYLOAD_COLUMNS = [...PACKED_COLUMNS, "large", "attachments"] as const satisfies (keyof PayloadRow)[];

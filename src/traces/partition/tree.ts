@@ -1,5 +1,6 @@
 /** The runs of one trace without what they were given and gave. */
 import type { PartitionIdentity, TreeRun } from "../types.ts";
+import { numbersOfTraces } from "./groups.ts";
 
 type Row = Omit<TreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
 
@@ -12,7 +13,7 @@ export function traceTree(
 ): TreeRun[] {
   const rows = sql.exec(
     `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status
-     FROM runs WHERE trace_id = ? ORDER BY dotted_order LIMIT ?`,
+     FROM runs WHERE n IN ${numbersOfTraces("= ?")} ORDER BY dotted_order LIMIT ?`,
     traceId,
     limit,
   ) as unknown as Iterable<Row>;

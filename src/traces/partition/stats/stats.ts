@@ -3,6 +3,7 @@ import type { RunSelection } from "../../rpc.ts";
 import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
 import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
+import { numbersOfTraces } from "../groups.ts";
 import { sourceOf } from "../blocks/candidates.ts";
 import { wantedOf } from "../blocks/wanted.ts";
 import { selectionCondition } from "../selection.ts";
@@ -112,7 +113,7 @@ function summedStats(sql: SqlStorage, identity: PartitionIdentity, selection: Ru
 export function childrenOf(sql: SqlStorage, id: string): { direct: string[]; all: string[] } {
   const rows = sql
     .exec<{ id: string; parent_run_id: string | null }>(
-      `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.trace_id = r.trace_id
+      `SELECT c.id, c.parent_run_id FROM runs r JOIN runs c ON c.n IN ${numbersOfTraces("= r.trace_id")}
        WHERE r.id = ? AND c.id != r.id AND EXISTS (SELECT 1 FROM json_each(c.parent_run_ids) a WHERE a.value = r.id)
        ORDER BY c.dotted_order`,
       id,

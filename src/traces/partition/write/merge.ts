@@ -77,6 +77,8 @@ export function emptyRow(id: string, start: number): WholeRow {
     patched: 0,
     bytes: 0,
     change: 0,
+    led: 0,
+    born: 0,
     inputs: null,
     outputs: null,
     extra: null,

@@ -1,6 +1,7 @@
 /** Tokens and costs of runs with descendants: a run's totals include what happened below it. */
 import { addUsage, type Usage } from "../../usage/usage.ts";
 import { addCost, type PriceTable } from "../../usage/prices.ts";
+import { OF_TRACES } from "../groups.ts";
 import { setTotals } from "./merge.ts";
 import type { RunRow } from "../tables.ts";
 
@@ -33,7 +34,7 @@ export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable)
       `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
          'ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}), 'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})
        ) END AS metadata FROM runs
-       WHERE usage IS NOT NULL AND trace_id IN (SELECT value FROM json_each(?))`,
+       WHERE usage IS NOT NULL AND n IN ${OF_TRACES}`,
       JSON.stringify(traces),
     )
     .toArray();

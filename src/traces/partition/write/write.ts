@@ -7,15 +7,18 @@ import { newChange, numberRuns } from "../changes.ts";
 import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../usage/prices.ts";
 import type { RunWrite } from "../../types.ts";
+import { byTrace, dissolveGroups, groupRuns } from "../groups.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "../meta.ts";
 import { noteMoves } from "../moves.ts";
 import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
-import { RUN_COLUMNS, type WholeRow } from "../tables.ts";
+import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../tables.ts";
 import { sumKnown, sumTotals } from "./totals.ts";
 
-const INSERT_RUN = `INSERT OR REPLACE INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
+const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
+
+const ALL_COLUMNS = [...RUN_COLUMNS, ...PAYLOAD_COLUMNS];
 
 /** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
@@ -51,7 +54,7 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const ids = [...new Set(writes.map(({ id }) => id))];
   const stored = loadRows(sql, ids);
   const before = new Map(
-    [...stored].map(([id, row]) => [id, { text: JSON.stringify(row), bytes: row.bytes, start: row.start_time }]),
+    [...stored].map(([id, row]) => [id, { ...row }]),
   );
   const rows = new Map(stored);
   const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
@@ -60,24 +63,21 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     rows.set(write.id, mergeRun(row, write, day, prices));
   }
   noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
-  const changed = [...rows.values()].filter((row) => {
-    const known = before.get(row.id);
-    return !known || known.text !== JSON.stringify(row);
-  });
+  const isChanged = (row: WholeRow, known: WholeRow) => ALL_COLUMNS.some((column) => row[column] !== known[column]);
+  const fresh = byTrace([...rows.values()].filter(({ id }) => !before.has(id)));
+  const updated = [...stored.values()].filter((row) => isChanged(row, before.get(row.id) as WholeRow));
+  const changed = [...updated, ...fresh];
   if (changed.length === 0) return;
-  let next = lastNumber(sql) + 1;
   const change = newChange(sql);
   sumKnown(changed, prices);
-  for (const row of changed) {
-    row.change = change;
-    if (row.n === 0) row.n = next++;
-    sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
-  }
+  for (const row of changed) row.change = change;
+  for (const row of updated) updateRun(sql, before.get(row.id) as WholeRow, row);
+  insertRuns(sql, fresh, change);
   writePayloads(sql, changed, ({ id }) => before.has(id));
   noteMoves(
     sql,
     changed.flatMap(({ id, start_time }) => {
-      const from = before.get(id)?.start ?? start_time;
+      const from = before.get(id)?.start_time ?? start_time;
       return from === start_time ? [] : [{ id, from, change }];
     }),
   );
@@ -85,12 +85,11 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
   const moved = placeDerived(sql, changedIds);
   const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
-  numberRuns(sql, change, "trace_id", moved);
+  numberRuns(sql, change, "trace", moved);
   const isWritten = new Set(changedIds);
   const others = summed.filter((id) => !isWritten.has(id));
   numberRuns(sql, change, "id", others);
   openBlocks(sql, [...changedIds, ...others]);
-  const fresh = changed.filter(({ id }) => !before.has(id));
   refreshStats(
     sql,
     fresh.map(({ id }) => id),
@@ -102,6 +101,25 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     lastStart: changed.reduce((last, row) => Math.max(last, row.start_time), 0),
   };
   addToCounts(sql, added, change);
+}
+
+/** Inserts runs under the next numbers. */
+function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
+  const last = lastNumber(sql);
+  groupRuns(rows);
+  for (const [index, row] of rows.entries()) {
+    row.n = last + 1 + index;
+    row.born = change;
+    sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
+  }
+}
+
+/** Writes the columns that have changed: SQLite writes a row of each index of a column that a statement sets. */
+function updateRun(sql: SqlStorage, before: WholeRow, row: WholeRow): void {
+  if (before.trace_id !== row.trace_id) dissolveGroups(sql, [row.n]);
+  const columns = RUN_COLUMNS.filter((column) => row[column] !== before[column]);
+  const assignments = columns.map((column) => `${column} = ?`).join(", ");
+  sql.exec(`UPDATE runs SET ${assignments} WHERE n = ?`, ...columns.map((column) => row[column]), row.n);
 }
 
 /**
