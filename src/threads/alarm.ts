@@ -7,8 +7,11 @@ import type { ThreadContext } from "./context.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { Runner } from "./runs/runner.ts";
 
-/** While a run is open, the alarm fires at this interval, so that a run whose process stopped is resumed. */
-const WATCHDOG_MS = 4_000;
+/**
+ * While a run is open, the alarm fires so that a run whose process stopped is resumed: first after the least time, then after
+ * twice the time that the run has taken so far, up to the most. Setting an alarm is a row written.
+ */
+const WATCHDOG_MS = { least: 4_000, most: 30_000 };
 const REPROJECT_MS = 2_000;
 
 /**
@@ -27,14 +30,20 @@ function setAlarm(context: ThreadContext, at: number): void {
   context.ctx.waitUntil(context.ctx.storage.setAlarm(at));
 }
 
+function watchdogMs({ open }: Runner, now: number): number {
+  const running = open.find(({ status }) => status === "running");
+  const age = running ? now - running.outcome.updated : 0;
+  return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
+}
+
 function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: number): number | undefined {
   const outbox = tables.outbox.nextDue();
   const dues = [
-    runner.busy ? now + WATCHDOG_MS : undefined,
+    runner.busy ? now + watchdogMs(runner, now) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     stale ? now + REPROJECT_MS : undefined,
     // What is due already is being carried out now; this is for when that fails with the process.
-    outbox !== undefined && outbox <= now ? now + WATCHDOG_MS : outbox,
+    outbox !== undefined && outbox <= now ? now + WATCHDOG_MS.least : outbox,
     // A deletion waits for every run that was accepted, other work for the end of the run in flight.
     runner.open.length > 0 ? undefined : deletionOf(record),
     runner.busy || record?.ttl?.strategy !== "keep_latest" || record.ttl.kept ? undefined : record.ttl.expires,
@@ -80,6 +89,6 @@ export async function onAlarm(
   } catch (error) {
     logError(error, { thread: context.threadId, while: "its alarm" });
     // What failed is still due. It must not fail again at once, and again.
-    if (!context.gone) setAlarm(context, Date.now() + WATCHDOG_MS);
+    if (!context.gone) setAlarm(context, Date.now() + WATCHDOG_MS.least);
   }
 }

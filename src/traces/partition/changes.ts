@@ -4,7 +4,7 @@
  * after it. A number is at least the time in milliseconds: a partition that is destroyed and made again has lost its counter,
  * and its numbers must be above those that exports have noted.
  */
-import { OF_TRACES } from "./groups.ts";
+import { OF_TRACES } from "../groups.ts";
 import { addToCounts, readMeta } from "./meta.ts";
 
 /** The number of the last change. */
@@ -28,7 +28,11 @@ export function nextChange(sql: SqlStorage): number {
 export function numberRuns(sql: SqlStorage, change: number, by: "id" | "trace", ids: string[]): void {
   if (ids.length === 0) return;
   const these = by === "id" ? "id IN (SELECT value FROM json_each(?))" : `n IN ${OF_TRACES}`;
-  sql.exec(`UPDATE runs SET change = ?1 WHERE change <> ?1 AND ${these.replace("?", "?2")}`, change, JSON.stringify(ids));
+  sql.exec(
+    `UPDATE runs SET change = ?1 WHERE change <> ?1 AND ${these.replace("?", "?2")}`,
+    change,
+    JSON.stringify(ids),
+  );
 }
 
 /** The number of the first run that a later change has inserted. Runs are inserted in the order of their numbers. */

@@ -53,9 +53,7 @@ export function* inGroups(sql: SqlStorage, writes: RunWrite[]): Generator<RunWri
 export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: RunWrite[], prices: PriceTable): void {
   const ids = [...new Set(writes.map(({ id }) => id))];
   const stored = loadRows(sql, ids);
-  const before = new Map(
-    [...stored].map(([id, row]) => [id, { ...row }]),
-  );
+  const before = new Map([...stored].map(([id, row]) => [id, { ...row }]));
   const rows = new Map(stored);
   const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
   for (const write of writes) {
