@@ -9,6 +9,8 @@ type Module = Record<string, unknown>;
  * A module that throws fails the calls that need it, and no others.
  */
 export class Lazy<T> {
+  /** Of what this isolate has loaded. */
+  static readonly specs = new Set<string>();
   readonly spec: string;
   readonly #load: () => Promise<Module>;
   #value: { value: T } | undefined;
@@ -23,7 +25,9 @@ export class Lazy<T> {
   /** The export. Throws a Problem with `status` that names the file when the module throws or has no such export. */
   async get(status: 500 | 503 = 500): Promise<T> {
     if (this.#failure !== undefined) throw new Problem(status, this.#failure);
-    return (this.#value ??= { value: (await this.#loaded(status)) as T }).value;
+    this.#value ??= { value: (await this.#loaded(status)) as T };
+    Lazy.specs.add(this.spec);
+    return this.#value.value;
   }
 
   async #loaded(status: 500 | 503): Promise<unknown> {

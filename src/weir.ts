@@ -13,12 +13,14 @@ import { logError } from "./http/log.ts";
 import { allOf } from "./http/parallel.ts";
 import { Problem, problemResponse, toProblem } from "./http/problem.ts";
 import { Lazy, loaded } from "./lazy.ts";
+import { noteDeployed } from "./redeploy.ts";
 import { housekeeping } from "./system/housekeeping.ts";
 import { installLoopback } from "./loopback/install.ts";
 import { installLogger } from "./runtime/logger.ts";
 import { type UiFiles, uis } from "./ui/files.ts";
 import { type Custom, custom } from "./users/registry.ts";
 
+export { redeployed } from "./redeploy.ts";
 export { Thread } from "./thread.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./memory/embeddings.ts";
 export { ThreadIndex } from "./threads/search/object.ts";
@@ -50,6 +52,7 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
   Object.assign(builtSchemas, schemas);
   Object.assign(uis, ui);
   Object.assign(custom, own);
+  noteDeployed({ graphs: entries, schemas, ui, app, config, own });
   let made: ReturnType<typeof createApp> | undefined;
 
   /** A custom application may hold checks of its own, so nothing is answered without it. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type BuildFailure } from "esbuild";
-import { PACKAGE } from "../package.ts";
+import { MODULES, NAME, PACKAGE } from "../package.ts";
 import type { Project } from "../project.ts";
 import { writeWhole } from "../write-whole.ts";
 import { Broken } from "./broken.ts";
@@ -129,6 +129,7 @@ export const packages = {
 ${wanted.map((path, at) => `  ${keyOf(at)}: () => require(${JSON.stringify(path)}),`).join("\n")}
 };
 export const load = (key) => whole(packages[key]());
+export const runtime = () => load(${JSON.stringify(keyOf(wanted.indexOf(MODULES[NAME] ?? "")))});
 `;
 
 /** What each file exports, as esbuild has written it: its record of a build has the exports of entries only. */

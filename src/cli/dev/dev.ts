@@ -1,6 +1,5 @@
 /** The loop of `weir dev`: a change, a build, and the server that serves the last good one. */
 import { basename, join } from "node:path";
-import { packagesFile } from "../bundle/files.ts";
 import { type Kept, kept } from "../bundle/kept.ts";
 import { localEnvironment } from "../environment.ts";
 import { Fault } from "../fault.ts";
@@ -156,10 +155,7 @@ export class Dev {
       this.#server = new Server({ persistTo: stateOf(project), onLine, trace, onLost });
     }
     if (this.#stopped) return;
-    const modulesRoot = join(project.weirDir, "build");
-    const modules = modulesOf(modulesRoot);
-    const packages = packagesFile(project.weirDir);
-    await this.#server.serve({ name, variables, translated: options, modulesRoot, modules, packages });
+    await this.#server.serve({ name, variables, translated: options, modules: modulesOf(project) });
     const { url } = this.#server;
     if (!url || this.#introduced) return;
     this.#introduced = true;

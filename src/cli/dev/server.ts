@@ -1,21 +1,14 @@
 /** The project's Worker on Miniflare: one workerd below this process. */
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream, existsSync, statSync } from "node:fs";
-import { Readable } from "node:stream";
-import {
-  convertV4MiniflareOptions as convert,
-  type Json,
-  type Miniflare,
-  type MiniflareOptions,
-  type Request,
-  Response,
-} from "miniflare";
-import { PACKAGES } from "../bundle/files.ts";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions as convert, type Json, type Miniflare, type MiniflareOptions } from "miniflare";
 import { Fault } from "../fault.ts";
+import { isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
 import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
 import { newMiniflare } from "./miniflare.ts";
-import type { Module } from "./modules.ts";
+import { answerModule, type Module, type Modules } from "./modules.ts";
 import type { Translated } from "./translate.ts";
 
 interface Options {
@@ -38,12 +31,11 @@ export interface Served {
   name: string;
   translated: Translated;
   variables: Record<string, Json>;
-  /** The folder of the bundle, and its modules with the main one first. */
-  modulesRoot: string;
-  modules: Module[];
-  /** The file that answers for the module of packages. */
-  packages: string;
+  modules: Modules;
 }
+
+/** Bundles that have been replaced stay in memory: with more than this, in characters, workerd starts again. */
+const MOST_REPLACED = 32_000_000;
 
 export class Server {
   readonly #options: Options;
@@ -51,7 +43,11 @@ export class Server {
   /** Requests with an address other than theirs are not trusted, from any process. */
   readonly #secret = randomUUID();
   #miniflare: Miniflare | undefined;
-  #digest = "";
+  /** Of the bundle that is served, and of everything else. */
+  #bundle = "";
+  #rest = "";
+  /** How often the bundle has been replaced in this workerd, and the length of these. */
+  #replaced = { times: 0, length: 0 };
   #stopping = false;
   /** When workerd has ended by itself. */
   #ends: number[] = [];
@@ -63,13 +59,29 @@ export class Server {
     this.#log = new LineLog(options.trace, (error) => this.#lose(error));
   }
 
-  /** Serves this, if it is not what is served already. Gives whether it started. Throws a Fault when it cannot be loaded. */
-  async serve(served: Served): Promise<boolean> {
-    const digest = digestOf(served);
-    if (this.#stopping || digest === this.#digest) return false;
+  /** Serves this, if it is not what is served already. Throws a Fault when it cannot be loaded. */
+  async serve(served: Served): Promise<void> {
+    const bundle = readFileSync(served.modules.bundle, "utf8");
+    const rest = digestOf(served);
+    if (this.#stopping || (rest === this.#rest && bundle === this.#bundle)) return;
+    const isReplaced = rest === this.#rest && (await this.#replace(served, bundle));
+    this.#bundle = bundle;
+    this.#rest = rest;
+    if (!isReplaced) await this.#start(served);
+  }
+
+  /** Replaces the bundle in the running workerd. False where that is not possible. */
+  async #replace({ modules }: Served, { length }: string): Promise<boolean> {
+    if (this.url === undefined || !canReplace(modules)) return false;
+    this.#replaced.times += 1;
+    this.#replaced.length += length;
+    return this.#replaced.length <= MOST_REPLACED && replaceBundle(this.url, this.#secret, this.#replaced.times);
+  }
+
+  async #start(served: Served): Promise<void> {
     const options = this.#miniflareOptions(served);
     this.url = undefined;
-    this.#digest = digest;
+    this.#replaced = { times: 0, length: 0 };
     this.#log.clear();
     try {
       if (this.#miniflare) await this.#miniflare.setOptions(options);
@@ -79,12 +91,10 @@ export class Server {
       // After a failed start Miniflare takes no other options.
       const failed = this.#miniflare;
       this.#miniflare = undefined;
-      this.#digest = "";
+      this.#rest = "";
       await failed?.dispose().catch(() => undefined);
-      if (this.#stopping) return false;
-      throw new Fault(lastWords(this.#log, error as Error));
+      if (!this.#stopping) throw new Fault(lastWords(this.#log, error as Error));
     }
-    return true;
   }
 
   /** The address once workerd runs: after it has ended, Miniflare starts it again. Undefined when it cannot. */
@@ -113,17 +123,25 @@ export class Server {
     await this.#miniflare?.dispose().catch(() => undefined);
   }
 
-  #miniflareOptions({ name, translated, variables, modulesRoot, modules, packages }: Served): MiniflareOptions {
+  #miniflareOptions({ name, translated, variables, modules }: Served): MiniflareOptions {
     const { modulesRules: _, ...rest } = translated.workerOptions;
     // What is given as a module is copied for each 4 KB of the configuration, which takes a second for 8 MB.
     const options = { ...rest, unsafeUseModuleFallbackService: true };
+    const entry: Module = {
+      type: "ESModule",
+      path: join(modules.root, "entry.mjs"),
+      contents: canReplace(modules) ? replaceableEntry(modules.exports, this.#secret) : plainEntry(),
+    };
     const { persistTo, onLine } = this.#options;
     return {
       ...convert({
-        workers: [{ ...options, name, bindings: variables, modules, modulesRoot }, ...translated.externalWorkers],
+        workers: [
+          { ...options, name, bindings: variables, modules: [entry, ...modules.others], modulesRoot: modules.root },
+          ...translated.externalWorkers,
+        ],
         unsafeTriggerHandlers: true,
         logRequests: false,
-        unsafeModuleFallbackService: (request) => answerPackages(request, packages),
+        unsafeModuleFallbackService: (request) => answerModule(request, modules),
       }),
       host: "127.0.0.1",
       port: 0,
@@ -142,16 +160,14 @@ export class Server {
   }
 }
 
-/** workerd requests each module that the configuration does not have. */
-function answerPackages({ url }: Request, file: string): Response {
-  const isPackages = new URL(url).searchParams.get("specifier") === `/${PACKAGES}`;
-  if (!isPackages || !existsSync(file)) return new Response(null, { status: 404 });
-  return new Response(Readable.toWeb(createReadStream(file)) as ConstructorParameters<typeof Response>[0]);
-}
+const canReplace = ({ isSplit, exports }: Modules): boolean => isSplit && isReplaceable(exports);
 
-function digestOf({ translated, variables, modules, packages }: Served): string {
+/** Of everything but the bundle. */
+function digestOf({ translated, variables, modules: { exports, isSplit, packages, others } }: Served): string {
   const { mtimeMs, size } = statSync(packages, { throwIfNoEntry: false }) ?? {};
-  const hash = createHash("sha256").update(JSON.stringify([translated, variables, mtimeMs, size]));
-  for (const { path, contents } of modules) hash.update(`\0${path}\0`).update(contents);
+  const hash = createHash("sha256").update(
+    JSON.stringify([translated, variables, exports, isSplit, isSplit && [mtimeMs, size]]),
+  );
+  for (const { path, contents } of others) hash.update(`\0${path}\0`).update(contents);
   return hash.digest("hex");
 }

@@ -1,0 +1,108 @@
+/** An edit under `weir dev` is served by the running workerd, and by a new one where it has to be. */
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { isReplaceable } from "../../src/cli/dev/entry.ts";
+import { answering, descendants, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
+import { readFileSync } from "node:fs";
+
+/** Counts how often it has been loaded in this isolate. */
+const COUNTED = `globalThis.loads = (globalThis.loads ?? 0) + 1;`;
+const config = (more: object = {}) => ({ graphs: { agent: "./agent.ts:graph", slow: "./slow.ts:graph" }, ...more });
+const slow = (word: string) =>
+  answering(
+    `await (async () => { for (let n = 0; n < 20; n++) { await new Promise((r) => setTimeout(r, 100)); config.writer?.(n); } return "${word}"; })()`,
+  );
+
+let project: TestProject;
+let dev: RunningDev;
+let client: Client;
+beforeAll(async () => {
+  project = newProject({
+    "package.json": { name: "edited", type: "module" },
+    "langgraph.json": config(),
+    "agent.ts": answering(`"first " + globalThis.loads`, COUNTED),
+    "slow.ts": slow("old"),
+    "auth.ts": `
+      import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
+      export const auth = new Auth().authenticate(async () => { throw new HTTPException(401, { message: "nobody" }); });`,
+    "node_modules/registry/package.json": { name: "registry", main: "index.js" },
+    "node_modules/registry/index.js": `
+      const names = new Set();
+      exports.register = (name) => { if (names.has(name)) throw new Error(name + " is registered"); names.add(name); };`,
+  });
+  dev = await startDev(project.root);
+  await dev.says(/Weir listens on/);
+  client = new Client({ apiUrl: dev.url, callerOptions: { maxRetries: 0 } });
+});
+afterAll(async () => {
+  await dev.stop();
+  project.remove();
+});
+
+async function answer(graph = "agent"): Promise<string> {
+  const values = await client.runs.wait(null, graph, { input: { messages: [] } }).catch((error: Error) => error);
+  if (values instanceof Error) return values.message;
+  return (values as { messages?: { content: string }[] }).messages?.at(-1)?.content ?? JSON.stringify(values);
+}
+const PATIENCE = { timeout: 60_000, interval: 50 };
+const workerd = () =>
+  descendants(dev.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0serve\0"));
+/** Writes the file, and waits for the answer. */
+async function edited(file: string, content: string | object, expected: string | RegExp): Promise<void> {
+  project.write(file, content);
+  await expect.poll(async () => answer(), PATIENCE).toMatch(expected);
+}
+
+it("replaces the code in the running workerd, where a run ends with the code that it began with", async () => {
+  expect(await answer()).toBe("first 1");
+  const before = workerd();
+  expect(before).toHaveLength(1);
+  const stream = client.runs.stream(null, "slow", { input: { messages: [] }, streamMode: ["custom", "values"] });
+  const seen: unknown[] = [];
+  for await (const { event, data } of stream) {
+    seen.push(event === "values" ? (data as { messages: { content: string }[] }).messages.at(-1)?.content : data);
+    if (seen.at(-1) !== 1) continue;
+    project.write("slow.ts", slow("new"));
+    await edited("agent.ts", answering(`"second " + globalThis.loads`, COUNTED), "second 2");
+  }
+  expect(seen.at(-1)).toBe("old");
+  expect(seen).toEqual(expect.arrayContaining([0, 10, 19]));
+  expect(await answer("slow")).toBe("new");
+  expect(workerd()).toEqual(before);
+});
+
+it("removes a graph and an auth that langgraph.json no longer has", async () => {
+  await edited("langgraph.json", config({ auth: { path: "./auth.ts:auth" } }), /401.*nobody/);
+  const before = workerd();
+  await edited("langgraph.json", { graphs: { agent: "./agent.ts:graph" } }, /^second/);
+  expect(await answer("slow")).toContain("404");
+  expect(workerd()).toEqual(before);
+});
+
+it("starts workerd again for code that packages in memory refuse, and for a file beside the bundle", async () => {
+  const before = workerd();
+  const registered = (word: string) =>
+    answering(`"${word} " + globalThis.loads`, `import { register } from "registry"; register("tool");\n${COUNTED}`);
+  await edited("agent.ts", registered("third"), "third 1");
+  await edited("agent.ts", registered("fourth"), "fourth 1");
+  expect(workerd()).not.toEqual(before);
+  const reading = answering(
+    "text",
+    `import { readFileSync } from "node:fs";\nconst text = readFileSync(new URL("./prompt.md", import.meta.url), "utf8");`,
+  );
+  project.write("prompt.md", "be kind");
+  await edited("agent.ts", reading, "be kind");
+  await edited("prompt.md", "be brief", "be brief");
+});
+
+it("serves the newest code when workerd has ended by itself", async () => {
+  await edited("agent.ts", answering(`"fifth " + globalThis.loads`, COUNTED), /^fifth/);
+  await edited("agent.ts", answering(`"sixth " + globalThis.loads`, COUNTED), "sixth 2");
+  for (const pid of workerd()) process.kill(pid, "SIGKILL");
+  await expect.poll(async () => answer(), PATIENCE).toBe("sixth 1");
+});
+
+it("replaces only a bundle whose classes are Weir's", () => {
+  expect(isReplaceable(["Thread", "ThreadIndex", "TracePartition", "default"])).toBe(true);
+  expect(isReplaceable(["Counter", "Thread", "ThreadIndex", "TracePartition", "default"])).toBe(false);
+});
