@@ -18,7 +18,7 @@ export interface Built extends Generated, Bundled {}
 
 /** Generates and bundles. Writes the output only on success. Throws a Fault that says what to fix. */
 export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
-  writeSchemas(project);
+  await writeSchemas(project);
   const generated = await generate(project, options);
   const made = await bundler(project);
   try {

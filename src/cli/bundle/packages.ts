@@ -138,13 +138,15 @@ function exportsOf(
   code: string,
   formatOf: (path: string) => string | undefined,
 ): Record<string, Packaged> {
+  const entry = code.slice(code.lastIndexOf("\nvar packages = {"));
   return Object.fromEntries(
     wanted.map((path, at) => {
       const key = keyOf(at);
-      const [, variable] = new RegExp(`^  ${key}: .*__toCommonJS\\(([\\w$]+)\\)`, "m").exec(code) ?? [];
+      const [, variable] = new RegExp(`^  ${key}: .*__toCommonJS\\(([\\w$]+)\\)`, "m").exec(entry) ?? [];
       if (formatOf(path) !== "esm" || variable === undefined) return [path, { key }];
-      const escaped = variable.replaceAll("$", "\\$");
-      const [, list = ""] = new RegExp(`^(?: *)__export\\(${escaped}, \\{\\n([^]*?)^ *\\}\\);`, "m").exec(code) ?? [];
+      const begin = `__export(${variable}, {\n`;
+      const from = code.indexOf(begin);
+      const [list = ""] = from < 0 ? [] : (/^[^]*?^ *\}\);/m.exec(code.slice(from + begin.length)) ?? []);
       const names = [...list.matchAll(/^ +(?:([\w$]+)|("[^"]+")): \(\) =>/gm)].map(
         ([, name, quoted]) => name ?? (JSON.parse(quoted ?? '""') as string),
       );

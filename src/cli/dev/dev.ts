@@ -11,10 +11,8 @@ import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { sourcePlaces } from "./frames.ts";
 import { type LocalConfig, localConfig, stateOf } from "./local-config.ts";
-import { migrate } from "./migrate.ts";
-import { modulesOf } from "./modules.ts";
 import { plain } from "./output.ts";
-import { Server } from "./server.ts";
+import type { Server } from "./server.ts";
 import { type Translated, translated } from "./translate.ts";
 import { Watch } from "./watch.ts";
 import { useScript } from "./workerd.ts";
@@ -117,10 +115,11 @@ export class Dev {
       const generated = await generate(project, { env });
       const config = localConfig(project, generated, environment);
       useScript(project.weirDir);
-      // Both continue while it bundles. The first start migrates, once however many builds fail until then.
+      // Other processes do both. Meanwhile the first start migrates, once however many builds fail until then.
+      const building = settled(Promise.resolve(kept(project) ?? this.#bundle(project)));
       const translation = settled(translated(project, config.file));
-      this.#migrated ??= settled(translation.then(async (options) => migrate(databaseOf(options()), stateOf(project))));
-      const bundled = kept(project) ?? (await this.#bundle(project));
+      this.#migrated ??= settled(migrateBy(translation, stateOf(project)));
+      const bundled = (await building)();
       this.#inputs = bundled.inputs;
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
         if (!this.#warned.has(warning)) print(`  warning  ${warning}`);
@@ -148,6 +147,8 @@ export class Dev {
 
   async #serve(project: Project, { name, variables }: LocalConfig, options: Translated): Promise<void> {
     const { trace, print, port } = this.#options;
+    // Miniflare takes 0.2 seconds to load, in which the first build is under way.
+    const [{ Server }, { modulesOf }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
     if (!this.#server) {
       const inSources = sourcePlaces(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(plain(line)));
@@ -215,6 +216,11 @@ const settled = <T>(promise: Promise<T>): Promise<() => T> =>
       throw error;
     },
   );
+
+async function migrateBy(translation: Promise<() => Translated>, state: string): Promise<void> {
+  const { migrate } = await import("./migrate.ts");
+  return migrate(databaseOf((await translation)()), state);
+}
 
 /** The name by which Miniflare knows Weir's database. */
 function databaseOf({ workerOptions: { d1Databases = {} } }: Translated): string {

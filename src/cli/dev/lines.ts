@@ -1,5 +1,5 @@
 /** What Miniflare says, line by line. */
-import { Log, LogLevel } from "miniflare";
+import { Log, LogLevel } from "./miniflare.ts";
 
 const KEPT = 40;
 

@@ -1,12 +1,11 @@
 /** Brings the local database to the newest schema. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { convertV4MiniflareOptions as convert, Log, LogLevel } from "miniflare";
 import { packagedMigrations } from "../deploy/migrations.ts";
 import { Fault } from "../fault.ts";
 import { MIGRATIONS } from "../package.ts";
 import { writeWhole } from "../write-whole.ts";
-import { newMiniflare } from "./miniflare.ts";
+import { convert, Log, LogLevel, newMiniflare } from "./miniflare.ts";
 
 /** The table in which Wrangler records migrations, as Wrangler makes it. */
 const RECORD = `CREATE TABLE IF NOT EXISTS "d1_migrations"(

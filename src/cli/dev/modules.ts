@@ -3,10 +3,11 @@ import { createReadStream, existsSync, readdirSync, readFileSync } from "node:fs
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { type Request, Response } from "miniflare";
+import type { Request, Response as Answer } from "miniflare";
 import { BUNDLE, PACKAGES, packagesFile } from "../bundle/files.ts";
 import { posix } from "../paths.ts";
 import type { Project } from "../project.ts";
+import { Response } from "./miniflare.ts";
 
 export interface Module {
   type: "ESModule" | "CompiledWasm" | "Data";
@@ -52,7 +53,7 @@ export function modulesOf({ weirDir }: Project): Modules {
 }
 
 /** Answers workerd, which requests each module that its configuration does not have: the bundle, by any number, and the packages. */
-export function answerModule({ url }: Request, { root, bundle, packages }: Modules): Response {
+export function answerModule({ url }: Request, { root, bundle, packages }: Modules): Answer {
   const name = new URL(url).searchParams.get("specifier")?.replace(/^\//, "") ?? "";
   if (name === PACKAGES && existsSync(packages))
     return new Response(Readable.toWeb(createReadStream(packages)) as ConstructorParameters<typeof Response>[0]);

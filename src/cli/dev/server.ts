@@ -2,12 +2,12 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { convertV4MiniflareOptions as convert, type Json, type Miniflare, type MiniflareOptions } from "miniflare";
+import type { Json, Miniflare, MiniflareOptions } from "miniflare";
 import { Fault } from "../fault.ts";
 import { isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
 import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
-import { newMiniflare } from "./miniflare.ts";
+import { convert, newMiniflare } from "./miniflare.ts";
 import { answerModule, type Module, type Modules } from "./modules.ts";
 import type { Translated } from "./translate.ts";
 
