@@ -32,6 +32,7 @@ const APP = `
 import { Hono } from "hono";
 const encoder = new TextEncoder();
 const next = { done: false };
+const seen = (c) => c.json([new URL(c.req.url).origin, c.req.header("cf-connecting-ip"), c.req.raw.cf.clientAcceptEncoding]);
 export const app = new Hono()
   .get("/chunks", () => new Response(new ReadableStream({ async start(controller) {
     controller.enqueue(encoder.encode("first"));
@@ -39,6 +40,7 @@ export const app = new Hono()
     controller.enqueue(encoder.encode("last"));
     controller.close();
   } }), { headers: { "content-type": "text/plain" } }))
+  .get("/seen", seen).get("/threads/seen", seen)
   .get("/next", (c) => { next.done = true; return c.text("") });
 `;
 
@@ -157,6 +159,17 @@ it("passes each chunk of a stream on when it comes, also to a client that accept
   expect(new TextDecoder().decode(first.value)).toBe("first");
   await fetch(`${dev.url}/next`);
   expect(new TextDecoder().decode((await reader.read()).value)).toBe("last");
+});
+
+it("gives the Worker the same address, caller and cf whether files of the page are searched before it or not", async () => {
+  for (const path of ["/seen", "/threads/seen"])
+    expect(await (await fetch(dev.url + path, { headers: { "accept-encoding": "br" } })).json()).toEqual([
+      dev.url,
+      "127.0.0.1",
+      "br",
+    ]);
+  const forwarded = await fetch(`${dev.url}/threads/seen`, { headers: { "x-forwarded-proto": "https" } });
+  expect(await forwarded.json()).toEqual([dev.url.replace("http:", "https:"), "127.0.0.1", "gzip, deflate"]);
 });
 
 it("answers 413 for a body past the limit, also where its length is not declared", async () => {

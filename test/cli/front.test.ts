@@ -129,8 +129,32 @@ it("sends on no header by which Miniflare or Cloudflare learns what a request is
   const { port } = await frontOf(async () => url);
   const headers = { "MF-Original-URL": "http://127.0.0.1/x", "CF-Connecting-IP": "::1", "accept-encoding": "gzip" };
   const [, text] = await asked(port, "/x", headers);
-  expect(JSON.parse(text)).toMatchObject({ "accept-encoding": "identity" });
-  expect(text).not.toMatch(/original-url|connecting-ip/);
+  const received = JSON.parse(text) as Record<string, string>;
+  expect(received).toMatchObject({ "accept-encoding": "identity", "cf-connecting-ip": "127.0.0.1" });
+  expect(
+    Object.keys(received)
+      .filter((name) => /^(mf|cf)-/.test(name))
+      .sort(),
+  ).toEqual(["cf-connecting-ip", "mf-cf-blob", "mf-disable-pretty-error"]);
+  expect(JSON.parse(received["mf-cf-blob"] ?? "")).toEqual({ clientAcceptEncoding: "gzip" });
+});
+
+it("keeps its connection to the server, and reads again where that ends", async () => {
+  const ports: (number | undefined)[] = [];
+  const url = await serverOf((got, answer) => {
+    ports.push(got.socket.remotePort);
+    if (ports.length === 3 || ports.length === 5) return void got.socket.destroy();
+    answer.end("answered");
+  });
+  const { port } = await frontOf(async () => url);
+  for (let n = 0; n < 3; n += 1) expect(await asked(port, "/x", {})).toEqual([200, "answered"]);
+  expect(ports[1]).toBe(ports[0]);
+  expect(ports[2]).toBe(ports[0]);
+  expect(ports[3]).not.toBe(ports[0]);
+  // What the server may have done is not sent twice.
+  const answer = await fetch(`http://127.0.0.1:${port}/x`, { method: "POST", body: "x" });
+  expect(answer.status).toBe(503);
+  expect(ports).toHaveLength(5);
 });
 
 it("passes on an answer that comes before the body is read, and reads the body", async () => {

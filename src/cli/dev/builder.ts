@@ -27,9 +27,7 @@ export class Builder {
   /** Writes the bundle. Throws a Fault with file, line and code frame for each error. */
   async build(project: Project): Promise<Kept> {
     clearTimeout(this.#timer);
-    const child = (this.#child ??= fork(MAIN, ["bundle", project.root], {
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-    }));
+    const child = (this.#child ??= this.#fork(project));
     try {
       const result = await resultOf(child);
       this.inputs = result.inputs;
@@ -42,8 +40,16 @@ export class Builder {
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#child?.kill("SIGKILL");
+    const child = this.#child;
     this.#child = undefined;
+    child?.kill("SIGKILL");
+  }
+
+  /** What esbuild prints when its process is stopped within a build is not shown. */
+  #fork({ root }: Project): ChildProcess {
+    const child = fork(MAIN, ["bundle", root], { stdio: ["ignore", "inherit", "pipe", "ipc"] });
+    child.stderr?.on("data", (chunk: Buffer) => this.#child === child && process.stderr.write(chunk));
+    return child;
   }
 }
 

@@ -7,6 +7,7 @@ import { generate } from "../generate.ts";
 import { findProject, type Project } from "../project.ts";
 import { writeSchemasApart } from "../schemas.ts";
 import { Builder } from "./builder.ts";
+import type { Addressed } from "./direct.ts";
 import { Front } from "./front.ts";
 import { introduction, localKey } from "./introduce.ts";
 import { sourcePlaces } from "./frames.ts";
@@ -62,7 +63,7 @@ export class Dev {
     this.#front = new Front({
       port: options.port,
       hosts: options.hosts,
-      target: () => this.#target(),
+      target: (asked) => this.#target(asked),
       onRequest: (line) => options.print(`  ${new Date().toTimeString().slice(0, 8)}  ${line}`),
     });
     this.#watch = new Watch(() => this.#enqueue());
@@ -190,11 +191,11 @@ export class Dev {
   }
 
   /** Where to send a request: waits for a server that starts, not for one that has no build to serve. */
-  async #target(): Promise<string | undefined> {
+  async #target(asked: Addressed): Promise<string | undefined> {
     const until = Date.now() + WAIT_MS;
     while (!this.#server?.url && !this.#error && !this.#stopped && Date.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 25));
-    return this.#server?.ready();
+    return this.#server?.addressFor(asked);
   }
 
   /** Locally nothing fires the cron trigger, so this does, at each full minute. */

@@ -10,6 +10,9 @@ const HEADER = "weir-replace";
 /** The longest time in which a new bundle is loaded. */
 const LOAD_MS = 10_000;
 
+/** The entrypoint that the Worker's own socket has: the same handlers as `default`. */
+export const DIRECT = "WeirDirect";
+
 /** The Durable Objects of Weir, whose code does not change. A class of the project's own needs a new workerd. */
 const CLASSES = ["Thread", "ThreadIndex", "TracePartition"];
 
@@ -21,7 +24,8 @@ export const isReplaceable = (exports: string[]): boolean =>
 export const moduleName = (n: number): string => BUNDLE.replace(".", `-${n}.`);
 
 /** The module for a bundle that cannot be replaced. */
-export const plainEntry = (): string => `export * from "./${BUNDLE}";\nexport { default } from "./${BUNDLE}";\n`;
+export const plainEntry = (): string =>
+  `export * from "./${BUNDLE}";\nexport { default, default as ${DIRECT} } from "./${BUNDLE}";\n`;
 
 /** The module for a bundle with these exports. */
 export const replaceableEntry = (exports: string[], secret: string): string => `
@@ -47,7 +51,8 @@ const handlers = () => ({
   fetch: (request, env, ctx) =>
     request.headers.get("${HEADER}") === "${secret}" ? replace(request) : current.fetch(request, env, ctx),
 });
-export default typeof first === "object" ? handlers() : first;
+const all = typeof first === "object" ? handlers() : first;
+export { all as default, all as ${DIRECT} };
 `;
 
 /** Replaces the bundle of the server at `url`. False when it needs a new workerd. */

@@ -12,7 +12,8 @@ export class Frames {
   /** The events that are whole with this chunk. */
   add(chunk: Buffer): Buffer {
     const bytes = this.#part.byteLength > 0 ? Buffer.concat([this.#part, chunk]) : chunk;
-    const end = Math.max(endAfter(bytes, END), endAfter(bytes, CRLF_END));
+    const isWhole = bytes.subarray(-END.byteLength).equals(END);
+    const end = isWhole ? bytes.byteLength : Math.max(endAfter(bytes, END), endAfter(bytes, CRLF_END));
     const whole = bytes.subarray(0, end);
     this.#part = bytes.subarray(end);
     if (end > 0) {

@@ -1,12 +1,13 @@
 /** Sends one request on to the server, and its answer back. A stream of events continues after a restart of the server. */
-import { type IncomingMessage, type OutgoingHttpHeaders, request, type ServerResponse } from "node:http";
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request, type ServerResponse } from "node:http";
+import type { Addressed } from "./direct.ts";
 import { Frames } from "./events.ts";
 import { withoutPlatform } from "./hosts.ts";
 import { withScript } from "./overlay.ts";
 
 export interface Forwarding {
-  /** Where the server answers now; waits while it starts. Undefined when there is nothing to ask. */
-  target: () => Promise<string | undefined>;
+  /** Where the server answers this now; waits while it starts. Undefined when there is nothing to ask. */
+  target: (asked: Addressed) => Promise<string | undefined>;
   /** Headers that each answer gets. */
   headers: () => OutgoingHttpHeaders;
   /** Answers where the server does not. */
@@ -29,7 +30,7 @@ export async function forward(
 ): Promise<void> {
   const { method = "GET", url: path = "/" } = asked;
   const page = method === "GET" && asked.headers.accept?.includes("text/html") === true;
-  const target = await to.target();
+  const target = await to.target(asked);
   if (answer.destroyed) return;
   if (target === undefined) return to.unavailable();
   const passed = request({ ...placeOf(target), path, method, headers: headersOf(asked) });
@@ -37,8 +38,9 @@ export async function forward(
   answer.once("close", () => passed.destroy());
   passed.once("error", (error: NodeJS.ErrnoException) => {
     if (answer.headersSent || answer.destroyed) return;
-    // A server that has just ended. Nothing of the request was sent, so it is sent to the next one.
-    if (error.code !== "ECONNREFUSED" || tries <= 1) return to.unavailable();
+    // A server that has just ended. What it has not received, or may receive twice, is sent to the next one.
+    const isAgain = error.code === "ECONNREFUSED" || (passed.reusedSocket && (method === "GET" || method === "HEAD"));
+    if (!isAgain || tries <= 1) return to.unavailable();
     setTimeout(() => void forward(asked, answer, to, tries - 1), PAUSE_MS);
   });
   passed.once("response", (response) => {
@@ -53,21 +55,27 @@ export async function forward(
     (html ? response.pipe(withScript()) : response).pipe(answer);
   });
   // The body is read once there is a server: what is read cannot be sent again.
-  passed.once("socket", (socket) => socket.once("connect", () => asked.pipe(passed)));
+  passed.once("socket", (socket) =>
+    socket.connecting ? socket.once("connect", () => asked.pipe(passed)) : asked.pipe(passed),
+  );
 }
 
-/** A connection for each request: one that is kept may end with the server in between. */
-function placeOf(target: string): { hostname: string; port: string; agent: false } {
+/** Keeps connections. The server closes one that has rested for five seconds. */
+const AGENT = new Agent({ keepAlive: true, timeout: 2_000 });
+
+function placeOf(target: string): { hostname: string; port: string; agent: Agent } {
   const { hostname, port } = new URL(target);
-  return { hostname, port, agent: false };
+  return { hostname, port, agent: AGENT };
 }
 
 /**
  * Nothing is compressed on one machine: Miniflare would hold a stream back until its end. Nor does it answer an error with a
- * page of its own, which has paths of this machine.
+ * page of its own, which has paths of this machine. The blob is the request's `cf`.
  */
 const headersOf = (asked: IncomingMessage): OutgoingHttpHeaders => ({
   ...withoutPlatform(asked.headers),
+  "cf-connecting-ip": asked.socket.remoteAddress,
+  "mf-cf-blob": JSON.stringify({ clientAcceptEncoding: asked.headers["accept-encoding"] ?? "" }),
   "accept-encoding": "identity",
   "mf-disable-pretty-error": "true",
 });
@@ -111,7 +119,7 @@ function follow(
   };
   const ask = async (): Promise<void> => {
     frames.rest();
-    const target = await to.target();
+    const target = await to.target({ url: path, headers: asked.headers });
     if (answer.destroyed || target === undefined || !frames.canResume) return void answer.destroy();
     const { "content-length": _length, "content-type": _type, ...headers } = headersOf(asked);
     const seen = frames.lastId === undefined ? {} : { "last-event-id": frames.lastId };

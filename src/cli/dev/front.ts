@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { Fault } from "../fault.ts";
+import type { Addressed } from "./direct.ts";
 import { forward } from "./forward.ts";
 import { handshakeLines, isKnown, knownHosts, REFUSED } from "./hosts.ts";
 import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./overlay.ts";
@@ -15,8 +16,8 @@ export interface FrontOptions {
   port: number;
   /** Names besides those of this machine. */
   hosts?: string[];
-  /** Where the server answers now; waits while it starts. Undefined when there is nothing to ask. */
-  target: () => Promise<string | undefined>;
+  /** Where the server answers this now; waits while it starts. Undefined when there is nothing to ask. */
+  target: (asked: Addressed) => Promise<string | undefined>;
   /** Gets a line for each request that has been answered. */
   onRequest: (line: string) => void;
 }
@@ -119,7 +120,7 @@ export class Front {
     socket.once("error", () => socket.destroy());
     if (!isKnown(this.#hosts, asked))
       return void socket.end("HTTP/1.1 421 Misdirected Request\r\nconnection: close\r\n\r\n");
-    const target = await this.#options.target();
+    const target = await this.#options.target(asked);
     if (target === undefined) return void socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n");
     const { hostname, port } = new URL(target);
     const passed = connect({ host: hostname, port: Number(port), noDelay: true }, () => {

@@ -4,7 +4,8 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, Miniflare, MiniflareOptions } from "miniflare";
 import { Fault } from "../fault.ts";
-import { isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
+import { type Addressed, directly, SOCKETS } from "./direct.ts";
+import { DIRECT, isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
 import { lastWords, LineLog } from "./lines.ts";
 import { dataIn } from "./migrate.ts";
 import { convert, newMiniflare } from "./miniflare.ts";
@@ -53,6 +54,9 @@ export class Server {
   #ends: number[] = [];
   /** The address of the running server; undefined while there is none. */
   url: string | undefined;
+  /** The address of the Worker's own socket, and which requests it gets. */
+  #direct = "";
+  #isDirect: (asked: Addressed) => boolean = () => false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -75,7 +79,7 @@ export class Server {
     if (this.url === undefined || !canReplace(modules)) return false;
     this.#replaced.times += 1;
     this.#replaced.length += length;
-    return this.#replaced.length <= MOST_REPLACED && replaceBundle(this.url, this.#secret, this.#replaced.times);
+    return this.#replaced.length <= MOST_REPLACED && replaceBundle(this.#direct, this.#secret, this.#replaced.times);
   }
 
   async #start(served: Served): Promise<void> {
@@ -86,7 +90,10 @@ export class Server {
     try {
       if (this.#miniflare) await this.#miniflare.setOptions(options);
       else this.#miniflare = newMiniflare(options);
-      this.url = String(await this.#miniflare.ready).replace(/\/$/, "");
+      const url = await this.#miniflare.ready;
+      this.#direct = String(await this.#miniflare.unsafeGetDirectURL(served.name, DIRECT));
+      this.#isDirect = directly(served.translated);
+      this.url = String(url).replace(/\/$/, "");
     } catch (error) {
       // After a failed start Miniflare takes no other options.
       const failed = this.#miniflare;
@@ -97,10 +104,10 @@ export class Server {
     }
   }
 
-  /** The address once workerd runs: after it has ended, Miniflare starts it again. Undefined when it cannot. */
-  async ready(): Promise<string | undefined> {
+  /** Where a request goes once workerd runs: after it has ended, Miniflare starts it again. Undefined when it cannot. */
+  async addressFor(asked: Addressed): Promise<string | undefined> {
     await this.#miniflare?.ready.catch(() => undefined);
-    return this.url;
+    return this.url && this.#isDirect(asked) ? this.#direct : this.url;
   }
 
   #restarted(): void {
@@ -136,7 +143,14 @@ export class Server {
     return {
       ...convert({
         workers: [
-          { ...options, name, bindings: variables, modules: [entry, ...modules.others], modulesRoot: modules.root },
+          {
+            ...options,
+            name,
+            bindings: variables,
+            modules: [entry, ...modules.others],
+            modulesRoot: modules.root,
+            unsafeDirectSockets: SOCKETS,
+          },
           ...translated.externalWorkers,
         ],
         unsafeTriggerHandlers: true,
