@@ -4,7 +4,7 @@
  *
  *   node test/cli/first-token.ts [--cold] [--built] [--limit <seconds>]
  *
- * --cold installs with an empty cache of npm. --built packs what `npm run build` has left. npm runs on the Node that is first in
+ * --cold installs with an empty cache of npm. --built packs what `npm run build` and `build:package` have left. npm runs on the Node that is first in
  * PATH. Exits with 1 when the limit (default 60) is passed.
  */
 import { spawn, spawnSync } from "node:child_process";
@@ -29,9 +29,9 @@ function run(command: string, args: string[], cwd: string): void {
 }
 
 /** Packs the package in `from` and gives the tarball's path. */
-function pack(from: string, into: string): string {
+function pack(from: string, into: string, isBuilt = false): string {
   mkdirSync(into);
-  run("npm", ["pack", "--pack-destination", into, ...(values.built ? ["--ignore-scripts"] : [])], from);
+  run("npm", ["pack", "--pack-destination", into, ...(isBuilt ? ["--ignore-scripts"] : [])], from);
   const [tarball = ""] = readdirSync(into);
   return join(into, tarball);
 }
@@ -68,7 +68,7 @@ function step(name: string): void {
 }
 
 try {
-  const weir = pack(ROOT, join(folder, "weir"));
+  const weir = pack(ROOT, join(folder, "weir"), values.built);
   const create = pack(join(ROOT, "packages", "create-weir"), join(folder, "create-weir"));
   const home = join(folder, "home");
   const project = join(home, "my-agent");

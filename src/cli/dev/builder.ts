@@ -40,15 +40,18 @@ export class Builder {
 
   stop(): void {
     clearTimeout(this.#timer);
-    const child = this.#child;
+    // What esbuild prints when it is stopped within a build is not shown.
+    this.#child?.stderr?.removeAllListeners("data");
+    this.#child?.kill("SIGKILL");
     this.#child = undefined;
-    child?.kill("SIGKILL");
   }
 
-  /** What esbuild prints when its process is stopped within a build is not shown. */
   #fork({ root }: Project): ChildProcess {
     const child = fork(MAIN, ["bundle", root], { stdio: ["ignore", "inherit", "pipe", "ipc"] });
-    child.stderr?.on("data", (chunk: Buffer) => this.#child === child && process.stderr.write(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => process.stderr.write(chunk));
+    child.once("exit", () => {
+      if (this.#child === child) this.#child = undefined;
+    });
     return child;
   }
 }
