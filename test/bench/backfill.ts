@@ -6,9 +6,10 @@ import { startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, table, typical } from "./figures.ts";
 import type { Bench } from "./target.ts";
 import { repeat, send, type Server, stats } from "./traces.ts";
+import { amount } from "./least.ts";
 
 /** Runs of one call of `send`, whose bodies are in memory. */
-const AT_ONCE = 20_000;
+const AT_ONCE = amount(20_000, 100);
 
 export const bench: Bench = {
   title: "statistics of a backfill",
@@ -17,7 +18,7 @@ export const bench: Bench = {
   async start() {
     const server = await startKillable({}, { config: withBenchRoutes() });
     try {
-      const rows = Number(process.env["BACKFILL_ROWS"] ?? 300_000);
+      const rows = Number(process.env["BACKFILL_ROWS"] ?? amount(300_000, 100));
       const day = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`) - 86_400_000;
       for (let sent = 0; sent < rows; sent += AT_ONCE) await send(server, "backfill", AT_ONCE, [day], sent, true);
       await measure(server, day);

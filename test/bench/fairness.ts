@@ -1,9 +1,10 @@
 /** How long one key's requests take while another key sends a burst, and while the burst is its own. */
 import { ms, percentile, table, timesOf } from "./figures.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
-const BURST = 300;
-const CALLS = 10;
+const BURST = amount(300, 4);
+const CALLS = amount(10, 2);
 
 export const bench: Bench = {
   title: `${BURST} requests at a time of one key, beside another key`,

@@ -4,10 +4,9 @@
  */
 import { readdirSync } from "node:fs";
 import { cpus } from "node:os";
+import { HELPERS } from "./helpers.ts";
 import { readOptions } from "./options.ts";
 import { type Bench, openTarget, type Target } from "./target.ts";
-
-const HELPERS = new Set(["main.ts", "options.ts", "target.ts", "figures.ts", "inspector.ts", "least.ts"]);
 
 const { names: asked, options } = readOptions();
 const all = readdirSync(import.meta.dirname)

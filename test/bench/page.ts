@@ -3,6 +3,9 @@
  * click beside it, from another view, and cold, by its address in a new tab. The first view is also opened over a network
  * like slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms), the others over the local one.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { PAGE } from "../../src/cli/package.ts";
 import { launch } from "../support/chromium.ts";
 import { startKillable, withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
@@ -25,6 +28,7 @@ export const bench: Bench = {
   byName: true,
   weirOnly: true,
   async start() {
+    if (!existsSync(join(PAGE, "index.html"))) throw new Error("The page is not built: npm run build");
     const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { config: withBenchRoutes() });
     const browser = await launch();
     const rows: string[][] = [];

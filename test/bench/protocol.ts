@@ -2,8 +2,12 @@
 import { sseEvents } from "../support/sse.ts";
 import { ms, table } from "./figures.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
-const READERS = 200;
+const READERS = amount(200, 4);
+/** Tokens of the run that is replayed, and of the one that many read. */
+const LONG = amount(10_000, 50);
+const LIVE = amount(500, 20);
 
 interface Event {
   seq: number;
@@ -43,7 +47,7 @@ export const bench: Bench = {
       return { events, tokens, bytes };
     };
 
-    const long = await start(10_000);
+    const long = await start(LONG);
     await read(long);
     const replayFrom = performance.now();
     const replayed = await read(long);
@@ -65,7 +69,7 @@ export const bench: Bench = {
       return { events, at: Number.NaN };
     });
     const liveFrom = performance.now();
-    await start(500, many);
+    await start(LIVE, many);
     const got = await Promise.all(readers);
     const lastMs = Math.max(...got.map(({ at }) => at)) - liveFrom;
 
@@ -73,7 +77,7 @@ export const bench: Bench = {
       ["measure", "figure"],
       [
         [`replay of ${replayed.events} events`, ms(replayMs)],
-        [`${READERS} readers, 500 tokens live: the last has the last event after`, ms(lastMs)],
+        [`${READERS} readers, ${LIVE} tokens live: the last has the last event after`, ms(lastMs)],
         ["events delivered to them", got.reduce((sum, { events }) => sum + events, 0)],
         ["bytes on the wire a token", Math.round(replayed.bytes / replayed.tokens)],
       ],

@@ -12,16 +12,17 @@ import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
 import { processTree } from "./servers/processes.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
-const READERS = Number(process.env.READERS ?? 1_000);
-const DROPS = Number(process.env.DROPS ?? 200);
-const MINUTES = Number(process.env.MINUTES ?? 10);
-const WORKSPACES = 10;
+const READERS = Number(process.env.READERS ?? amount(1_000, 8));
+const DROPS = Number(process.env.DROPS ?? amount(200, 2));
+const MINUTES = Number(process.env.MINUTES ?? amount(10, 0.05));
+const WORKSPACES = amount(10, 1);
 const THREADS_EACH = 2;
 /** Each thread runs once in this time. */
-const RUN_EVERY_MS = 10_000;
+const RUN_EVERY_MS = amount(10_000, 500);
 /** Minutes at which memory is measured. */
-const MEASURED = [1, 2, 5, 10, 20, 30].filter((minute) => minute <= MINUTES);
+const MEASURED = [...new Set([1, 2, 5, 10, 20, 30, MINUTES])].filter((minute) => minute <= MINUTES);
 /** Connections that open at the same time. */
 const AT_ONCE = 32;
 
@@ -111,7 +112,7 @@ export const bench: Bench = {
       await settled(readers, 60_000);
       const { missed, wrong, events } = await compare(readers);
       await each(readers, (reader) => reader.drop());
-      await sleep(30_000);
+      await sleep(amount(30_000, 100));
       await note("thirty seconds after they left");
       console.log(`\n${ran} runs, ${events} events received, ${dropped} drops.`);
       console.log(`Events missed: ${missed}. Twice or out of order: ${wrong}.\n`);

@@ -1,13 +1,16 @@
 /** How long a reader takes to catch up with a finished run of 10,000 tokens. */
 import { ms, table } from "./figures.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
+
+const TOKENS = amount(10_000, 50);
 
 export const bench: Bench = {
   title: "replay of a finished run",
   weirOnly: true,
   async run({ client }) {
     const { thread_id } = await client.threads.create();
-    const input = { messages: [{ role: "user", content: "count to 10000" }] };
+    const input = { messages: [{ role: "user", content: `count to ${TOKENS}` }] };
     const options = { input, streamMode: "messages-tuple" as const, streamResumable: true };
     const { run_id } = await client.runs.create(thread_id, "agent", options);
     await client.runs.join(thread_id, run_id);

@@ -8,9 +8,11 @@ import { load, table, timesOf, typical } from "./figures.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import type { Bench, Target } from "./target.ts";
+import { amount } from "./least.ts";
 
-const MOST = Number(process.env.SEARCH_THREADS ?? 100_000);
-const CALLS = 30;
+const MOST = Number(process.env.SEARCH_THREADS ?? amount(100_000, 200));
+const CALLS = amount(30, 1);
+const FEW = amount(10_000, 100);
 /** Threads that one request lists. */
 const CHUNK = 5_000;
 
@@ -58,7 +60,7 @@ export const bench: Bench = {
     try {
       const since = Date.now() - MOST * 60_000;
       let made = 0;
-      for (const count of new Set([10_000, MOST])) {
+      for (const count of new Set([FEW, MOST])) {
         const took = await list(server, made, count, since);
         console.log(`Listing ${count - made} threads: ${Math.round((count - made) / (took / 1000))} a second.\n`);
         made = count;

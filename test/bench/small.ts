@@ -3,11 +3,12 @@ import { startKillable, withBenchRoutes } from "../support/server.ts";
 import { call, exported } from "./exports/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
 const YEAR = Date.parse("2025-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 const RUNS = 31;
-const TIMES = 10;
+const TIMES = amount(10, 1);
 /** Milliseconds between two reads of the status. */
 const LOOK = 20;
 

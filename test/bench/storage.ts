@@ -6,11 +6,12 @@ import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import { filesOf, indexedThreads, type Kept, keptBy } from "./storage/databases.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
-const COUNT = 1_000;
+const COUNT = amount(1_000, 4);
 const AT_ONCE = 16;
 /** A stateless run's thread stays a minute for those who still read it. Milliseconds. */
-const STATELESS_STAY = 75_000;
+const STATELESS_STAY = amount(75_000, 100);
 
 async function times(count: number, work: () => Promise<unknown>): Promise<void> {
   let left = count;

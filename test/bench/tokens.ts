@@ -4,11 +4,12 @@ import { setUpPeer, startPeer } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
 import type { Bench } from "./target.ts";
+import { amount } from "./least.ts";
 
 /** Milliseconds between two tokens of the model. */
 const GIVES_MS = 20;
-const COUNT = Number(process.env.TOKENS ?? 100);
-const AT_ONCE = [1, 16];
+const COUNT = Number(process.env.TOKENS ?? amount(100, 10));
+const AT_ONCE = [1, amount(16, 2)];
 
 interface Arrivals {
   tokens: number;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Server } from "../servers/server.ts";
 import { BATCH, batch, BOUNDARY } from "../traces/batch.ts";
+import { amount } from "../least.ts";
 
 export interface Done {
   /** How many runs, tokens, rows or minutes that was. */
@@ -16,11 +17,11 @@ export interface Kind {
   work: (server: Server, made: string) => Promise<Done>;
 }
 
-const TOGETHER = 4;
+const TOGETHER = amount(4, 1);
 /** With the pause of PACE, 480 tokens take about ten seconds. */
-export const TOKENS = 480;
+export const TOKENS = amount(480, 5);
 export const PACE = { OFFLINE_MODEL_DELAY_MS: "20" };
-const ROWS = 20_000;
+const ROWS = amount(20_000, 1_000);
 const DAY = 86_400_000;
 
 /** Runs on a new thread each, several at a time because they take long. */
@@ -44,7 +45,7 @@ const connected = (open: (server: Server, thread: string) => Promise<() => void>
   before: async ({ client }) => (await client.threads.create()).thread_id,
   async work(server, thread) {
     const close = await open(server, thread);
-    await sleep(60_000);
+    await sleep(amount(60_000, 100));
     close();
     return { units: 1 };
   },
@@ -82,7 +83,7 @@ async function call<T>({ url, headers }: Server, path: string, body?: object): P
 const yesterday = () => Math.floor(Date.now() / DAY) * DAY - DAY;
 
 async function ingest({ url, headers }: Server): Promise<Done> {
-  const batches = 10;
+  const batches = amount(10, 1);
   for (let n = 0; n < batches; n += 1) {
     const response = await fetch(`${url}/runs/multipart`, {
       method: "POST",

@@ -4,6 +4,7 @@ import { withCounts } from "../../support/server.ts";
 import type { Counts, Meter } from "../../support/counting/counts.ts";
 import { startPlain } from "./plain.ts";
 import type { Server } from "./server.ts";
+import { amount } from "../least.ts";
 
 export async function startCounting(vars: Record<string, string> = {}): Promise<Server> {
   return startPlain({ config: withCounts(), vars, name: "Weir, counting" });
@@ -11,7 +12,7 @@ export async function startCounting(vars: Record<string, string> = {}): Promise<
 
 const PAUSE = 150;
 /** Looks in a row that see the same counts before the server is taken to be at rest. D1 follows a partition after two seconds. */
-const SAME = 18;
+const SAME = amount(18, 2);
 
 /** The counts once they no longer change: traces and index rows are stored after the end of a run's stream. */
 export async function settled(server: Server): Promise<Counts> {
