@@ -116,7 +116,7 @@ export class Dev {
       const generated = await generate(project, { env });
       const config = localConfig(project, generated, environment);
       useScript(project.weirDir);
-      // Other processes do both. Meanwhile the first start migrates, once however many builds fail until then.
+      // Other processes do both. The first start migrates beside them, once however many builds fail until then.
       const building = settled(Promise.resolve(kept(project) ?? this.#bundle(project)));
       const translation = settled(translated(project, config.file));
       this.#migrated ??= settled(migrateBy(translation, stateOf(project)));
@@ -171,7 +171,7 @@ export class Dev {
   /** The schemas that the types declare, read beside the server, which serves without them until then. */
   async #readTypes(project: Project): Promise<void> {
     if (!(await writeSchemasApart(project, this.#ended.signal))) return;
-    // A new bundle restarts the server, which ends its streams.
+    // A bundle that cannot be replaced restarts the server, which ends its streams.
     await this.#front.idle(IDLE_MS);
     this.#enqueue();
   }
