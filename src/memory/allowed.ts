@@ -4,31 +4,32 @@ import * as v from "valibot";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../http/problem.ts";
 import type { Database } from "../db/client.ts";
-import { authorize, containsJson, type Filter } from "../users/authorize.ts";
+import { rulesFor } from "../users/authorize.ts";
 import { Namespace } from "./schema.ts";
+import { sees, type Sight, sightOf } from "./sight.ts";
 import { getItem, type PutItem } from "./store.ts";
 
 /**
- * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter that
- * the values of items must contain. 403 when it refuses, or returns an invalid namespace.
+ * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter
+ * (sight.ts). 403 when it refuses, or returns an invalid namespace.
  */
 export async function narrowed<V extends { namespace: string[] }>(
   principal: Principal,
   action: "get" | "put" | "delete" | "search" | "list_namespaces",
   value: V,
-): Promise<{ value: V; filter: Filter }> {
+): Promise<{ value: V; filter: Sight | undefined }> {
   const asked: Json = { ...value };
-  const filter = await authorize(principal, "store", action, asked);
+  const rules = await rulesFor(principal, "store", action, asked);
   const namespace = v.safeParse(Namespace, asked.namespace);
   if (!namespace.success) throw new Problem(403, "Not allowed: the auth handler left no namespace of the Store.");
-  return { value: { ...(asked as V), namespace: namespace.output }, filter };
+  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && sightOf(rules) };
 }
 
 /** Throws unless the user sees what is written, and what it replaces. */
-export async function mayReplace(db: Database, workspaceId: string, item: PutItem, filter: Json): Promise<void> {
-  if (!containsJson(item.value, filter)) {
-    throw new Problem(403, "Not allowed: the value does not match the auth handler's filter.");
+export async function mayReplace(db: Database, workspaceId: string, item: PutItem, filter: Sight): Promise<void> {
+  if (!sees(filter, item)) {
+    throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
   }
   const replaced = await getItem(db, workspaceId, item.namespace, item.key, false);
-  if (replaced && !containsJson(replaced.value, filter)) throw new Problem(409, "This key is taken.");
+  if (replaced && !sees(filter, replaced)) throw new Problem(409, "This key is taken.");
 }

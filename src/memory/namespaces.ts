@@ -1,9 +1,11 @@
-/** The namespaces that match a list of conditions. `*` in a path matches any one label. */
+/** The namespaces that match a list of conditions. `*` in a path matches any one label, except in a literal one. */
 import { joined } from "./row.ts";
 
 export interface NamespaceCondition {
   matchType: "prefix" | "suffix";
   path: string[];
+  /** `*` is the label `*`. An auth handler judges labels, and one of them may be the identity of a user. */
+  literal?: boolean;
 }
 
 export interface NamespaceList {
@@ -15,8 +17,9 @@ export interface NamespaceList {
 
 /** The labels of a prefix condition before its first wildcard: what the database can narrow by. */
 export function literalPrefix(conditions: NamespaceCondition[]): string[] {
-  const path = conditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
-  const wildcard = path.indexOf("*");
+  const prefix = conditions.find(({ matchType }) => matchType === "prefix");
+  const path = prefix?.path ?? [];
+  const wildcard = prefix?.literal ? -1 : path.indexOf("*");
   return wildcard === -1 ? path : path.slice(0, wildcard);
 }
 
@@ -28,8 +31,8 @@ export function selectNamespaces(all: string[][], { conditions, maxDepth, limit,
   return [...cut.values()].slice(offset, offset + limit);
 }
 
-function matches(namespace: string[], { matchType, path }: NamespaceCondition): boolean {
+function matches(namespace: string[], { matchType, path, literal }: NamespaceCondition): boolean {
   if (path.length > namespace.length) return false;
   const start = matchType === "prefix" ? 0 : namespace.length - path.length;
-  return path.every((label, n) => label === "*" || namespace[start + n] === label);
+  return path.every((label, n) => (label === "*" && !literal) || namespace[start + n] === label);
 }

@@ -52,7 +52,7 @@ export const memory = new Hono<App>()
       refreshTtl,
       limit: rest.limit ?? 10,
       offset: rest.offset ?? 0,
-      contained: filter,
+      sight: filter,
     };
     return c.json({ items: await searchItems(database(c.env.DB), principal.workspaceId, search, meaningOf(c.env)) });
   })
@@ -62,7 +62,9 @@ export const memory = new Hono<App>()
     const { value, filter } = await narrowed(principal, "list_namespaces", { ...asked, namespace: given ?? [] });
     const { namespace: prefix, suffix, max_depth: maxDepth, limit = 100, offset = 0 } = value;
     const conditions: NamespaceCondition[] = [
-      ...(prefix.length > 0 ? [{ matchType: "prefix" as const, path: prefix }] : []),
+      ...(prefix.length > 0
+        ? [{ matchType: "prefix" as const, path: prefix, literal: principal.user !== undefined }]
+        : []),
       ...(suffix ? [{ matchType: "suffix" as const, path: suffix }] : []),
     ];
     const db = database(c.env.DB);

@@ -29,14 +29,15 @@ export function isItem(workspaceId: string, namespace: string[], key: string): S
 
 /** A condition: the namespace begins with these labels. */
 export function isUnder(workspaceId: string, prefix: string[]): SQL | undefined {
+  return and(eq(storeItems.workspaceId, workspaceId), isWithin(prefix));
+}
+
+/** The same, in any workspace; undefined for no labels. */
+export function isWithin(prefix: string[]): SQL | undefined {
+  if (prefix.length === 0) return undefined;
   const from = joined(prefix);
-  return and(
-    eq(storeItems.workspaceId, workspaceId),
-    // "/" is the character after ".": the range holds what starts with the prefix.
-    prefix.length === 0
-      ? undefined
-      : and(gte(storeItems.namespace, from), lt(storeItems.namespace, `${from.slice(0, -1)}/`)),
-  );
+  // "/" is the character after ".": the range holds what starts with the prefix.
+  return and(gte(storeItems.namespace, from), lt(storeItems.namespace, `${from.slice(0, -1)}/`));
 }
 
 /** Replaces a dot within a label in the column. No label contains it (schema.ts). */
@@ -44,8 +45,11 @@ export const DOT_WITHIN = "\u001f";
 
 /** The labels as the column has them: each followed by a dot. */
 export function joined(namespace: string[]): string {
-  return namespace.map((label) => `${label.replaceAll(".", DOT_WITHIN)}.`).join("");
+  return namespace.map((label) => `${labelText(label)}.`).join("");
 }
+
+/** A label as the column has it. */
+export const labelText = (label: string): string => label.replaceAll(".", DOT_WITHIN);
 
 export function labels(namespace: string): string[] {
   return namespace === ""

@@ -8,7 +8,8 @@ import { boundAnswer } from "../http/bytes.ts";
 import { passes } from "./filter.ts";
 import { type Meaning, type MeaningSearch, ranked } from "./meaning.ts";
 import { alive, isUnder, type Item, type Row, toWire } from "./row.ts";
-import { refresh, visible } from "./store.ts";
+import { isSeen, type Sight } from "./sight.ts";
+import { refresh } from "./store.ts";
 import { matchAny } from "./text.ts";
 
 export interface ItemSearch {
@@ -18,8 +19,8 @@ export interface ItemSearch {
   limit: number;
   offset: number;
   refreshTtl: boolean;
-  /** What the values of items must contain in every search. */
-  contained?: Record<string, unknown>;
+  /** What a user sees. */
+  sight?: Sight;
 }
 
 const BYTES = bytesOf(storeItems.value, storeItems.text);
@@ -38,7 +39,7 @@ export async function searchItems(
     isUnder(workspaceId, search.prefix),
     alive(),
     passes(storeItems.value, search.filter ?? {}),
-    visible(search.contained),
+    isSeen(search.sight),
   );
   const rows = await found(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);

@@ -1,13 +1,13 @@
-import { and, asc, count, eq, inArray, isNotNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { settings } from "../config.ts";
 import { inList } from "../db/in-list.ts";
 import type { Database } from "../db/client.ts";
-import { contains } from "../db/contains.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { storeItems, storeVectors } from "../db/schema.ts";
 import { cutBytes } from "../http/bytes.ts";
 import type { Meaning } from "./meaning.ts";
 import { alive, isItem, isUnder, type Item, joined, labels, type Row, toWire } from "./row.ts";
+import { isSeen, type Sight } from "./sight.ts";
 import { type Index, textsOf } from "./text.ts";
 import { type IndexedItem, indexItems } from "./vector-index.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
@@ -19,8 +19,8 @@ export interface PutItem {
   index?: Index;
   /** Minutes until the item expires; absent: it does not expire. */
   ttl?: number;
-  /** What the value of an item that is replaced must contain; another item of this key is left as it is. */
-  filter?: Record<string, unknown>;
+  /** What an item that is replaced must match; another item of this key is left as it is. */
+  filter?: Sight;
 }
 
 const MINUTE = 60_000;
@@ -65,10 +65,6 @@ async function written(
   return rows.flatMap(([row], n) => (row ? [{ id: row.id, vectors: vectors[n] ?? [] }] : []));
 }
 
-/** The condition that an item's value matches a user's filter. */
-export const visible = (filter: Record<string, unknown> | undefined): SQL | undefined =>
-  filter && contains(storeItems.value, filter);
-
 /** The item, or undefined when there is none or its time is over. */
 export async function getItem(
   db: Database,
@@ -76,12 +72,12 @@ export async function getItem(
   namespace: string[],
   key: string,
   refreshTtl: boolean,
-  filter?: Record<string, unknown>,
+  filter?: Sight,
 ): Promise<Item | undefined> {
   const row = await db
     .select()
     .from(storeItems)
-    .where(and(isItem(workspaceId, namespace, key), alive(), visible(filter)))
+    .where(and(isItem(workspaceId, namespace, key), alive(), isSeen(filter)))
     .get();
   if (row && refreshTtl) await refresh(db, [row]);
   return row && toWire(row);
@@ -92,9 +88,9 @@ export async function deleteItem(
   workspaceId: string,
   namespace: string[],
   key: string,
-  filter?: Record<string, unknown>,
+  filter?: Sight,
 ): Promise<void> {
-  await db.delete(storeItems).where(and(isItem(workspaceId, namespace, key), visible(filter)));
+  await db.delete(storeItems).where(and(isItem(workspaceId, namespace, key), isSeen(filter)));
 }
 
 /** The namespaces under a prefix that hold an item, in order. */
@@ -102,12 +98,12 @@ export async function namespacesUnder(
   db: Database,
   workspaceId: string,
   prefix: string[],
-  filter?: Record<string, unknown>,
+  filter?: Sight,
 ): Promise<string[][]> {
   const rows = await db
     .selectDistinct({ namespace: storeItems.namespace })
     .from(storeItems)
-    .where(and(isUnder(workspaceId, prefix), alive(), visible(filter)))
+    .where(and(isUnder(workspaceId, prefix), alive(), isSeen(filter)))
     .orderBy(asc(storeItems.namespace))
     .all();
   return rows.map(({ namespace }) => labels(namespace));
@@ -153,7 +149,7 @@ function upsert(
     .onConflictDoUpdate({
       target: [storeItems.workspaceId, storeItems.namespace, storeItems.key],
       set: change,
-      setWhere: visible(filter),
+      setWhere: isSeen(filter),
     });
 }
 

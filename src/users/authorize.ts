@@ -10,11 +10,22 @@ import { authHandlers } from "./registry.ts";
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
 export type Filter = Json | undefined;
 
-/**
- * Asks the handler of this event, the most particular one there is: `threads:create`, `threads`, `*:create`, `*`.
- * It may change `value` in place. 403 when it answers false.
- */
+/** Asks the handler of this event. It may change `value` in place. 403 when it answers false, or with no known filter. */
 export async function authorize(principal: Principal, resource: string, action: string, value: Json): Promise<Filter> {
+  const rules = await rulesFor(principal, resource, action, value);
+  return rules && containment(rules);
+}
+
+/**
+ * Asks the handler of this event, the most particular one there is: `threads:create`, `threads`, `*:create`, `*`. Gives the
+ * rules of its filter, and undefined when it allows everything.
+ */
+export async function rulesFor(
+  principal: Principal,
+  resource: string,
+  action: string,
+  value: Json,
+): Promise<Json | undefined> {
   const { user } = principal;
   if (!user) return undefined;
   const callbacks = (await authHandlers())?.callbacks;
@@ -25,9 +36,13 @@ export async function authorize(principal: Principal, resource: string, action: 
   const answer = await callHandler(() => handler(event));
   if (answer === undefined || answer === null || answer === true) return undefined;
   if (answer === false) throw new Problem(403, "Not allowed.");
-  const filter = isObject(answer) ? containment(answer) : undefined;
-  if (filter) return filter;
-  logError(new Error("The auth handler gave neither a boolean nor a filter that is known."), { event: event.event });
+  return isObject(answer) ? answer : refuseUnknown(answer);
+}
+
+/** Refuses the request for an answer of a handler that is neither a boolean nor a known filter. */
+export function refuseUnknown(answer: unknown): never {
+  const rule = isObject(answer) ? Object.keys(answer).join(", ") : typeof answer;
+  logError(new Error("The auth handler gave neither a boolean nor a filter that is known."), { rule });
   throw new Problem(403, "Not allowed: the auth handler of this deployment gave an answer that is not known.");
 }
 
@@ -43,11 +58,8 @@ export async function mayDelete(principal: Principal, thread_id: string, metadat
   }
 }
 
-/**
- * `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain; undefined
- * when a rule is of another kind.
- */
-function containment(filters: Json): Filter {
+/** `{owner: "a"}`, `{owner: {$eq: "a"}}` and `{team: {$contains: "a"}}` as one value that metadata must contain. */
+export function containment(filters: Json): Json {
   const known = (rule: unknown): [unknown] | undefined => {
     if (rule === undefined || typeof rule === "function") return undefined;
     if (typeof rule !== "object" || rule === null) return [rule];
@@ -57,7 +69,7 @@ function containment(filters: Json): Filter {
     return operator === "$contains" ? [[value].flat()] : undefined;
   };
   const rules = Object.entries(filters).map(([key, rule]) => ({ key, rule: known(rule) }));
-  if (rules.some(({ rule }) => rule === undefined)) return undefined;
+  if (rules.some(({ rule }) => rule === undefined)) refuseUnknown(filters);
   return Object.fromEntries(rules.map(({ key, rule }) => [key, rule?.[0]]));
 }
 
