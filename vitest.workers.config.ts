@@ -16,7 +16,7 @@ const ALONE = [
   "test/oauth/cleanup.test.ts",
   "test/security/{a-burst-does-not-delay-others,a-user-runs-only-what-they-may}.test.ts",
   "test/http/sse.test.ts",
-  "test/threads/{first-byte,resume}.test.ts",
+  "test/threads/{first-byte,own-webhook,resume}.test.ts",
   "test/exports/lease.test.ts",
 ];
 

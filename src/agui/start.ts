@@ -17,6 +17,7 @@ import { graphMessage } from "./messages.ts";
 import { isEqual } from "./patch.ts";
 import { checkpointBefore, type Regeneration, regenerationOf } from "./regenerate.ts";
 import { forwardedOf, type Message, type RunAgentInput } from "./schema.ts";
+import { threadName } from "../threads/named.ts";
 
 export interface Start {
   thread: ThreadRpc;
@@ -71,7 +72,8 @@ export async function visibleThread(
 ): Promise<Thread | undefined> {
   const filter = await authorize(principal, "threads", "read", { thread_id: threadId });
   const found = await thread.get();
-  if (found && filter && !containsJson(found.metadata, filter)) throw new Problem(404, "Thread not found.");
+  if (found && filter && !containsJson(found.metadata, filter))
+    throw new Problem(404, `${threadName(threadId)} not found.`);
   return found;
 }
 

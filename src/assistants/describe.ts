@@ -7,7 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
 import { schemasOf, subgraphSchemasOf } from "../graphs/schemas.ts";
-import { drawGraph } from "../runtime/introspect.ts";
+import { drawGraph, type GraphSchemas } from "../runtime/introspect.ts";
 import { graphOf } from "./graph.ts";
 import { AssistantPath, GraphQuery, SubgraphPath, SubgraphsQuery } from "./schema.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
@@ -18,6 +18,15 @@ async function found(c: Context<App>, id: string): Promise<{ assistant: Assistan
   const assistant = await resolveAssistant(database(c.env.DB), c.get("principal").workspaceId, id);
   if (!assistant) throw new Problem(404, "Assistant not found.");
   return { assistant, graph: await graphOf(assistant, c.env) };
+}
+
+/** The schemas under the names of both Agent Servers: the JavaScript one says `state`, the Python one `state_schema`. */
+function withShortNames(schemas: Record<string, GraphSchemas>): Record<string, object> {
+  const named = Object.entries(schemas).map(([name, one]) => {
+    const { state_schema: state, input_schema: input, output_schema: output, config_schema: config } = one;
+    return [name, { ...one, state, input, output, config }] as const;
+  });
+  return Object.fromEntries(named);
 }
 
 export const assistantGraphs = new Hono<App>()
@@ -47,7 +56,8 @@ export const assistantGraphs = new Hono<App>()
     query(SubgraphsQuery),
     async (c) => {
       const { assistant, graph } = await found(c, c.req.valid("param").assistant_id);
-      return c.json(await subgraphSchemasOf(assistant.graph_id, graph, undefined, c.req.valid("query").recurse));
+      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, undefined, c.req.valid("query").recurse);
+      return c.json(withShortNames(schemas));
     },
   )
   .get(
@@ -58,6 +68,7 @@ export const assistantGraphs = new Hono<App>()
     async (c) => {
       const { assistant_id, namespace } = c.req.valid("param");
       const { assistant, graph } = await found(c, assistant_id);
-      return c.json(await subgraphSchemasOf(assistant.graph_id, graph, namespace, c.req.valid("query").recurse));
+      const schemas = await subgraphSchemasOf(assistant.graph_id, graph, namespace, c.req.valid("query").recurse);
+      return c.json(withShortNames(schemas));
     },
   );

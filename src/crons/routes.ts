@@ -10,13 +10,14 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { webhookOf } from "../http/webhook.ts";
+import { webhookOf } from "../users/webhook.ts";
 import { newOrEarlier } from "../idempotency/middleware.ts";
 import { threadStub } from "../threads/stub.ts";
 import { changed, made, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
 import { countCrons, deleteCron, findCron, insertCron, latestFirings, searchCrons, updateCron } from "./store.ts";
+import { threadName } from "../threads/named.ts";
 
 const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
@@ -31,7 +32,7 @@ async function create(
   const assistant = await resolveAssistant(db, workspaceId, input.assistant_id);
   if (!assistant) throw new Problem(404, "Assistant not found.");
   if (threadId !== null && !(await threadStub(c.env, workspaceId, threadId).get())) {
-    throw new Problem(404, "Thread not found.");
+    throw new Problem(404, `${threadName(threadId)} not found.`);
   }
   const webhook = webhookOf(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));

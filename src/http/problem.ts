@@ -42,9 +42,14 @@ export class Problem extends Error {
   }
 }
 
-/** `application/problem+json` with `type`, `title`, `status`, `detail` and, for a failed schema, `errors`. */
+/**
+ * `application/problem+json` with `type`, `title`, `status`, `detail`, `message` and, for a failed schema, `errors`. `message`
+ * is what the LangGraph SDKs say of the Agent Server's errors: they show the body, and Python's its `message`.
+ */
 export function problemResponse({ status, detail, more }: Problem): Response {
-  const body = { type: "about:blank", title: TITLES[status] ?? "Error", status, detail, errors: more.errors };
+  const title = TITLES[status] ?? "Error";
+  const message = `HTTP ${status}: ${detail}`;
+  const body = { type: "about:blank", title, status, detail, message, errors: more.errors };
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...more.headers, "content-type": "application/problem+json" },

@@ -4,10 +4,11 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { Problem, problemResponse } from "../http/problem.ts";
-import { behalf, noteInner } from "./caller.ts";
+import { type Behalf, behalf, noteInner, onBehalf } from "./caller.ts";
 
 type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
 
+const FETCH = Symbol.for("langgraph_api:fetch");
 /** A host of no network: the address is never connected to. */
 const ORIGIN = "http://weir.internal";
 
@@ -21,9 +22,14 @@ const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown
 export function installLoopback(fetch: Fetch): void {
   Object.assign(globalThis, {
     [Symbol.for("langgraph_api:url")]: ORIGIN,
-    [Symbol.for("langgraph_api:fetch")]: async (input: RequestInfo | URL, init?: RequestInit) =>
-      call(fetch, new Request(input, init)),
+    [FETCH]: async (input: RequestInfo | URL, init?: RequestInit) => call(fetch, new Request(input, init)),
   });
+}
+
+/** Calls a path of this server in this isolate, on behalf of a caller. */
+export async function callOwn(on: Behalf, path: string, init: RequestInit): Promise<Response> {
+  const own = (globalThis as Record<symbol, unknown>)[FETCH] as typeof fetch;
+  return onBehalf(on, () => own(`${ORIGIN}${path}`, init));
 }
 
 async function call(fetch: Fetch, request: Request): Promise<Response> {

@@ -12,6 +12,7 @@ import { readJson } from "../http/validate.ts";
 import { threadMetadata } from "../threads/requests/access.ts";
 import { threadStub } from "../threads/stub.ts";
 import { authorize, containsJson, type Filter } from "../users/authorize.ts";
+import { threadName } from "../threads/named.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -95,7 +96,11 @@ export class Call {
   async own(threadId: string, action: "read" | "update" | "create_run"): Promise<void> {
     const metadata = await this.thread(threadId);
     if (metadata)
-      return mustContain(metadata, await this.allowed("threads", action, { thread_id: threadId }), "Thread");
+      return mustContain(
+        metadata,
+        await this.allowed("threads", action, { thread_id: threadId }),
+        threadName(threadId),
+      );
     if (!isUuid(threadId)) return;
     const value = { thread_id: threadId, metadata: {}, if_exists: "do_nothing" };
     await this.allowed("threads", "create", value);

@@ -10,9 +10,11 @@ import { Call } from "./call.ts";
 import {
   about,
   cancels,
+  copies,
   creates,
   createsCron,
   joins,
+  joinsStream,
   listsFirings,
   owns,
   prunes,
@@ -40,7 +42,7 @@ const TABLE: Row[] = [
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/runs(?:\/stream|\/wait)?$/, startsRun],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/runs\/[^/]+\/cancel$/, about("threads", "update")],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/(?:history|state\/checkpoint)$/, about("threads", "read")],
-  ["POST", /^\/(?:api\/)?threads\/([^/]+)\/copy$/, about("threads", "read")],
+  ["POST", /^\/(?:api\/)?threads\/([^/]+)\/copy$/, copies],
   ["POST", /^\/(?:api\/)?threads\/([^/]+)\/state$/, about("threads", "update")],
   ["PATCH", /^\/(?:api\/)?threads\/([^/]+)(?:\/state)?$/, about("threads", "update")],
   ["DELETE", /^\/(?:api\/)?threads\/([^/]+)(?:\/runs\/[^/]+)?$/, about("threads", "delete")],
@@ -51,6 +53,7 @@ const TABLE: Row[] = [
   ["POST", /^\/api\/threads\/([^/]+)\/state$/, owns("update")],
   ["POST", /^\/api\/threads\/([^/]+)\/history$/, about("threads", "read")],
   ["DELETE", /^\/api\/threads\/([^/]+)$/, about("threads", "delete")],
+  ["GET", /^\/(?:api\/)?threads\/([^/]+)\/runs\/[^/]+\/stream$/, joinsStream],
   ["GET", /^\/(?:api\/)?threads\/([^/]+)(?:\/.*)?$/, about("threads", "read")],
 
   ["POST", /^\/runs\/crons$/, createsCron],

@@ -1,9 +1,11 @@
 /** What a row of the guard's table does: asks the handler of an event, and narrows the request by its answer. */
 import { Problem } from "../http/problem.ts";
+import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";
 import { MOST_CRONS } from "../crons/schema.ts";
 import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
+import { threadName } from "../threads/named.ts";
 
 export type Rule = (call: Call) => Promise<Response | void>;
 
@@ -32,6 +34,8 @@ export function searches(resource: string): Rule {
   };
 }
 
+const WHAT = { assistant: "Assistant", cron: "Cron" };
+
 /** A call about one thing, named in the path. A change's metadata is the handler's to change. */
 export function about(resource: "assistants" | "threads" | "crons", action: "read" | "update" | "delete"): Rule {
   const field = { assistants: "assistant_id", threads: "thread_id", crons: "cron_id" }[resource];
@@ -42,9 +46,31 @@ export function about(resource: "assistants" | "threads" | "crons", action: "rea
     const body = changes ? await call.body() : {};
     const value: Json = { ...body, [field]: id };
     const filter = await call.allowed(resource, action, value);
-    mustContain(await call[target](id), filter, target[0]?.toUpperCase() + target.slice(1));
+    mustContain(await call[target](id), filter, target === "thread" ? threadName(id) : WHAT[target]);
     if (changes) call.pass({ ...value, [field]: undefined });
   };
+}
+
+/**
+ * Joining a run's stream. A thread that the user may not see is an `error` event in a stream that ends, as on the Agent
+ * Server, whose clients read the answers to their streams as events.
+ */
+export async function joinsStream(call: Call): Promise<Response | void> {
+  const [id = ""] = call.ids;
+  const filter = await call.allowed("threads", "read", { thread_id: id });
+  const metadata = await call.thread(id);
+  if (metadata && (!filter || containsJson(metadata, filter))) return;
+  const data = JSON.stringify({ error: "Error", message: `404: ${threadName(id)} not found.` });
+  return new Response(sseFrame({ event: "error", data }), { headers: EVENT_STREAM });
+}
+
+/** Copying a thread. One that the user may not see is one that does not exist: a conflict, as for other callers. */
+export async function copies(call: Call): Promise<void> {
+  const [id = ""] = call.ids;
+  const filter = await call.allowed("threads", "read", { thread_id: id });
+  const metadata = await call.thread(id);
+  if (!metadata || (filter && !containsJson(metadata, filter)))
+    throw new Problem(409, "The thread to copy does not exist.");
 }
 
 /** Work on a thread of the streaming protocol, which makes the thread where there is none. */
@@ -72,7 +98,11 @@ export async function createsCron(call: Call): Promise<void> {
   await uses(call, value.assistant_id);
   await call.allowed("crons", "create", value);
   if (threadId !== undefined) {
-    mustContain(await call.thread(threadId), await call.allowed("threads", "read", { thread_id: threadId }), "Thread");
+    mustContain(
+      await call.thread(threadId),
+      await call.allowed("threads", "read", { thread_id: threadId }),
+      threadName(threadId),
+    );
   }
   call.pass({ ...value, thread_id: undefined });
 }
@@ -117,7 +147,7 @@ export async function listsFirings(call: Call): Promise<void> {
 export async function cancels(call: Call): Promise<void> {
   const { thread_id: id } = await call.body();
   if (typeof id !== "string") throw new Problem(403, "Name the thread whose runs to stop with thread_id and run_ids.");
-  mustContain(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), "Thread");
+  mustContain(await call.thread(id), await call.allowed("threads", "update", { thread_id: id }), threadName(id));
 }
 
 /** A stateless run's thread may already be deleted: the run itself has its owner. */

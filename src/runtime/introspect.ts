@@ -6,6 +6,8 @@ import { messagesStateReducer, type Pregel } from "@langchain/langgraph";
 type Graph = Pregel<any, any, any, any, any, any, any, any>;
 type JsonSchema = Record<string, unknown>;
 
+const DRAFT = "http://json-schema.org/draft-07/schema#";
+
 /** Schemas of a graph's types. A kind that they do not declare is absent. */
 export type TypedSchemas = Partial<Record<"input" | "output" | "state" | "config", JsonSchema>>;
 
@@ -43,11 +45,11 @@ export async function schemasOf(graph: Graph, types: TypedSchemas = {}): Promise
   const { _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state } = builderOf(graph);
   // LangGraph before 0.3 has no such module: its graphs have no runtime schemas.
   const zod = await import("@langchain/langgraph/zod/schema").catch(() => undefined);
-  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? types.config ?? null;
+  const context = attempt(() => zod?.getConfigTypeSchema(graph)) ?? named(types.config) ?? null;
   return {
-    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? types.input ?? byName(input),
-    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? types.output ?? byName(output),
-    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? types.state ?? byName(state),
+    input_schema: attempt(() => zod?.getInputTypeSchema(graph)) ?? named(types.input) ?? byName(input),
+    output_schema: attempt(() => zod?.getOutputTypeSchema(graph)) ?? named(types.output) ?? byName(output),
+    state_schema: attempt(() => zod?.getStateTypeSchema(graph)) ?? named(types.state) ?? byName(state),
     config_schema: context,
     context_schema: context,
   };
@@ -65,6 +67,9 @@ export async function subgraphSchemas(
     found[name] = await schemasOf(subgraph, Object.hasOwn(types, name) ? types[name] : undefined);
   return found;
 }
+
+/** A schema of types, with the draft that it is written in. */
+const named = (schema: JsonSchema | undefined): JsonSchema | undefined => schema && { ...schema, $schema: DRAFT };
 
 function builderOf(graph: Graph): Builder {
   return (graph as { builder?: Builder }).builder ?? {};

@@ -36,6 +36,7 @@ const documentation = {
           title: text,
           status: { type: "integer" },
           detail: text,
+          message: text,
           errors: { type: "array", items: { type: "object", properties: { path: text, message: text } } },
         },
       },

@@ -32,6 +32,7 @@ import { Sleepers } from "./log/sleepers.ts";
 import { threadStream } from "./runs/thread-stream.ts";
 import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
+import { absentThread } from "./named.ts";
 
 /** Characters of the longest state in the answer to a copy. An RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
@@ -378,14 +379,14 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   #existing(): ThreadRecord {
-    if (!this.#context.record) throw remoteProblem(404, "Thread not found.");
+    if (!this.#context.record) throw absentThread(this.#context.threadId);
     return this.#context.record;
   }
 
   /** The record of a thread that may be changed. 404 for that of a stateless run: it is deleted soon after the run. */
   #changeable(): ThreadRecord {
     const record = this.#existing();
-    if (record.temporary) throw remoteProblem(404, "Thread not found.");
+    if (record.temporary) throw absentThread(this.#context.threadId);
     return record;
   }
 

@@ -13,6 +13,13 @@ export function userRouteScope(c: Context<App>): Scope | undefined {
   return c.req.method === "GET" || c.req.method === "HEAD" ? "read" : "write";
 }
 
+/** Whether a route of the user's application, and not only its middleware, takes a POST to this path. */
+export function takesPost(path: string): boolean {
+  const { pathname } = new URL(path, "http://weir.internal");
+  const [matched = []] = custom.app?.router.match("POST", pathname) ?? [];
+  return matched.some(([[, route]]) => route.path !== "/*");
+}
+
 /** The application's own calls of this server act for the caller of its route. */
 export const behalfOfCaller: MiddlewareHandler<App> = async (c, next) => {
   const principal = c.get("principal") as Principal | undefined;

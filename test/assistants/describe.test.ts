@@ -1,4 +1,8 @@
+import "../../src/runtime/als.ts";
+import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { graphs } from "../../src/graphs/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 let caller: Caller;
@@ -35,5 +39,23 @@ describe("an assistant's graph", () => {
   it("lists subgraphs", async () => {
     expect(await get("echo/subgraphs?recurse=true")).toEqual({});
     expect(await get("echo/subgraphs/nowhere?recurse=false")).toEqual({});
+  });
+
+  it("names the schemas of a subgraph as both Agent Servers do", async () => {
+    const inner = new StateGraph(new StateSchema({ text: z.string() }))
+      .addNode("say", () => ({}))
+      .addEdge(START, "say")
+      .compile();
+    const outer = new StateGraph(new StateSchema({ text: z.string() }))
+      .addNode("inner", inner)
+      .addEdge(START, "inner")
+      .compile();
+    Object.assign(graphs, { echo: outer });
+    for (const path of ["echo/subgraphs", "echo/subgraphs/inner"]) {
+      const found = await get<{ inner: Record<string, unknown> }>(path);
+      expect(found.inner.state).toMatchObject({ properties: { text: { type: "string" } } });
+      for (const kind of ["state", "input", "output", "config"])
+        expect(found.inner[kind]).toEqual(found.inner[`${kind}_schema`]);
+    }
   });
 });

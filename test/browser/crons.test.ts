@@ -155,7 +155,10 @@ describe.runIf(browserHere)("crons in the browser", () => {
     expect(await page.getByLabel("Thread id").inputValue()).toBe(thread_id);
     await page.getByLabel("Thread id").fill(crypto.randomUUID());
     await page.getByRole("button", { name: "Create cron" }).click();
-    await page.getByRole("alert").getByText("Thread not found.").waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/^Thread with ID .* not found\.$/)
+      .waitFor();
     await page.getByLabel("Thread id").fill(thread_id);
     await page.getByRole("button", { name: "Create cron" }).click();
     await page.getByRole("link", { name: thread_id.slice(0, 8) }).waitFor();

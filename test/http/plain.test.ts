@@ -19,7 +19,8 @@ it.each(["*/*", "application/json, text/plain, */*", "application/problem+json, 
     const caller = await newCaller();
     const answer = await caller.fetch(UNKNOWN, { headers: { accept } });
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
-    expect(await answer.json()).toMatchObject({ status: 404, detail: "Assistant not found." });
+    const message = "HTTP 404: Assistant not found.";
+    expect(await answer.json()).toMatchObject({ status: 404, detail: "Assistant not found.", message });
   },
 );
 

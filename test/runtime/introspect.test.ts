@@ -111,7 +111,7 @@ describe("a graph's subgraphs", () => {
     const annotated = graphWith("inner", graphWith("leaf", graphWith("end", () => ({})) as never) as never);
     const state = { type: "object", properties: { deep: { type: "string" } } };
     const found = await subgraphSchemas(annotated, undefined, true, { "inner|leaf": { state }, inner: {} });
-    expect(found["inner|leaf"]?.state_schema).toEqual(state);
+    expect(found["inner|leaf"]?.state_schema).toEqual({ ...state, $schema: "http://json-schema.org/draft-07/schema#" });
     expect(found.inner?.state_schema).toEqual({ type: "object", properties: { deep: {} } });
   });
 });

@@ -100,7 +100,6 @@ describe("a user of the deployment's own Auth", () => {
     ["POST", () => `/threads/${thread}/state`, { values: {} }],
     ["POST", () => `/threads/${thread}/history`, {}],
     ["GET", () => `/threads/${thread}/history`],
-    ["POST", () => `/threads/${thread}/copy`, {}],
     ["GET", () => `/threads/${thread}/stream`],
     ["GET", () => `/threads/${thread}/storage`],
     ["POST", () => `/threads/${thread}/commands`, { id: 1, method: "run.start", params: { assistant_id: "echo" } }],
@@ -112,7 +111,6 @@ describe("a user of the deployment's own Auth", () => {
     ["GET", () => `/threads/${thread}/runs`],
     ["GET", () => `/threads/${thread}/runs/${run}`],
     ["GET", () => `/threads/${thread}/runs/${run}/join`],
-    ["GET", () => `/threads/${thread}/runs/${run}/stream`],
     ["POST", () => `/threads/${thread}/runs/${run}/cancel`, {}],
     ["DELETE", () => `/threads/${thread}/runs/${run}`],
     ["POST", () => "/runs/cancel", { thread_id: "THREAD", run_ids: [] }],
@@ -153,6 +151,27 @@ describe("a user of the deployment's own Auth", () => {
     const response = await call("bob", path(), text, method);
     expect(response.status).toBe(404);
     expect((await call("ada", `/threads/${thread}`)).status).toBe(200);
+  });
+
+  it("is told in the stream of a run that there is no such thread", async () => {
+    for (const id of [thread, thread.toUpperCase(), crypto.randomUUID()]) {
+      const answer = await call("bob", `/threads/${id}/runs/${run}/stream`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("text/event-stream");
+      const message = `404: Thread with ID ${id.toLowerCase()} not found.`;
+      expect(await answer.text()).toBe(`event: error\ndata: ${JSON.stringify({ error: "Error", message })}\n\n`);
+    }
+    expect(await (await call("ada", `/threads/${thread}/runs/${run}/stream`)).text()).toContain('"who":"ada"');
+  });
+
+  it("copies another's thread no more than one that does not exist", async () => {
+    const before = await (await call("bob", "/threads/count", {})).json();
+    for (const id of [thread, crypto.randomUUID()]) {
+      const answer = await call("bob", `/threads/${id}/copy`, {});
+      expect(answer.status).toBe(409);
+      expect(await json(answer)).toMatchObject({ detail: "The thread to copy does not exist." });
+    }
+    expect(await (await call("bob", "/threads/count", {})).json()).toBe(before);
   });
 
   it.each([

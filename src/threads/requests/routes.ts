@@ -16,6 +16,7 @@ import { removeThread } from "./remove.ts";
 import { checkpointAddress } from "./runs/request.ts";
 import { extracted } from "./extract.ts";
 import type { Json } from "../../json.ts";
+import { threadName } from "../named.ts";
 import { readStates } from "../stub.ts";
 import type { ThreadState } from "../types.ts";
 import * as schema from "./schema.ts";
@@ -64,7 +65,8 @@ export const threads = new Hono<App>()
     return c.json({ pruned_count: pruned.filter(Boolean).length });
   })
   .get("/:thread_id", doc("Get a thread"), param(schema.ThreadParam), query(schema.ThreadQuery), async (c) => {
-    const thread = found(await threadOf(c, c.req.valid("param").thread_id).get(), "Thread");
+    const { thread_id } = c.req.valid("param");
+    const thread = found(await threadOf(c, thread_id).get(), threadName(thread_id));
     return c.json(c.req.valid("query").include?.includes("ttl") ? thread : withoutTtl(thread));
   })
   .patch(
@@ -79,8 +81,9 @@ export const threads = new Hono<App>()
   )
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(schema.ThreadParam), async (c) => {
     const { workspaceId } = c.get("principal");
-    if (!(await removeThread(c.env, workspaceId, c.req.valid("param").thread_id)))
-      throw new Problem(404, "Thread not found.");
+    const { thread_id } = c.req.valid("param");
+    if (!(await removeThread(c.env, workspaceId, thread_id)))
+      throw new Problem(404, `${threadName(thread_id)} not found.`);
     return c.body(null, 204);
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
@@ -99,8 +102,9 @@ export const threads = new Hono<App>()
   })
   .get("/:thread_id/state", doc("The latest state"), param(schema.ThreadParam), query(schema.StateQuery), async (c) => {
     const { subgraphs, select } = c.req.valid("query");
-    const state = await threadOf(c, c.req.valid("param").thread_id).state({ subgraphs });
-    return c.json(selectedState(found(state, "Thread"), select));
+    const { thread_id } = c.req.valid("param");
+    const state = await threadOf(c, thread_id).state({ subgraphs });
+    return c.json(selectedState(found(state, threadName(thread_id)), select));
   })
   .get(
     "/:thread_id/state/:checkpoint_id",
@@ -111,7 +115,7 @@ export const threads = new Hono<App>()
       const { thread_id, checkpoint_id } = c.req.valid("param");
       const { subgraphs, select } = c.req.valid("query");
       const state = await threadOf(c, thread_id).state({ checkpoint: { checkpoint_id }, subgraphs });
-      return c.json(selectedState(found(state, "Thread"), select));
+      return c.json(selectedState(found(state, threadName(thread_id)), select));
     },
   )
   .post(
@@ -121,11 +125,9 @@ export const threads = new Hono<App>()
     body(schema.StateAtCheckpoint),
     async (c) => {
       const { checkpoint, subgraphs, select } = c.req.valid("json");
-      const state = await threadOf(c, c.req.valid("param").thread_id).state({
-        checkpoint: checkpointAddress(checkpoint),
-        subgraphs,
-      });
-      return c.json(selectedState(found(state, "Thread"), select));
+      const { thread_id } = c.req.valid("param");
+      const state = await threadOf(c, thread_id).state({ checkpoint: checkpointAddress(checkpoint), subgraphs });
+      return c.json(selectedState(found(state, threadName(thread_id)), select));
     },
   )
   .post(
@@ -194,6 +196,6 @@ export const threads = new Hono<App>()
     param(schema.ThreadParam),
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      return c.json({ thread_id, ...found(await threadOf(c, thread_id).storage(), "Thread") });
+      return c.json({ thread_id, ...found(await threadOf(c, thread_id).storage(), threadName(thread_id)) });
     },
   );

@@ -1,12 +1,12 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { type Behalf, onBehalf } from "../../loopback/caller.ts";
+import { onBehalf } from "../../loopback/caller.ts";
 import { command, drive } from "../../runtime/drive.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/serde.ts";
 import { Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
-import type { AppUser } from "../../principal.ts";
+import { actingRun, actsFor } from "../acting.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts, type ThreadRecord } from "../record.ts";
@@ -43,7 +43,8 @@ async function ending(
 ): Promise<{ status: RunStatus; error?: RunError }> {
   const { run, emitter, signal } = execution;
   try {
-    await onBehalf(behalfOf(execution), () => start(execution, tracer));
+    const behalf = actsFor(execution.env, execution.thread.workspace_id, actingRun(run));
+    await onBehalf(behalf, () => start(execution, tracer));
     return { status: emitter.interrupted ? "interrupted" : "success" };
   } catch (error) {
     if (!signal.aborted) return { status: "error", error: errorBody(error) };
@@ -52,13 +53,6 @@ async function ending(
   } finally {
     emitter.close();
   }
-}
-
-/** The run's own calls of this server: of the run's user, in its workspace, with what running graphs needs. */
-function behalfOf({ env, thread, run }: Execution): Behalf {
-  const user = run.request.configurable?.langgraph_auth_user as AppUser | undefined;
-  const acts = { workspaceId: thread.workspace_id, scopes: ["read", "write"] as const, credentialId: run.id };
-  return { env, principal: { ...acts, kind: "run", user, depth: run.request.depth } };
 }
 
 async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {

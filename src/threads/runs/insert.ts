@@ -7,6 +7,7 @@ import type { RunRequest } from "../rpc.ts";
 import { isOpen, storedRun, type StoredRun } from "../run.ts";
 import { isInFlight } from "./queue.ts";
 import { answeredBy } from "./strict.ts";
+import { absentThread } from "../named.ts";
 
 /**
  * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
@@ -74,7 +75,7 @@ export function newRun(open: readonly StoredRun[], request: RunRequest, size: nu
  * the thread of a stateless run: it is deleted soon after that run's end.
  */
 export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
-  if (context.record?.temporary) throw remoteProblem(404, "Thread not found.");
+  if (context.record?.temporary) throw absentThread(context.threadId);
   const record = context.record ?? newThread(context, request);
   const { graph_id, assistant_id } = request;
   const known = record.metadata.graph_id === graph_id && record.metadata.assistant_id === assistant_id;
@@ -83,7 +84,7 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
 }
 
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
-  if (request.if_not_exists !== "create") throw remoteProblem(404, "Thread not found.");
+  if (request.if_not_exists !== "create") throw absentThread(threadId);
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
   const { temporary, keep_until, keep_questions } = request;
   if (!temporary) return record;

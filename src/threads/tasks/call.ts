@@ -1,6 +1,8 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
 import { addressFault } from "../../http/address.ts";
+import { callOwn } from "../../loopback/install.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
+import { actsFor, type Acting } from "../acting.ts";
 
 const REQUEST_TIMEOUT_MS = 20_000;
 
@@ -8,7 +10,10 @@ const REQUEST_TIMEOUT_MS = 20_000;
 export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
 
 export interface Call {
+  /** An absolute address, or a path of the project's own `app`. */
   url: string;
+  /** Who calls a path. */
+  by?: Acting;
   /** The id of the delivery: the same at every attempt. */
   delivery: string;
   headers: Record<string, string>;
@@ -28,15 +33,26 @@ export function unpackCall(text: string): Call {
   return { ...(JSON.parse(text.slice(0, end)) as Omit<Call, "body">), body: text.slice(end + 1) };
 }
 
+/** Code of the project may go on after the signal. Other calls do not wait for it. */
+async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("The receiver did not answer in time.")));
+  });
+  return Promise.race([answer, late]);
+}
+
 /** Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. */
 export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
-  const { url, delivery, stamp } = call;
+  const { url, by, delivery, stamp } = call;
   // The address was allowed when it was set, and no longer is. Another attempt would change nothing.
-  if (addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
+  if (!by && addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
   const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
   const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+  const init: RequestInit = { method: "POST", headers, body, redirect: "manual", signal };
+  const response = await (by
+    ? withinTime(callOwn(actsFor(env, workspaceId, by), url, init), signal)
+    : fetch(url, init));
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);
 }

@@ -1,4 +1,5 @@
 /** The webhook of a run. */
+import { actingRun } from "../acting.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, toWireRun } from "../run.ts";
 import { type Call, CALL_OF, packCall } from "./call.ts";
@@ -37,5 +38,6 @@ export function webhookCall(
   // The state of a run that was rolled back is deleted with it.
   const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
   const body = `${head.slice(0, -1)},"values":${state}}`;
-  return { url, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
+  const by = url.startsWith("/") ? actingRun(run) : undefined;
+  return { url, by, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
 }

@@ -12,6 +12,7 @@ import type { RunRequest } from "../../rpc.ts";
 import type { CheckpointAddress } from "../../types.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../../http/uuid.ts";
+import { threadName } from "../../named.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */
 export function checkpointAddress(
@@ -72,7 +73,7 @@ async function mayRun(
   const filter = await authorize(principal, "threads", "create_run", value);
   const thread = filter && (await threadMetadata(env, principal.workspaceId, threadId));
   // A thread that does not exist is made, or refused, by the run.
-  if (thread && !containsJson(thread, filter)) throw new Problem(404, "Thread not found.");
+  if (thread && !containsJson(thread, filter)) throw new Problem(404, `${threadName(threadId)} not found.`);
   return { assistant, metadata: isObject(value.metadata) ? value.metadata : {} };
 }
 

@@ -8,7 +8,7 @@ import { page, selected } from "../../../http/paging.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { webhookOf } from "../../../http/webhook.ts";
+import { webhookOf } from "../../../users/webhook.ts";
 import { idempotentId } from "../../../idempotency/middleware.ts";
 import { found, threadOf } from "../access.ts";
 import { cancelEverywhere } from "./busy.ts";
