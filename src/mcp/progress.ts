@@ -1,14 +1,44 @@
-/** What a graph writes during a run, and else its steps, as progress of the request. */
-import type { ServerContext } from "@modelcontextprotocol/server";
+/** What a graph writes during a run, and else its steps, as log messages and progress of the request. */
+import { LOG_LEVEL_META_KEY, type ServerContext } from "@modelcontextprotocol/server";
+import * as v from "valibot";
 import { isObject } from "../http/json.ts";
 import type { EventMethod, LogEvent } from "../threads/log/events.ts";
 
 /** The events that progress is made from. */
 export const METHODS: EventMethod[] = ["custom", "checkpoints"];
 const MOST_CHARACTERS = 1_000;
+/** The media types that the client accepts: the transport gets a header that has both. */
+export const ACCEPTED = "x-weir-accepted";
+
+/** What a graph writes to be logged: a level of the protocol (RFC 5424), and any data. */
+const Logged = v.object({
+  level: v.picklist(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]),
+  data: v.unknown(),
+  logger: v.optional(v.string()),
+});
+
+/**
+ * Sends what the client has requested of an event. Undefined when that is nothing: no progress, and, from 2026-07-28 on, no log
+ * level. Before, log messages are sent without a request where the answer is a stream.
+ */
+export function reportTo(context: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
+  const { mcpReq, http } = context;
+  const progress = progressOf(context);
+  const isLogged =
+    mcpReq.envelope === undefined
+      ? /\btext\/event-stream\b/i.test(http?.req?.headers.get(ACCEPTED) ?? "")
+      : isObject(mcpReq.envelope) && mcpReq.envelope[LOG_LEVEL_META_KEY] !== undefined;
+  if (!progress && !isLogged) return undefined;
+  return async (event) => {
+    const logged = event.method === "custom" ? v.safeParse(Logged, event.data) : undefined;
+    if (!logged?.success) return progress?.(event);
+    const { level, data, logger } = logged.output;
+    await mcpReq.log(level, data, logger);
+  };
+}
 
 /** Sends the progress of an event. Undefined when the client has not requested progress. */
-export function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
+function progressOf({ mcpReq }: ServerContext): ((event: LogEvent) => Promise<void>) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   let last = -1;

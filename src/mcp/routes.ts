@@ -14,6 +14,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { BODY_LIMIT, readBody } from "../http/validate.ts";
 import { isObject } from "../http/json.ts";
+import { ACCEPTED } from "./progress.ts";
 import { serverFor } from "./server.ts";
 
 const doc = documented("MCP");
@@ -28,6 +29,7 @@ async function answer(c: Context<App>): Promise<Response> {
   }
   const headers = new Headers(c.req.raw.headers);
   headers.set("accept", "application/json, text/event-stream");
+  headers.set(ACCEPTED, accepted);
   const body = await readBody(c.req.raw, BODY_LIMIT);
   const message = decodeJson(body);
   if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
@@ -35,12 +37,19 @@ async function answer(c: Context<App>): Promise<Response> {
   const mode = !takesStream ? "json" : takesJson ? "auto" : "sse";
   if (!(await isLegacyRequest(request, message))) return answerModern(c, request, message, mode);
   // An answer as JSON has no place for notifications.
-  const enableJsonResponse = takesJson && !(takesStream && wantsProgress(message));
+  const streams = takesStream && (wantsProgress(message) || (namesStream(accepted) && callsTool(message)));
+  const enableJsonResponse = takesJson && !streams;
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse });
   await serverFor(c).connect(transport);
   // Without a parsed message, the transport reports the error of the body.
   return transport.handleRequest(request, { parsedBody: message });
 }
+
+const namesStream = (accepted: string): boolean => /\btext\/event-stream\b/i.test(accepted);
+
+/** Whether a graph may write log messages. */
+const callsTool = (message: unknown): boolean =>
+  [message].flat().some((one) => isObject(one) && one.method === "tools/call");
 
 function wantsProgress(message: unknown): boolean {
   return [message].flat().some((one) => {
@@ -67,7 +76,7 @@ function refuse(): never {
 }
 
 export const mcp = new Hono<App>()
-  .post("/", doc("Model Context Protocol: tools, resources, completion"), (c) => answer(c))
+  .post("/", doc("Model Context Protocol: tools, resources, prompts, completion"), (c) => answer(c))
   .get("/", doc("No server-sent stream: 405"), refuse)
   .delete("/", doc("No session to end: 404"), () => {
     throw new Problem(404, "There is no session: this endpoint is stateless.");

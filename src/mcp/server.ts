@@ -18,7 +18,8 @@ import { VERSION } from "../system/info.ts";
 import { configurableOf } from "../threads/requests/runs/request.ts";
 import { authorize } from "../users/authorize.ts";
 import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
-import { progressOf } from "./progress.ts";
+import { reportTo } from "./progress.ts";
+import { listPrompts, readPrompt } from "./prompts.ts";
 import { ANSWER } from "./questions.ts";
 import { completeName, listResources, readResource, TEMPLATES } from "./resources.ts";
 import { ANSWER_TOOL, AnswerArguments, assistantOfTool, listTools, outputSchemaOfTool, PAGE } from "./tools.ts";
@@ -29,7 +30,7 @@ export function serverFor(c: C): Server {
   const principal = c.get("principal");
   const { workspaceId } = principal;
   const visible = () => authorize(principal, "assistants", "search", { metadata: {} });
-  const capabilities = { tools: { listChanged: false }, resources: {}, completions: {} };
+  const capabilities = { tools: { listChanged: false }, resources: {}, prompts: {}, completions: {}, logging: {} };
   const server = new Server({ name: "Weir", version: VERSION }, { capabilities });
   server.setRequestHandler("tools/list", async ({ params }) => {
     const offset = offsetOf(params?.cursor);
@@ -43,6 +44,14 @@ export function serverFor(c: C): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
     return withProblems(c, () => callTool(c, context, assistant, params.arguments ?? {}));
   });
+  server.setRequestHandler("prompts/list", async ({ params }) => {
+    const offset = offsetOf(params?.cursor);
+    const { prompts, more } = await listPrompts(c.env, workspaceId, offset, await visible());
+    return more ? { prompts, nextCursor: String(offset + PAGE) } : { prompts };
+  });
+  server.setRequestHandler("prompts/get", async ({ params }) =>
+    withProblems(c, async () => readPrompt(c.env, workspaceId, params, await visible())),
+  );
   const reader = { env: c.env, principal, visible };
   server.setRequestHandler("resources/list", async ({ params }) =>
     withProblems(c, () => listResources(reader, offsetOf(params?.cursor))),
@@ -71,7 +80,7 @@ async function callTool(
     id: idempotentId(c, String(mcpReq.id)),
     keepUntil: c.get("idempotency")?.ends,
     signal: mcpReq.signal,
-    report: progressOf(context),
+    report: reportTo(context),
     elicits: showsForms(mcpReq.envelope),
     schema: assistant && (await outputSchemaOfTool(assistant, c.env)),
   };

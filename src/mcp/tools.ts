@@ -130,7 +130,8 @@ function inputSchema(schema: Record<string, unknown> | null): Tool["inputSchema"
   };
 }
 
-async function assistantsFrom(
+/** A page of the assistants that a caller sees, and one more if others follow. */
+export async function assistantsFrom(
   db: Database,
   workspaceId: string,
   offset: number,

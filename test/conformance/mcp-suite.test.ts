@@ -25,16 +25,19 @@ const SERVED = [
   "tools-call-embedded-resource",
   "tools-call-mixed-content",
   "tools-call-with-progress",
+  "tools-call-with-logging",
+  "logging-set-level",
+  "prompts-list",
   "resources-list",
   "completion-complete",
   "dns-rebinding-protection",
 ];
 /**
- * What the other scenarios need: a session (elicitation, logging, subscriptions), prompts, sampling, and resources and schemas of the
- * suite's own.
+ * What the other scenarios need: a session (elicitation, subscriptions), sampling, and prompts, resources and schemas of the suite's
+ * own.
  */
 const NOT_OFFERED =
-  /^(prompts|logging|elicitation|server-sse)-|^resources-(read-text|read-binary|templates-read|subscribe|unsubscribe)$|^tools-call-(with-logging|sampling|elicitation)$|^json-schema-2020-12$/;
+  /^(prompts-get|elicitation|server-sse)-|^resources-(read-text|read-binary|templates-read|subscribe|unsubscribe)$|^tools-call-(sampling|elicitation)$|^json-schema-2020-12$/;
 
 let server: TestServer;
 let results: Map<string, Check[]>;

@@ -33,6 +33,11 @@ Object.assign(graphs, {
       writer?.({ progress, total: 100, message: `Completed step ${progress} of 100` });
     return { messages: [new AIMessage("Done.")] };
   }),
+  test_tool_with_logging: graphOf((_state, { writer }) => {
+    for (const data of ["Tool execution started", "Tool processing data", "Tool execution completed"])
+      writer?.({ level: "info", logger: "graph", data });
+    return { messages: [new AIMessage("Logged.")] };
+  }),
   test_input_required_result_elicitation: graphOf(() => {
     const name = String(interrupt("What is your name?"));
     return { messages: [new AIMessage(`Hello, ${name}!`)] };

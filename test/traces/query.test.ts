@@ -41,6 +41,16 @@ beforeAll(async () => {
 });
 
 describe("a query", () => {
+  it("names one project with session_id, as the Python SDK does for the children of a run", async () => {
+    const below = { is_root: false, trace: root.id };
+    expect(await names(caller, { ...below, session_id: session })).toEqual(["late child", "child"]);
+    const elsewhere = crypto.randomUUID();
+    expect(await names(caller, { ...below, session_id: elsewhere })).toEqual([]);
+    expect((await query(caller, { session: [session], session_id: elsewhere })).status).toBe(422);
+    const stats = await caller.fetch("/runs/stats", { body: { session_id: elsewhere } });
+    expect(await stats.json()).toMatchObject({ run_count: 0 });
+  });
+
   it("goes over days, in either order", async () => {
     expect(await names(caller, { session: [session] })).toEqual(["late child", "child", "root", "earlier"]);
     expect(await names(caller, { session: [session], order: "asc" })).toEqual([

@@ -36,7 +36,7 @@ export const runQueries = new Hono<App>()
   .post("/runs/query", doc("Find runs by project, time, filter"), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
-    const { limit = MAX_LIMIT, order = "desc", cursor, session = [] } = wanted;
+    const { limit = MAX_LIMIT, order = "desc", cursor } = wanted;
     if (limit > MAX_LIMIT) throw new Problem(400, `limit exceeds maximum allowed value of ${MAX_LIMIT}`);
     const selection = selectionOf(wanted);
     checkSelection(selection);
@@ -45,7 +45,7 @@ export const runQueries = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const after = readCursor(cursor);
     const found = await findRuns(c.env, workspaceId, {
-      projectIds: session,
+      projectIds: projectsIn(wanted),
       selection,
       order,
       after,
@@ -61,7 +61,7 @@ export const runQueries = new Hono<App>()
     requireScope(wanted);
     const selection = selectionOf(wanted);
     checkSelection(selection);
-    return c.json(await projectStats(c.env, c.get("principal").workspaceId, wanted.session ?? [], selection));
+    return c.json(await projectStats(c.env, c.get("principal").workspaceId, projectsIn(wanted), selection));
   })
   .post(
     "/runs/stats/series",
@@ -69,7 +69,8 @@ export const runQueries = new Hono<App>()
     body(SeriesQuery),
     async (c) => {
       const wanted = c.req.valid("json");
-      const { interval = "hour", by, max_groups: mostGroups = 20, session: projectIds = [] } = wanted;
+      const { interval = "hour", by, max_groups: mostGroups = 20 } = wanted;
+      const projectIds = projectsIn(wanted);
       const endTime = wanted.end_time ?? Date.now() * 1000;
       const selection = { ...selectionOf(wanted), startTime: wanted.start_time ?? endTime - DAY_MICROS, endTime };
       checkSelection(selection);
@@ -135,8 +136,17 @@ export const runQueries = new Hono<App>()
     });
   });
 
-function requireScope({ session, id, parent_run, trace, reference_example }: Query): void {
-  if ([session, id, reference_example].some((list) => list && list.length > 0) || parent_run || trace) return;
+/** The projects that a query names; none means all. */
+function projectsIn({ session = [], session_id: one }: Query): string[] {
+  if (!one) return session;
+  if (session.length > 0 && !session.includes(one))
+    throw new Problem(422, "Invalid body.session_id: is not in session.");
+  return [one];
+}
+
+function requireScope({ session, session_id, id, parent_run, trace, reference_example }: Query): void {
+  if ([session, id, reference_example].some((list) => list && list.length > 0)) return;
+  if (session_id || parent_run || trace) return;
   throw new Problem(400, "at least one of 'session','id','parent_run','trace','reference_example' must be specified");
 }
 

@@ -25,6 +25,8 @@ export const QueryV1 = choosing({
   parent_run: optional(Uuid),
   run_type: optional(v.string()),
   session: optional(v.pipe(v.array(Uuid), v.maxLength(100))),
+  /** One project. The Python SDK names that of a run whose children it reads. */
+  session_id: optional(Uuid),
   reference_example: optional(Uuids),
   execution_order: optional(v.number()),
   start_time: optional(Time),
