@@ -1,7 +1,7 @@
 /** Short calls of the streaming protocol for workerd tests. */
 import type { Caller } from "../support/caller.ts";
 import { sseEvents } from "../support/sse.ts";
-import { checkEvent } from "./protocol-schema.ts";
+import { checkAnswer, checkEvent } from "./protocol-schema.ts";
 
 type Json = Record<string, unknown>;
 
@@ -32,7 +32,9 @@ export async function command(caller: Caller, threadId: string, method: string, 
   const body = { id: lastId, method, params };
   const response = await caller.fetch(`/threads/${threadId}/commands`, { body });
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-  return response.json<Answer>();
+  const answer = await response.json<Answer>();
+  checkAnswer(answer);
+  return answer;
 }
 
 export const isEnd = ({ method, params: { namespace, data } }: Event): boolean =>

@@ -143,11 +143,44 @@ const Event = v.variant("method", [
 const refusal = { reason: v.literal("unknown_interrupt"), interrupt_ids: v.array(text), pending_ids: v.array(text) };
 const Refused = event("lifecycle", v.strictObject({ ...lifecycle.entries, event: v.literal("failed"), ...refusal }));
 
+const meta = v.optional(v.looseObject({ applied_through_seq: count }));
+const Answer = v.variant("type", [
+  v.looseObject({ type: v.literal("success"), id: uint, result: map, meta }) satisfies v.GenericSchema<
+    unknown,
+    Omit<p.CommandResponse, "result">
+  >,
+  v.looseObject({
+    type: v.literal("error"),
+    id: v.nullable(uint),
+    error: v.picklist([
+      "invalid_argument",
+      "unknown_command",
+      "unknown_error",
+      "no_such_run",
+      "no_such_subscription",
+      "no_such_namespace",
+      "no_such_interrupt",
+      "no_such_checkpoint",
+      "permission_denied",
+      "not_supported",
+    ]),
+    message: text,
+    stacktrace: id,
+    meta,
+  }) satisfies v.GenericSchema<unknown, p.ErrorResponse>,
+]);
+
 /** Throws when an event is not one of the protocol's. */
 export function checkEvent(given: unknown): void {
-  if (v.is(Refused, given)) return;
-  const { issues } = v.safeParse(Event, given);
+  if (!v.is(Refused, given)) check(Event, given);
+}
+
+/** Throws when the answer to a command is not one of the protocol's. */
+export const checkAnswer = (given: unknown): void => check(Answer, given);
+
+function check(schema: v.GenericSchema, given: unknown): void {
+  const { issues } = v.safeParse(schema, given);
   if (!issues) return;
   const wrong = issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`).join("; ");
-  throw new Error(`This is no event of the protocol (${wrong}): ${JSON.stringify(given).slice(0, 2_000)}`);
+  throw new Error(`This is no message of the protocol (${wrong}): ${JSON.stringify(given).slice(0, 2_000)}`);
 }

@@ -2,6 +2,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Caller, newCaller, send } from "../support/caller.ts";
+import { checkAnswer, checkEvent } from "./protocol-schema.ts";
 import { ALL, type Answer, command, type Event, human, isEnd, ofRoot, read } from "./client.ts";
 
 type Json = Record<string, unknown>;
@@ -12,12 +13,19 @@ class Socket {
   readonly frames: Json[] = [];
   #lastId = 0;
   #changed: (() => void)[] = [];
+  /** Why a frame is none of the protocol's. */
+  #wrong: unknown;
 
   constructor(private readonly socket: WebSocket) {
     socket.addEventListener("message", ({ data }) => {
       const frame = JSON.parse(String(data)) as Json;
       this.frames.push(frame);
       if (frame.type === "event") this.events.push(frame as unknown as Event);
+      try {
+        (frame.type === "event" ? checkEvent : checkAnswer)(frame);
+      } catch (error) {
+        this.#wrong ??= error;
+      }
       for (const changed of this.#changed.splice(0)) changed();
     });
     socket.accept();
@@ -25,6 +33,7 @@ class Socket {
 
   async until<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
+      if (this.#wrong) throw this.#wrong;
       const found = find();
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => this.#changed.push(resolve));
