@@ -70,6 +70,18 @@ describe("multipart", () => {
     }
   });
 
+  it.each(["/runs", "/runs/batch"])("gives a run an id that has none: %s", async (path) => {
+    const caller = await newCaller();
+    const run = { name: "unnamed", run_type: "chain", inputs: {}, start_time: NOON / 1000, session_name: "tests" };
+    const send = (one: object) => caller.fetch(path, { body: path === "/runs" ? one : { post: [one] } });
+    expect((await send(run)).status).toBe(202);
+    expect((await send({ ...run, id: null })).status).toBe(202);
+    await send({ ...run, id: "no id" });
+    const body = { session: [await projectId(caller)] };
+    const { runs } = await (await caller.fetch("/api/v1/runs/query", { body })).json<{ runs: { id: string }[] }>();
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(2);
+  });
+
   it("takes zstd bodies", async () => {
     const caller = await newCaller();
     const response = await caller.fetch("/runs/multipart", {

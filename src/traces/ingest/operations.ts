@@ -2,6 +2,7 @@
 import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../http/json-values.ts";
 import { hasLongInteger, isObject, parseExact } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
+import { uuidv7 } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";
@@ -136,7 +137,10 @@ export class Gathering {
   /** A run object with its heavy fields inline. Returns the run's id, or undefined for a fault. */
   addRun(kind: Kind, given: unknown, pathId?: string): string | undefined {
     if (!isObject(given)) return this.fault(pathId ?? null, `${kind}: a run is a JSON object`);
-    const id = asUuid(pathId ?? given["id"]);
+    // `createRun` of the JavaScript SDK may send a run without an id: the platform gives it one.
+    const isUnnamed = kind === "post" && pathId === undefined && (given["id"] ?? null) === null;
+    const isNew = isUnnamed && typeof given["name"] === "string";
+    const id = isNew ? uuidv7() : asUuid(pathId ?? given["id"]);
     if (!id) {
       const shown = typeof given["id"] === "string" ? given["id"].slice(0, 80) : null;
       return this.fault(shown, "id: expected a UUID");
