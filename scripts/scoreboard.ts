@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { measuredSection } from "./measured-suites.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -58,7 +59,7 @@ const ENTRIES: Entry[] = [
     client: "MCP conformance suite",
     dependency: "@modelcontextprotocol/conformance",
     files: ["test/conformance/mcp-suite.test.ts"],
-    note: "The scenarios about prompts, sampling, sessions (logging, elicitation before 2026-07-28) and resources of the suite's own do not apply.",
+    note: "The scenarios about sampling, sessions (elicitation before 2026-07-28), and prompts and resources of the suite's own do not apply.",
   },
   { client: "oauth4webapi", dependency: "oauth4webapi", files: ["test/conformance/oauth4webapi.test.ts"] },
   {
@@ -154,7 +155,8 @@ Public clients and suites, unmodified, against this server. \`npm run scoreboard
 | Client or suite | Version | Cases | Passed | Failed | Remarks |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
-`;
+
+${measuredSection()}`;
 const path = join(ROOT, "docs", "scoreboard.md");
 writeFileSync(path, page);
 spawnSync(join(ROOT, "node_modules", ".bin", "oxfmt"), [path], { stdio: "inherit" });

@@ -28,18 +28,15 @@ it.each([
   ["info", SAID],
   ["warning", []],
   [undefined, []],
-] as const)(
-  "arrives at a client of the second generation from the level that it asks for on: %s",
-  async (level, said) => {
-    const client = await connectSecond((await newCaller()).key);
-    const logged: unknown[] = [];
-    client.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params));
-    const call = level === undefined ? CALL : { ...CALL, _meta: { [LOG_LEVEL_META_KEY]: level } };
-    expect(await client.callTool(call)).toMatchObject({ content: [{ text: "Logged." }] });
-    expect(logged).toEqual(said);
-    await client.close();
-  },
-);
+] as const)("arrives at a client of the second generation from the level on that it names: %s", async (level, said) => {
+  const client = await connectSecond((await newCaller()).key);
+  const logged: unknown[] = [];
+  client.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params));
+  const call = level === undefined ? CALL : { ...CALL, _meta: { [LOG_LEVEL_META_KEY]: level } };
+  expect(await client.callTool(call)).toMatchObject({ content: [{ text: "Logged." }] });
+  expect(logged).toEqual(said);
+  await client.close();
+});
 
 it("is no progress", async () => {
   const client = await connectSecond((await newCaller()).key);

@@ -62,7 +62,7 @@ describe.each([
     await client.close();
   });
 
-  it("is told what is missing, and that there is no such prompt", async () => {
+  it("gets an error for a missing argument and for an unknown prompt", async () => {
     const client = await connect(owner.key);
     await expect(client.getPrompt({ name: review, arguments: { tone: "kind" } })).rejects.toThrow(
       "Missing arguments: text.",

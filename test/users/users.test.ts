@@ -153,7 +153,7 @@ describe("a user of the deployment's own Auth", () => {
     expect((await call("ada", `/threads/${thread}`)).status).toBe(200);
   });
 
-  it("is told in the stream of a run that there is no such thread", async () => {
+  it("gets an error event in the stream of a run on a thread that they may not see", async () => {
     for (const id of [thread, thread.toUpperCase(), crypto.randomUUID()]) {
       const answer = await call("bob", `/threads/${id}/runs/${run}/stream`);
       expect(answer.status).toBe(200);

@@ -33,7 +33,7 @@ export function unpackCall(text: string): Call {
   return { ...(JSON.parse(text.slice(0, end)) as Omit<Call, "body">), body: text.slice(end + 1) };
 }
 
-/** Code of the project may go on after the signal. Other calls do not wait for it. */
+/** Code of the project may continue after the signal. Other calls do not wait for it. */
 async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("The receiver did not answer in time.")));

@@ -208,11 +208,17 @@ function kept(
   const names = new Set(attachments.map(({ name }) => name));
   const unknown = [...Object.keys(rename), ...retain].find((name) => !names.has(name));
   if (unknown !== undefined) throw new Problem(422, "Invalid attachments_operations: an attachment is not known.");
-  return attachments.flatMap((attachment) => {
+  if (retain.some((name) => Object.hasOwn(rename, name)))
+    throw new Problem(422, "Invalid attachments_operations: an attachment is retained and renamed.");
+  const left = attachments.flatMap((attachment) => {
     const { name } = attachment;
     if (Object.hasOwn(rename, name)) return [{ ...attachment, name: rename[name] ?? name }];
     return retain.includes(name) ? [attachment] : [];
   });
+  // One of them would be lost.
+  if (new Set(left.map(({ name }) => name)).size < left.length)
+    throw new Problem(422, "Invalid attachments_operations: two attachments get the same name.");
+  return left;
 }
 
 function isSame(row: ExampleRow, state: ExampleState): boolean {
