@@ -84,7 +84,7 @@ describe("the table of methods", () => {
 
 /** Methods that answer the same to all callers in a workspace, and lists, which are empty. */
 const FREE = new Set(
-  "initialize ping tools/list resources/list resources/templates/list completion/complete"
+  "initialize ping tools/list resources/list resources/templates/list prompts/list logging/setLevel completion/complete"
     .split(" ")
     .map((method) => `MCP ${method}`),
 );

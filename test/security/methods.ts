@@ -47,6 +47,9 @@ export const MCP_PARAMS: Record<string, (things: Things) => Json> = {
   "resources/list": () => ({}),
   "resources/templates/list": () => ({}),
   "resources/read": ({ thread_id }) => ({ uri: `weir://threads/${thread_id}` }),
+  "prompts/list": () => ({}),
+  "prompts/get": ({ marker }) => ({ name: marker }),
+  "logging/setLevel": () => ({ level: "debug" }),
   "completion/complete": ({ marker }) => ({
     ref: { type: "ref/resource", uri: "weir://assistants/{name}" },
     argument: { name: "name", value: marker },
