@@ -6,6 +6,7 @@ import { agui } from "./agui/routes.ts";
 import { assistants } from "./assistants/routes.ts";
 import { auditTrail } from "./audit/routes.ts";
 import { authenticate } from "./auth/authenticate.ts";
+import { privateAnswers } from "./auth/caching.ts";
 import { auth } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
@@ -48,7 +49,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.onError((error) => problemResponse(toProblem(error)));
   app.notFound(noRoute(app));
 
-  app.use(drainBody, identified, hardening, crossOrigin(http.cors), plainErrors, authenticate);
+  app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateAnswers, plainErrors, authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
   if (custom.app)

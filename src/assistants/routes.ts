@@ -1,5 +1,6 @@
 /** `/assistants`: named, versioned configurations of a graph. An id in a path may also be a graph id. */
 import { Hono } from "hono";
+import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { documented } from "../http/documented.ts";
 import { page, selected } from "../http/paging.ts";
@@ -52,7 +53,10 @@ export const assistants = (deleteThreads: DeleteThreads) =>
       if (earlier) return c.json(earlier);
       const assistant_id = given ?? id;
       const made = await createAssistant(db, workspaceId, assistant_id, { ...input, graphId: graph_id });
-      if (made) return c.json(made);
+      if (made) {
+        await audit(c, { action: "assistant.created", targetId: assistant_id, detail: { name: made.name, graph_id } });
+        return c.json(made);
+      }
       const existing = if_exists === "do_nothing" && (await resolveAssistant(db, workspaceId, assistant_id));
       if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
       return c.json(existing);
@@ -100,6 +104,8 @@ export const assistants = (deleteThreads: DeleteThreads) =>
           graphId: graph_id,
         });
         if (!made) throw notFound();
+        const detail = { fields: Object.keys(c.req.valid("json")), version: made.version };
+        await audit(c, { action: "assistant.updated", targetId: made.assistant_id, detail });
         return c.json(made);
       },
     )
@@ -112,11 +118,11 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         const id = assistantIdOf(c.req.valid("param").assistant_id);
         const { workspaceId } = c.get("principal");
         const db = database(c.env.DB);
-        if (c.req.valid("query").delete_threads) {
-          if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
-          // First, so that a request that leaves some can be sent again.
-          await deleteThreads(c.env, c.get("principal"), id);
-        }
+        if (!(await resolveAssistant(db, workspaceId, id))) throw notFound();
+        const { delete_threads } = c.req.valid("query");
+        await audit(c, { action: "assistant.deleted", targetId: id, detail: { delete_threads } });
+        // First, so that a request that leaves some can be sent again.
+        if (delete_threads) await deleteThreads(c.env, c.get("principal"), id);
         const gone = await deleteAssistant(db, workspaceId, id);
         if (!gone) throw notFound();
         await deleteCronsOf(db, workspaceId, id);
@@ -149,6 +155,7 @@ export const assistants = (deleteThreads: DeleteThreads) =>
         const { workspaceId } = c.get("principal");
         const active = await activateVersion(database(c.env.DB), workspaceId, assistant_id, version);
         if (!active) throw new Problem(404, "Assistant or version not found.");
+        await audit(c, { action: "assistant.updated", targetId: active.assistant_id, detail: { version } });
         return c.json(active);
       },
     )

@@ -1,11 +1,14 @@
-import { and, asc, count, desc, eq, sql, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, or, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { contains } from "../db/contains.ts";
 import { assistants, assistantVersions, crons } from "../db/schema.ts";
+import { inList } from "../db/in-list.ts";
+import { fewerThan } from "../db/insert-below.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
+import { Problem } from "../http/problem.ts";
 import { ensureDefaults, findRow, forgetDefaults } from "./default-store.ts";
-import { isDefaultAssistant } from "./defaults.ts";
+import { defaultAssistantId, graphIds, isDefaultAssistant } from "./defaults.ts";
 import { assistantCache } from "./cache.ts";
 import { type Assistant, type AssistantInput, firstVersion, isRow, isVersionOf, type Row, toWire } from "./row.ts";
 import { elsewhere, isElsewhere, isVersion, markDeleted, versionColumns } from "./taken-store.ts";
@@ -16,6 +19,8 @@ export interface AssistantFilter {
   metadata?: Record<string, unknown>;
   graphId?: string;
   name?: string;
+  /** Also the default assistants, whatever their metadata. */
+  withDefaults?: boolean;
 }
 
 const SORTS = {
@@ -32,6 +37,9 @@ export interface AssistantSearch extends AssistantFilter {
   sortBy: keyof typeof SORTS;
   sortOrder: "asc" | "desc";
 }
+
+/** The most assistants of a workspace. */
+const MOST_ASSISTANTS = 10_000;
 
 /** The assistant with this id, or the default assistant of this graph. */
 export async function resolveAssistant(
@@ -80,7 +88,10 @@ export async function createAssistant(
   if (isDefaultAssistant(id) && (await findRow(db, workspaceId, id))) return undefined;
   await ensureDefaults(db, workspaceId);
   const row = firstVersion(workspaceId, id, input);
-  return (await insertFirst(db, row)) ? toWire(row) : undefined;
+  if (await insertFirst(db, row)) return toWire(row);
+  if ((await countAssistants(db, workspaceId, {})) >= MOST_ASSISTANTS && !(await findRow(db, workspaceId, id)))
+    throw new Problem(409, `A workspace has at most ${MOST_ASSISTANTS} assistants. Delete one first.`);
+  return undefined;
 }
 
 /**
@@ -146,12 +157,17 @@ export async function countAssistants(db: Database, workspaceId: string, filter:
   return row?.n ?? 0;
 }
 
-function matching(workspaceId: string, { metadata = {}, graphId, name }: AssistantFilter): SQL | undefined {
+function matching(
+  workspaceId: string,
+  { metadata = {}, graphId, name, withDefaults }: AssistantFilter,
+): SQL | undefined {
   return and(
     eq(assistants.workspaceId, workspaceId),
     graphId === undefined ? undefined : eq(assistants.graphId, graphId),
     name === undefined ? undefined : sql`instr(lower(${assistants.name}), lower(${name})) > 0`,
-    contains(assistants.metadata, metadata),
+    withDefaults
+      ? or(inList(assistants.id, graphIds().map(defaultAssistantId)), contains(assistants.metadata, metadata))
+      : contains(assistants.metadata, metadata),
   );
 }
 
@@ -163,7 +179,7 @@ async function insertFirst(db: Database, row: Row): Promise<boolean> {
     db
       .insert(assistants)
       .select(
-        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${elsewhere(db, row)}`,
+        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${elsewhere(db, row)} AND ${fewerThan(assistants, eq(assistants.workspaceId, workspaceId), MOST_ASSISTANTS)}`,
       )
       .onConflictDoNothing()
       .returning({ id: assistants.id }),

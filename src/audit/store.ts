@@ -29,12 +29,36 @@ export type AuditAction =
   | "destination.created"
   | "destination.updated"
   | "destination.deleted"
+  | "destination.checked"
+  | "trace.shared"
+  | "trace.unshared"
+  | "trace.deleted"
+  | "dataset.shared"
+  | "dataset.unshared"
+  | "dataset.deleted"
+  | "comparison.deleted"
+  | "example.deleted"
+  | "feedback.deleted"
+  | "feedback_config.deleted"
+  | "feedback_link.created"
+  | "thread.deleted"
+  | "thread.pruned"
+  | "run.deleted"
+  | "project.updated"
+  | "project.deleted"
+  | "assistant.created"
+  | "assistant.updated"
+  | "assistant.deleted"
+  | "cron.created"
+  | "cron.updated"
+  | "cron.deleted"
+  | "workspace.emptied"
   | "export.created"
   | "export.cancelled";
 
 export async function insertAudit(
   db: Database,
-  row: Omit<AuditRow, "action"> & { action: AuditAction },
+  row: Omit<AuditRow, "action" | "seq" | "hash"> & { action: AuditAction },
 ): Promise<void> {
   await db.insert(auditLog).values(row);
 }

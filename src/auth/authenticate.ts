@@ -179,6 +179,10 @@ async function principalOfToken(c: Context<App>, header: string, rule: Rule | un
   }
   if (credential.expiresAt <= Date.now()) throw refused("The access token has expired.");
   const { principal, resource } = credential;
+  if (principal.allowedIps && !isWithin(addressOf(c), principal.allowedIps)) {
+    noteRefusal(c, principal);
+    throw new Problem(403, "This access token does not work from this address.");
+  }
   if (resource !== null && c.req.path !== resource && !c.req.path.startsWith(`${resource}/`)) {
     throw refused("The access token is for another resource of this server.");
   }

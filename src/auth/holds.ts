@@ -38,7 +38,16 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
     const { workspaceId, grantId, resource } = row;
     const expiresAt = Math.min(row.expiresAt, row.grantExpiresAt ?? Infinity);
     const scopes = row.scopes as Scope[];
-    const principal: Principal = { workspaceId, scopes, kind: "token", credentialId: grantId, hash, grantId };
+    const allowedIps = row.allowedIps ?? undefined;
+    const principal: Principal = {
+      workspaceId,
+      scopes,
+      kind: "token",
+      credentialId: grantId,
+      hash,
+      grantId,
+      allowedIps,
+    };
     return { principal, resource, expiresAt };
   });
 }

@@ -6,17 +6,18 @@ import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
 import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
-import { body, param } from "../http/validate.ts";
+import { body, param, query } from "../http/validate.ts";
 import { checkTerms, makeKey } from "./keys.ts";
 import type { Scope } from "../principal.ts";
-import { CreateKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
+import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import {
   type ApiKeyRow,
-  deleteKey,
+  deleteKeys,
   findKey,
   hasExpired,
   insertKey,
   listKeys,
+  MOST_KEYS,
   revokeGrantsOf,
   rollKey,
   updateKey,
@@ -36,6 +37,7 @@ const toWire = (row: ApiKeyRow) => ({
   last_used_at: timeOf(row.lastUsedAt),
   allowed_ips: row.allowedIps,
   end_reason: row.endReason,
+  successor_id: row.successorId,
 });
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -53,7 +55,8 @@ export const keys = new Hono<App>()
     };
     checkTerms(maker, terms);
     const { key, row } = makeKey(maker, terms);
-    await insertKey(database(c.env.DB), row);
+    if (!(await insertKey(database(c.env.DB), row)))
+      throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
     const detail = {
       name: row.name,
       scopes: row.scopes,
@@ -117,15 +120,17 @@ export const keys = new Hono<App>()
       return c.json({ ...toWire(row), key }, 201, NO_STORE);
     },
   )
-  .delete("/:id", doc("Delete an API key"), async (c) => {
+  .delete("/:id", doc("Delete an API key"), param(KeyParam), query(DeleteKey), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const gone = await deleteKey(db, workspaceId, c.req.param("id"));
-    if (!gone) throw notFound();
-    await audit(c, { action: "api_key.deleted", targetId: gone.id, detail: { name: gone.name } });
-    // The OAuth grants that were allowed with this key end with it.
-    for (const grant of await revokeGrantsOf(db, workspaceId, gone.id, Date.now())) {
-      await audit(c, { action: "grant.revoked", targetId: grant.id });
+    const gone = await deleteKeys(db, workspaceId, c.req.valid("param").id, c.req.valid("query").predecessors);
+    if (gone.length === 0) throw notFound();
+    for (const { id, name } of gone) {
+      await audit(c, { action: "api_key.deleted", targetId: id, detail: { name } });
+      // The OAuth grants that were allowed with this key end with it.
+      for (const grant of await revokeGrantsOf(db, workspaceId, id, Date.now())) {
+        await audit(c, { action: "grant.revoked", targetId: grant.id });
+      }
     }
     return c.body(null, 204);
   });

@@ -26,6 +26,7 @@ export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: 
     createdAt: Date.now(),
     lastUsedAt: null,
     endReason: null,
+    successorId: null,
   };
   return { key, row };
 }

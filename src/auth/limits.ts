@@ -40,6 +40,22 @@ export async function limitAddress(c: Context<App>, purpose: string): Promise<vo
   if (!room) throw tooMany("The server received too many of these calls.");
 }
 
+/** So many requests by links of an address count as one call of the limiter: a page of a shared trace makes several. */
+const LINKS_COUNTED = 10;
+
+/** Counts a request whose only credential is a link in its path, per network and in total. @throws Problem 429 past a limit. */
+export async function limitLink(c: Context<App>): Promise<void> {
+  const key = `link ${networkOf(addressOf(c) ?? "unknown")}`;
+  const caller = callers.get(key) ?? { requests: 0, refused: false };
+  if (callers.size >= KEPT_MOST) callers.clear();
+  callers.set(key, caller);
+  caller.requests += 1;
+  if (!caller.refused && caller.requests % LINKS_COUNTED !== 1) return;
+  caller.refused = true;
+  await limitAddress(c, "link");
+  caller.refused = false;
+}
+
 /** A failed attempt to sign in or to consent takes this long, milliseconds. */
 const SLOW_MS = 1_000;
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Uuid } from "../http/fields.ts";
+import { Flag, Uuid } from "../http/fields.ts";
 import { isNetwork } from "../http/network.ts";
 import { SCOPES } from "../principal.ts";
 
@@ -30,6 +30,11 @@ const AllowedIps = v.nullable(
 );
 
 export const KeyParam = v.object({ id: v.string() });
+
+export const DeleteKey = v.object({
+  /** Whether the keys that were rolled to this one end with it, also within their overlap. */
+  predecessors: v.optional(Flag, "false"),
+});
 
 export const CreateKey = v.strictObject({
   name: v.optional(name, "unnamed"),

@@ -15,6 +15,7 @@ import {
   sql,
 } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { insertBelow } from "../db/insert-below.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";
@@ -56,9 +57,12 @@ export async function findAccess(db: Database, hash: string) {
       scopes: oauthTokens.scopes,
       expiresAt: oauthTokens.expiresAt,
       grantExpiresAt: oauthGrants.expiresAt,
+      /** The networks of the API key with which a person allowed it. */
+      allowedIps: apiKeys.allowedIps,
     })
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
+    .leftJoin(apiKeys, and(eq(apiKeys.id, oauthGrants.credentialId), eq(apiKeys.workspaceId, oauthGrants.workspaceId)))
     .where(and(eq(oauthTokens.hash, hash), eq(oauthTokens.kind, "access")))
     .get();
 }
@@ -82,8 +86,12 @@ export async function insertWorkspace(db: Database, row: WorkspaceRow): Promise<
   return db.insert(workspaces).values(row).onConflictDoNothing().returning().get();
 }
 
-export async function insertKey(db: Database, row: ApiKeyRow): Promise<void> {
-  await db.insert(apiKeys).values(row);
+/** The most API keys of a workspace, with those that have expired and are still listed. */
+export const MOST_KEYS = 10_000;
+
+/** Inserts a key. False when the workspace has as many as it may have. */
+export async function insertKey(db: Database, row: ApiKeyRow): Promise<boolean> {
+  return insertBelow(db, apiKeys, row, eq(apiKeys.workspaceId, row.workspaceId), MOST_KEYS);
 }
 
 /** The keys of a workspace, and those that have expired or ended with their grant, newest first. */
@@ -149,7 +157,7 @@ export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow
       .insert(apiKeys)
       .select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${apiKeys} WHERE ${and(isOld, ...asRead)}`)
       .returning({ id: apiKeys.id }),
-    db.update(apiKeys).set({ expiresAt }).where(and(isOld, made)),
+    db.update(apiKeys).set({ expiresAt, successorId: successor.id }).where(and(isOld, made)),
     db
       .update(oauthGrants)
       .set({ credentialId: successor.id, expiresAt: successor.expiresAt })
@@ -176,13 +184,24 @@ export async function deleteExpiredKeys(db: Database, before: number): Promise<v
   await deleteOverdue(db, apiKeys, lt(apiKeys.expiresAt, before));
 }
 
-/** The deleted key; undefined when this workspace has none with the id. */
-export async function deleteKey(db: Database, workspaceId: string, id: string): Promise<ApiKeyRow | undefined> {
+/**
+ * The deleted keys: the one of this id, and with `predecessors` also the keys that were rolled to it, whose overlap would
+ * go on. None when this workspace has none with the id.
+ */
+export async function deleteKeys(
+  db: Database,
+  workspaceId: string,
+  id: string,
+  predecessors: boolean,
+): Promise<ApiKeyRow[]> {
+  const chain = sql`(WITH RECURSIVE chain(id) AS (SELECT ${id} UNION
+    SELECT k.id FROM api_keys k JOIN chain c ON k.successor_id = c.id WHERE k.workspace_id = ${workspaceId})
+    SELECT id FROM chain)`;
+  const which = predecessors ? sql`${apiKeys.id} IN ${chain}` : eq(apiKeys.id, id);
   const ended = await db
     .delete(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id)))
-    .returning()
-    .get();
+    .where(and(eq(apiKeys.workspaceId, workspaceId), which))
+    .returning();
   forgetCredentials();
   return ended;
 }

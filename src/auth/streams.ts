@@ -1,5 +1,6 @@
 /** How many streams one credential may have open. Every event is framed and sent for each of them. */
 import { Problem } from "../http/problem.ts";
+import { isLate } from "../http/headers.ts";
 import { isEventStream } from "../http/sse.ts";
 import type { Principal } from "../principal.ts";
 import { dropUnseen, keyOf, type Seen } from "./seen.ts";
@@ -20,8 +21,10 @@ export interface OpenStream {
 /** By credential. */
 const open = new Map<string, Set<Seen>>();
 
-/** The routes whose answers are streams. For A2A, the body and Accept decide. */
+/** The routes whose answers are streams. */
 const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
+/** Each call may wait for a run, which its body says. It counts until it is answered. */
+const CALLS = /^\/(?:mcp|a2a\/[^/]+)\/?$/;
 /** The routes that answer with the result of a run, when it has ended. */
 const WAITS = /\/(?:wait|join)\/?$/;
 
@@ -64,13 +67,13 @@ export function countStream(principal: Principal): OpenStream {
 
 /** Whether the answer lasts longer than its request's checks: a stream of events, or the wait for a run's result. */
 export function isLong({ url }: Request, response: Response): boolean {
-  return isEventStream(response) || (response.ok && response.body !== null && WAITS.test(new URL(url).pathname));
+  if (isEventStream(response)) return true;
+  return response.ok && response.body !== null && (WAITS.test(new URL(url).pathname) || isLate(response));
 }
 
-function asksForStream({ url, headers }: Request): boolean {
+function asksForStream({ url, headers, method }: Request): boolean {
   const { pathname } = new URL(url);
-  // A client of MCP accepts both kinds of answer with every call.
-  if (pathname === "/mcp") return false;
+  if (CALLS.test(pathname)) return method === "POST";
   return (
     STREAMS.test(pathname) || WAITS.test(pathname) || Boolean(headers.get("accept")?.includes("text/event-stream"))
   );

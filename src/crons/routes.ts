@@ -1,6 +1,7 @@
 /** `/runs/crons` and `/threads/{id}/runs/crons`: runs that start by the clock. */
 import { type Context, Hono } from "hono";
 import type * as v from "valibot";
+import { audit } from "../audit/record.ts";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
@@ -16,7 +17,17 @@ import { threadStub } from "../threads/stub.ts";
 import { changed, made, toWire, toWireFiring } from "./cron.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
-import { countCrons, deleteCron, findCron, insertCron, latestFirings, searchCrons, updateCron } from "./store.ts";
+import {
+  countCrons,
+  deleteCron,
+  findCron,
+  findCronMetadata,
+  insertCron,
+  latestFirings,
+  MOST_CRONS,
+  searchCrons,
+  updateCron,
+} from "./store.ts";
 import { threadName } from "../threads/named.ts";
 
 const doc = documented("Crons");
@@ -39,7 +50,14 @@ async function create(
   if (earlier) return c.json(toWire(earlier));
   const cron = made({ id, workspaceId }, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
   const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
-  await insertCron(db, row);
+  if (!(await insertCron(db, row)))
+    throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
+  const detail = {
+    assistant_id: row.assistantId,
+    schedule: row.schedule,
+    ...(threadId !== null && { thread_id: threadId }),
+  };
+  await audit(c, { action: "cron.created", targetId: id, detail });
   return c.json(toWire(row));
 }
 
@@ -110,10 +128,16 @@ export const crons = new Hono<App>()
       if (!row) throw notFound();
       return (await updateCron(db, row, { ...changed(row, change), ...owner })) ?? CHANGED;
     });
+    await audit(c, { action: "cron.updated", targetId: cron_id, detail: { fields: Object.keys(c.req.valid("json")) } });
     return c.json(toWire(after));
   })
   .delete("/:cron_id", doc("Delete a cron"), param(CronPath), async (c) => {
-    const gone = await deleteCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
+    const { cron_id: targetId } = c.req.valid("param");
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    if (!(await findCronMetadata(db, workspaceId, targetId))) throw notFound();
+    await audit(c, { action: "cron.deleted", targetId });
+    const gone = await deleteCron(db, workspaceId, targetId);
     if (!gone) throw notFound();
     return c.body(null, 204);
   });

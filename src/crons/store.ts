@@ -4,6 +4,7 @@ import { contains } from "../db/contains.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import { cronFirings, crons, type FiringState } from "../db/schema.ts";
+import { insertBelow } from "../db/insert-below.ts";
 import { bytesOf, totalBytes } from "../db/size.ts";
 import { boundAnswer } from "../http/bytes.ts";
 
@@ -33,8 +34,12 @@ export interface CronSearch extends CronFilter {
   sortOrder: "asc" | "desc";
 }
 
-export async function insertCron(db: Database, row: CronRow): Promise<void> {
-  await db.insert(crons).values(row);
+/** The most crons of a workspace. */
+export const MOST_CRONS = 1_000;
+
+/** Inserts a cron. False when the workspace has as many as it may have. */
+export async function insertCron(db: Database, row: CronRow): Promise<boolean> {
+  return insertBelow(db, crons, row, eq(crons.workspaceId, row.workspaceId), MOST_CRONS);
 }
 
 export async function findCron(db: Database, workspaceId: string, id: string): Promise<CronRow | undefined> {

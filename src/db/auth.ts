@@ -41,6 +41,8 @@ export const apiKeys = sqliteTable(
     allowedIps: text("allowed_ips", { mode: "json" }).$type<string[]>(),
     /** Why it ended at `expires_at` with its grant. Null: it did not end with its grant. */
     endReason: text("end_reason").$type<KeyEnd>(),
+    /** The key that replaced it when it was rolled. */
+    successorId: text("successor_id"),
   },
   (table) => [index("api_keys_workspace").on(table.workspaceId)],
 );

@@ -27,6 +27,9 @@ const EXPOSED = [
  */
 export const UNCOMPRESSED = { "cache-control": "no-cache, no-transform", "content-encoding": "identity" };
 
+/** Whether the answer has begun before its result is there. */
+export const isLate = ({ headers }: Response): boolean => headers.get("content-encoding") === "identity";
+
 /**
  * CORS. The API is called with keys in headers and never with cookies, so any site may by default; `settings` narrow
  * that, and `CORS_ORIGINS` before them. Clients may send any header of their own. The sign-in pages are for no other site.
@@ -56,7 +59,7 @@ export function crossOrigin(settings: CorsSettings = {}): MiddlewareHandler<Envi
     if (c.req.method === "OPTIONS") return preflight(c, next);
     await next();
     const origin = allowed(c.req.header("origin") ?? "", c);
-    change(c, (answer) => {
+    changeHeaders(c, (answer) => {
       add(answer, origin === null ? headers : { ...headers, "access-control-allow-origin": origin });
       // An answer may depend on the origin that asks, also where none is allowed.
       if (origin !== "*") answer.append("vary", "origin");
@@ -85,7 +88,7 @@ export const identified: MiddlewareHandler<Environment> = async (c, next) => {
     const route = matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "/*";
     logRequest({ method: c.req.method, route, status: c.res.status, ms: Date.now() - began });
   });
-  if (c.req.header("upgrade") === undefined) change(c, (answer) => answer.set("x-request-id", id));
+  if (c.req.header("upgrade") === undefined) changeHeaders(c, (answer) => answer.set("x-request-id", id));
 };
 
 const HARDENED = {
@@ -99,14 +102,14 @@ const HARDENED_TLS = { ...HARDENED, "strict-transport-security": "max-age=315360
 export const hardening: MiddlewareHandler<Environment> = async (c, next) => {
   await next();
   if (c.req.header("upgrade") !== undefined) return;
-  change(c, (answer) => add(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
+  changeHeaders(c, (answer) => add(answer, c.req.url.startsWith("https:") ? HARDENED_TLS : HARDENED));
 };
 
 /**
  * Changes the headers of the finished answer. Headers that are set before there is an answer cost Hono a second Response and
  * a copy of all headers. The headers of a response that `fetch` gave cannot be changed, so that response is copied.
  */
-function change(c: Context<Environment>, set: (headers: Headers) => void): void {
+export function changeHeaders(c: Context, set: (headers: Headers) => void): void {
   try {
     set(c.res.headers);
   } catch {

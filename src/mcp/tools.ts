@@ -137,5 +137,13 @@ export async function assistantsFrom(
   offset: number,
   metadata: Filter,
 ): Promise<Assistant[]> {
-  return searchAssistants(db, workspaceId, { metadata, limit: PAGE, offset, sortBy: "created_at", sortOrder: "asc" });
+  // Every user may run a default assistant (`mayUse`).
+  return searchAssistants(db, workspaceId, {
+    metadata,
+    withDefaults: true,
+    limit: PAGE,
+    offset,
+    sortBy: "created_at",
+    sortOrder: "asc",
+  });
 }

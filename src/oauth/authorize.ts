@@ -138,9 +138,11 @@ async function askConsent(
   const scopes = grantable(request, person);
   if (scopes.length === 0) return askSignIn(c, request, "This key has none of the scopes that the application needs.");
   const workspace = await findWorkspace(database(c.env.DB), person.workspaceId);
+  const key = await keyOf(c, person);
   return consentPage(request, {
     workspace: workspace?.name ?? person.workspaceId,
     scopes,
+    networks: key === "ended" ? [] : (key?.allowedIps ?? []),
     proof: proofOf(secret, request.parameters),
   });
 }

@@ -80,11 +80,13 @@ export interface Consent {
   workspace: string;
   /** The scopes that may be granted: the requested scopes that the person has. */
   scopes: Scope[];
+  /** The networks from which the person's API key works: the application's access works from there only. Empty: from anywhere. */
+  networks: string[];
   /** Ties the answer to this sign-in and this request. */
   proof: string;
 }
 
-export function consentPage(request: AuthorizationRequest, { workspace, scopes, proof }: Consent) {
+export function consentPage(request: AuthorizationRequest, { workspace, scopes, networks, proof }: Consent) {
   const content = html`
     <h1>Allow ${nameOf(request)} to use this workspace?</h1>
     <dl>
@@ -104,6 +106,14 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
         <dt>It returns to</dt>
         <dd>${placeOf(request.redirectUri)}</dd>
       </div>
+      ${
+        networks.length > 0
+          ? html`<div>
+              <dt>Only from</dt>
+              <dd>${networks.join(", ")}</dd>
+            </div>`
+          : ""
+      }
       ${
         request.resource
           ? html`<div>

@@ -4,9 +4,10 @@ import { isVisibleName } from "./name.ts";
 
 const name = v.pipe(
   v.string(),
+  // Before the blanks around it are removed: characters that only look like nothing are no missing name.
+  v.check((text) => text === "" || isVisibleName(text.trim())),
   v.trim(),
   v.maxLength(255),
-  v.check((text) => text === "" || isVisibleName(text)),
 );
 
 const webAddress = v.pipe(

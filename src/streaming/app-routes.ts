@@ -1,5 +1,6 @@
 /** The routes of a chat application besides the protocol: its list of threads, their state and their history. */
 import { Hono } from "hono";
+import { audit } from "../audit/record.ts";
 import { defaultGraphId } from "../assistants/defaults.ts";
 import { documented } from "../http/documented.ts";
 import { jsonArrayOfLines } from "../http/array.ts";
@@ -50,7 +51,9 @@ export const application = new Hono<App>()
   })
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(ThreadParam), async (c) => {
     // The result is the same for a missing thread.
-    await removeThread(c.env, c.get("principal").workspaceId, c.req.valid("param").thread_id);
+    const { thread_id: targetId } = c.req.valid("param");
+    if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+    await removeThread(c.env, c.get("principal").workspaceId, targetId);
     return c.body(null, 204);
   })
   .get(

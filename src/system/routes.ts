@@ -1,6 +1,7 @@
 /** Information about the deployment: `/ok` and `/info` are public, `/metrics` is for a workspace. */
 import { Hono } from "hono";
 import * as v from "valibot";
+import { audit } from "../audit/record.ts";
 import { isOpen } from "../auth/authenticate.ts";
 import { documented } from "../http/documented.ts";
 import { Flag } from "../http/fields.ts";
@@ -50,6 +51,11 @@ export const system = new Hono<App>()
     body(Truncate),
     async (c) => {
       if (!isOpen(c.req.raw, c.env)) throw new Problem(404, `No route ${c.req.method} ${c.req.path}.`);
+      await audit(c, {
+        action: "workspace.emptied",
+        targetId: c.get("principal").workspaceId,
+        detail: c.req.valid("json"),
+      });
       await truncate(c.env, c.get("principal").workspaceId, c.req.valid("json"));
       return c.json({ ok: true });
     },

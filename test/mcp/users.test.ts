@@ -48,6 +48,20 @@ it("names of assistants are completed for those who see them", async () => {
   expect((await rpc(bob, "completion/complete", params)).result?.completion.values).toEqual([]);
 });
 
+it("every user has the default assistants as tools, beside those they see", async () => {
+  const names = async (user: User) => {
+    const { result } = await rpc(user, "tools/list");
+    return (result as unknown as { tools: { name: string }[] }).tools.map(({ name }) => name);
+  };
+  const [adas, bobs] = [await names(ada), await names(bob)];
+  expect(bobs).toContain("echo");
+  expect(adas).toEqual(expect.arrayContaining(["echo", expect.stringMatching(/^Adas-/)]));
+  expect(bobs.filter((name) => name.startsWith("Adas"))).toEqual([]);
+  const { result } = await rpc(bob, "tools/call", { name: "echo", arguments: said("hello") });
+  expect(result).toMatchObject({ content: [{ text: expect.stringContaining("hello") }] });
+  expect((await rpc(bob, "resources/read", { uri: "weir://assistants/echo" })).result).toBeDefined();
+});
+
 it("a user reads no traces, which no handler decides about", async () => {
   const { run_id } = await ada.json<{ run_id: string }>("/runs", { assistant_id: "echo", input: said("hi") });
   await (await ada.fetch(`/runs/${run_id}/join`)).text();

@@ -258,6 +258,69 @@ describe("a document that is refused", () => {
     expect(page).toContain(reason);
   });
 
+  it.each([301, 302, 303, 307, 308])("is a redirect with status %i to a good document", async (status) => {
+    const good = described();
+    const id = newId();
+    answers[id] = () => new Response(JSON.stringify(metadata(id)), { status, headers: { location: good } });
+    const [answered, page] = await shown(id);
+    expect([answered, page]).toEqual([400, expect.stringContaining("does not answer with a JSON")]);
+    // Neither the document nor the address behind it was asked.
+    expect(fetched.map(({ url }) => url)).toEqual([id]);
+    expect(fetched[0]?.redirect).toBe("manual");
+  });
+
+  it("answers the whole document and then holds the connection", async () => {
+    const id = newId();
+    const whole = new TextEncoder().encode(JSON.stringify(metadata(id)));
+    let cancelled = false;
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(whole),
+      cancel: () => void (cancelled = true),
+    });
+    answers[id] = () => new Response(body, JSON_TYPE);
+    expect((await shown(id))[1]).toContain("took too long");
+    expect(cancelled).toBe(true);
+  });
+
+  it("sends a byte at a time, or an error without an end: nothing of it is read on", async () => {
+    const drips = newId();
+    answers[drips] = () =>
+      new Response(
+        endless("{", () => new Promise((resolve) => setTimeout(resolve, 100))),
+        JSON_TYPE,
+      );
+    const failing = newId();
+    let read = 0;
+    const error = new ReadableStream(
+      { pull: (controller) => (read++, controller.enqueue(new Uint8Array(1_000))) },
+      { highWaterMark: 0 },
+    );
+    answers[failing] = () => new Response(error, { status: 500, ...JSON_TYPE });
+    const [[, slow], [, failed]] = await Promise.all([shown(drips), shown(failing)]);
+    expect(slow).toContain("took too long");
+    expect(failed).toContain("does not answer with a JSON");
+    expect(read).toBeLessThan(3);
+  });
+
+  it("is large by one byte, and is taken with one less", async () => {
+    const padded = (id: string, bytes: number) => {
+      const text = JSON.stringify(metadata(id));
+      return new Response(text + " ".repeat(bytes - text.length), JSON_TYPE);
+    };
+    const [large, fits] = [newId(), newId()];
+    answers[large] = () => padded(large, 8193);
+    answers[fits] = () => padded(fits, 8192);
+    expect((await shown(large))[1]).toContain("larger than 8192 bytes");
+    expect((await shown(fits))[0]).toBe(200);
+  });
+
+  it("says that it is small and is not", async () => {
+    const id = newId();
+    const body = new TextEncoder().encode(JSON.stringify({ ...metadata(id), large }));
+    answers[id] = () => new Response(body, { headers: { ...JSON_TYPE.headers, "content-length": "10" } });
+    expect((await shown(id))[1]).toContain("larger than 8192 bytes");
+  });
+
   it("takes longer than five seconds, from the beginning or within the body", async () => {
     const slow = newId();
     answers[slow] = () => new Promise<never>(() => undefined);

@@ -4,7 +4,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isApiKeyShaped, newApiKey } from "../../src/auth/api-key.ts";
 import { forgetCredentials } from "../../src/auth/credential-cache.ts";
 import { isNetwork, isWithin } from "../../src/http/network.ts";
-import { Browser, errorOf, newClient, newTokens, refresh, request, withToken } from "../oauth/person.ts";
+import {
+  Browser,
+  errorOf,
+  newClient,
+  newTokens,
+  ORIGIN,
+  redeem,
+  refresh,
+  request,
+  withToken,
+} from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
 
 interface Key {
@@ -16,6 +26,7 @@ interface Key {
   expires_at: string | null;
   last_used_at: string | null;
   allowed_ips: string[] | null;
+  successor_id: string | null;
 }
 
 let caller: Caller;
@@ -211,6 +222,50 @@ describe("a key's scopes", () => {
   });
 });
 
+describe("what a person allows with a key that is bound to networks", () => {
+  const search = (token: string, address: string) =>
+    send("/assistants/search", {
+      body: {},
+      headers: { authorization: `Bearer ${token}`, "cf-connecting-ip": address },
+    });
+
+  it("works from there only, as the consent page says, also after the key changes", async () => {
+    const bound = await make({ scopes: ["read", "admin"], allowed_ips: ["192.0.2.0/24"] });
+    const client = await newClient();
+    const browser = new Browser();
+    const fields = request(client, { scope: "read admin" });
+    const headers = { origin: ORIGIN, "cf-connecting-ip": "192.0.2.7" };
+    expect((await browser.submit({ ...fields, step: "key", api_key: bound.key }, headers)).status).toBe(303);
+    const page = await (await browser.open(fields)).text();
+    expect(page.replaceAll(/\s+/g, " ")).toContain("<dt>Only from</dt> <dd>192.0.2.0/24</dd>");
+    const proof = /name="proof" value="([^"]+)"/.exec(page)?.[1];
+    const allowed = await browser.submit({ ...fields, proof, grant: ["read", "admin"], step: "allow" });
+    const code = new URL(allowed.headers.get("location") ?? "").searchParams.get("code") ?? "";
+    const { access_token } = await (await redeem(client, code)).json<{ access_token: string }>();
+    expect((await search(access_token, "192.0.2.7")).status).toBe(200);
+    const refused = await search(access_token, "198.51.100.1");
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("does not work from this")]);
+
+    // A key that the token makes is bound, too.
+    const by = {
+      authorization: `Bearer ${access_token}`,
+      "cf-connecting-ip": "192.0.2.7",
+      "x-tenant-id": caller.workspaceId,
+    };
+    const made = await send(KEYS, { body: { name: "of the token" }, headers: by });
+    expect(await made.json()).toMatchObject({ allowed_ips: ["192.0.2.0/24"] });
+    expect((await send(KEYS, { body: { allowed_ips: null }, headers: by })).status).toBe(403);
+
+    await caller.fetch(`${KEYS}/${bound.id}`, { method: "PATCH", body: { allowed_ips: ["198.51.100.0/24"] } });
+    expect((await search(access_token, "192.0.2.7")).status).toBe(403);
+    expect((await search(access_token, "198.51.100.1")).status).toBe(200);
+    const next = await (await caller.fetch(`${KEYS}/${bound.id}/roll`, { body: { overlap_seconds: 0 } })).json<Key>();
+    expect((await search(access_token, "192.0.2.7")).status).toBe(403);
+    await caller.fetch(`${KEYS}/${next.id}`, { method: "PATCH", body: { allowed_ips: null } });
+    expect((await search(access_token, "192.0.2.7")).status).toBe(200);
+  });
+});
+
 describe("a key that is rolled", () => {
   it("works beside its successor until the overlap is over", async () => {
     const old = await make({ name: "robot", scopes: ["read"], allowed_ips: ["192.0.2.1"] });
@@ -232,6 +287,29 @@ describe("a key that is rolled", () => {
     expect((await withToken("/assistants/search", tokens.access_token, undefined, "POST")).status).toBe(200);
     await caller.fetch(`${KEYS}/${next.id}`, { method: "DELETE" });
     expect((await withToken("/assistants/search", tokens.access_token, undefined, "POST")).status).toBe(401);
+  });
+
+  it("ends with its successor when that is asked for", async () => {
+    const first = await make({});
+    const roll = async ({ id }: Key) => (await caller.fetch(`${KEYS}/${id}/roll`, { body: {} })).json<Key>();
+    const second = await roll(first);
+    const third = await roll(second);
+    const other = await make({});
+    expect(await listed(first.id)).toMatchObject({ successor_id: second.id });
+    expect((await caller.fetch(`${KEYS}/${third.id}?predecessors=maybe`, { method: "DELETE" })).status).toBe(422);
+    expect(
+      (await (await newCaller()).fetch(`${KEYS}/${third.id}?predecessors=true`, { method: "DELETE" })).status,
+    ).toBe(404);
+    expect((await caller.fetch(`${KEYS}/${third.id}?predecessors=true`, { method: "DELETE" })).status).toBe(204);
+    const all = [first, second, third, other];
+    expect(await Promise.all(all.map(({ key }) => works(key)))).toEqual([false, false, false, true]);
+  });
+
+  it("is left alone when its successor is deleted without", async () => {
+    const first = await make({});
+    const second = await (await caller.fetch(`${KEYS}/${first.id}/roll`, { body: {} })).json<Key>();
+    await caller.fetch(`${KEYS}/${second.id}`, { method: "DELETE" });
+    expect(await works(first.key)).toBe(true);
   });
 
   it("gives its caller no more scopes than they have", async () => {

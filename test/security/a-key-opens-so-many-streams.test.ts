@@ -1,7 +1,8 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/principal.ts";
-import { MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
+import { isLong, MOST_STREAMS, reserveStream } from "../../src/auth/streams.ts";
+import { UNCOMPRESSED } from "../../src/http/headers.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -87,6 +88,35 @@ it("streams that are requested at the same time are counted, and so are waits fo
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
   await Promise.all(answers.map(close));
   await expect.poll(async () => (await stream(caller, thread)).status).toBe(200);
+});
+
+it("calls of MCP and A2A are counted until they are answered", async () => {
+  const caller = await newCaller();
+  const thread = await threadOf(caller);
+  const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "hi" }] };
+  const calls = () => [
+    caller.fetch("/mcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } } }),
+    caller.fetch("/a2a/echo", { body: { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } } }),
+  ];
+  const statuses = async () => (await Promise.all(calls())).map(({ status }) => status);
+  expect(await statuses()).toEqual([429, 429]);
+  await Promise.all(open.map(close));
+  await expect.poll(statuses).toEqual([200, 200]);
+  // They are answered, so they no longer count: as many again are taken.
+  for (let i = 0; i < MOST_STREAMS; i += 32)
+    await Promise.all(
+      Array.from({ length: 16 }, calls)
+        .flat()
+        .map(async (call) => (await call).text()),
+    );
+  expect(await statuses()).toEqual([200, 200]);
+});
+
+it("an answer of A2A that begins before its result counts until it ends", () => {
+  const late = new Response("\n", { headers: { ...UNCOMPRESSED } });
+  const request = new Request("https://weir.example/a2a/echo", { method: "POST" });
+  expect([isLong(request, late), isLong(request, Response.json({}))]).toEqual([true, false]);
 });
 
 it("sockets of a credential on one thread are counted", async () => {

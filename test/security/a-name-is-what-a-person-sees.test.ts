@@ -32,6 +32,10 @@ const INVISIBLE: [what: string, name: string][] = [
   ["an isolate of direction", "\u2066Acme"],
   ["a private character", "Acme\ue000"],
   ["only a mark", "\u0301"],
+  ["only an ideographic space", "\u3000"],
+  ["only a byte order mark", "\ufeff"],
+  ["only blanks", "  \t"],
+  ["only no-break spaces", "\u00a0\u2007"],
 ];
 const VISIBLE = [
   "Acme",

@@ -75,10 +75,14 @@ describe("a link with an end", () => {
 describe("a shared trace", () => {
   it("is read without a key, and nothing beside it", async () => {
     const { root, child, unrelated } = await trace("shared");
-    const proposed = crypto.randomUUID();
-    const body = { run_id: child.id, share_token: proposed };
+    // A client's own token may be one that others guess or know: the server makes it.
+    const known = crypto.randomUUID();
+    const body = { run_id: child.id, share_token: known };
     const share = await ask<Share>(caller, `/runs/${child.id}/share`, { method: "PUT", body });
-    expect(share).toEqual({ run_id: child.id, share_token: proposed, expires_at: null });
+    const proposed = share.share_token;
+    expect(share).toEqual({ run_id: child.id, share_token: expect.any(String), expires_at: null });
+    expect(proposed).not.toBe(known);
+    expect((await read(`/public/${known}/runs`))[0]).toBe(404);
     // The link is of the trace: there is one, whichever run of it is named.
     expect(await ask(caller, `/runs/${root.id}/share`)).toMatchObject({ share_token: proposed });
     expect(await ask(caller, `/api/v2/runs/${root.id}/share`, { body: {} })).toMatchObject({ share_token: proposed });
@@ -111,14 +115,51 @@ describe("a shared trace", () => {
     expect(left).toBe(0);
   });
 
-  it("is shared by its workspace only, and under a token of its own", async () => {
-    const { root, unrelated } = await trace("mine");
+  it("is shared by its workspace only", async () => {
+    const { root } = await trace("mine");
     const theirs = await stranger.fetch(`/runs/${root.id}/share`, { method: "PUT", body: {} });
     expect(theirs.status).toBe(404);
-    const body = { share_token: crypto.randomUUID() };
-    await ask(caller, `/runs/${root.id}/share`, { method: "PUT", body });
-    expect((await caller.fetch(`/runs/${unrelated.id}/share`, { method: "PUT", body })).status).toBe(409);
   });
+
+  it("shows no words of reviewers, in any form of it", async () => {
+    const { root } = await trace("reviewed");
+    const comment = "The customer Jane is furious";
+    for (const feedback of [
+      { key: "liked", score: 1, comment },
+      { key: "label", value: comment },
+    ])
+      await ask(caller, "/feedback", { body: { run_id: root.id, ...feedback } });
+    const { share_token } = await ask<Share>(caller, `/runs/${root.id}/share`, { method: "PUT", body: {} });
+    const at = `/public/${share_token}`;
+    const own = await ask<object>(caller, `/runs/${root.id}`);
+    expect(JSON.stringify(own)).toContain(comment);
+    const answers = [
+      await read(`${at}/run`),
+      await read(`${at}/run/${root.id}`),
+      await read(`${at}/runs`),
+      await read(`${at}/runs/query`, {}),
+      await read(`/api/v2${at}/run/${root.id}?selects=FEEDBACK_STATS`),
+      await read(`/api/v2${at}/runs/query`, { selects: ["FEEDBACK_STATS"] }),
+    ];
+    expect(answers.map(([status]) => status)).toEqual(answers.map(() => 200));
+    expect(JSON.stringify(answers)).not.toContain("Jane");
+    expect(answers[0]?.[1]).toMatchObject({ feedback_stats: { liked: { n: 1, avg: 1 }, label: { n: 1 } } });
+  });
+});
+
+it("links are limited for an address, and for that address only", async () => {
+  const { root } = await trace("limited");
+  const { share_token } = await ask<Share>(caller, `/runs/${root.id}/share`, { method: "PUT", body: {} });
+  const from = (address: string) =>
+    send(`/public/${share_token}/run`, { headers: { "cf-connecting-ip": address } }).then(({ status }) => status);
+  let status = 200;
+  for (let i = 0; i < 70 && status === 200; i += 1) {
+    const some = await Promise.all(Array.from({ length: 10 }, () => from("192.0.2.180")));
+    status = Math.max(...some);
+  }
+  expect(status).toBe(429);
+  expect(await from("192.0.2.180")).toBe(429);
+  expect(await from("192.0.2.181")).toBe(200);
 });
 
 describe("a shared dataset", () => {

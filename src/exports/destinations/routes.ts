@@ -20,6 +20,7 @@ import {
   findDestination,
   insertDestination,
   listDestinations,
+  MOST_DESTINATIONS,
   updateCredentials,
 } from "./store.ts";
 
@@ -73,7 +74,8 @@ export const destinations = new Hono<App>()
         createdAt: now,
         updatedAt: now,
       };
-      await insertDestination(db, row);
+      if (!(await insertDestination(db, row)))
+        throw new Problem(409, `A workspace has at most ${MOST_DESTINATIONS} destinations. Delete one first.`);
       await audit(c, {
         action: "destination.created",
         targetId: id,
@@ -129,6 +131,7 @@ export const destinations = new Hono<App>()
       const destination = await unlock(db, c.env, row).catch(() => {
         throw new Problem(409, "No ENCRYPTION_KEY of this deployment opens the stored credentials. Send them again.");
       });
+      await audit(c, { action: "destination.checked", targetId: row.id });
       await check(row.id, destination, c.env);
       return c.json({ ok: true, checked_at: new Date().toISOString() });
     },

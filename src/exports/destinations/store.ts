@@ -1,13 +1,19 @@
 /** D1: destinations, their credentials sealed. */
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
+import { insertBelow } from "../../db/insert-below.ts";
 import { bulkExports, exportDestinations } from "../../db/schema.ts";
 import { OPEN } from "../status.ts";
 
 export type DestinationRow = typeof exportDestinations.$inferSelect;
 
-export async function insertDestination(db: Database, row: DestinationRow): Promise<void> {
-  await db.insert(exportDestinations).values(row);
+/** The most destinations of a workspace. */
+export const MOST_DESTINATIONS = 100;
+
+/** Inserts a destination. False when the workspace has as many as it may have. */
+export async function insertDestination(db: Database, row: DestinationRow): Promise<boolean> {
+  const mine = eq(exportDestinations.workspaceId, row.workspaceId);
+  return insertBelow(db, exportDestinations, row, mine, MOST_DESTINATIONS);
 }
 
 export async function findDestination(

@@ -1,5 +1,6 @@
 /** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
 import { Hono } from "hono";
+import { audit } from "../../audit/record.ts";
 import { jsonArray, jsonArrayOfLines } from "../../http/array.ts";
 import { documented } from "../../http/documented.ts";
 import { isObject } from "../../http/json.ts";
@@ -59,6 +60,8 @@ export const threads = new Hono<App>()
   .post("/prune", doc("Delete threads, or all but their latest checkpoint"), body(schema.ThreadPrune), async (c) => {
     const { thread_ids, strategy } = c.req.valid("json");
     const { workspaceId } = c.get("principal");
+    const detail = { strategy, thread_ids: thread_ids.slice(0, 100), threads: thread_ids.length };
+    await audit(c, { action: "thread.pruned", targetId: "", detail });
     const pruned = await forEach([...new Set(thread_ids)], (id) =>
       strategy === "delete" ? removeThread(c.env, workspaceId, id) : threadOf(c, id).keepLatest(),
     );
@@ -81,9 +84,9 @@ export const threads = new Hono<App>()
   )
   .delete("/:thread_id", doc("Delete a thread with everything in it"), param(schema.ThreadParam), async (c) => {
     const { workspaceId } = c.get("principal");
-    const { thread_id } = c.req.valid("param");
-    if (!(await removeThread(c.env, workspaceId, thread_id)))
-      throw new Problem(404, `${threadName(thread_id)} not found.`);
+    const { thread_id: targetId } = c.req.valid("param");
+    if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+    if (!(await removeThread(c.env, workspaceId, targetId))) throw new Problem(404, `${threadName(targetId)} not found.`);
     return c.body(null, 204);
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {

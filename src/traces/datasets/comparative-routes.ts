@@ -1,6 +1,7 @@
 /** Comparisons that `evaluateComparative` of the SDKs creates. Feedback names them as `comparative_experiment_id`. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { maxBytes, METADATA_BYTES } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
@@ -73,6 +74,7 @@ export const comparativeExperiments = new Hono<App>()
       const { comparative_experiment_id: id } = c.req.valid("param");
       const gone = await deleteComparative(database(c.env.DB), c.get("principal").workspaceId, id);
       if (!gone) throw new Problem(404, "Comparison not found.");
+      await audit(c, { action: "comparison.deleted", targetId: id });
       return c.json({ message: "Comparison deleted" });
     },
   );

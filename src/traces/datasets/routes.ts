@@ -1,6 +1,7 @@
 /** Datasets: create, list, read, change, delete. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { isTaken } from "../../db/unchanged.ts";
 import { documented } from "../../http/documented.ts";
@@ -69,7 +70,9 @@ export const datasets = new Hono<App>()
     return c.json(await toWire(c, changed ?? row));
   })
   .delete("/datasets/:dataset_id", doc("Delete a dataset with its examples"), param(DatasetId), async (c) => {
-    await destroyDataset(c.env, await existingDataset(c, c.req.valid("param").dataset_id));
+    const row = await existingDataset(c, c.req.valid("param").dataset_id);
+    await audit(c, { action: "dataset.deleted", targetId: row.id, detail: { name: row.name } });
+    await destroyDataset(c.env, row);
     return c.json({ message: "Dataset deleted" });
   });
 

@@ -1,5 +1,6 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import { Hono } from "hono";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import type { FeedbackConfig } from "../../db/traces.ts";
 import { documented } from "../../http/documented.ts";
@@ -49,8 +50,10 @@ export const feedbackConfigs = new Hono<App>()
   })
   .delete("/feedback-configs", doc("Delete a key's config"), query(ConfigKey), async (c) => {
     const { workspaceId } = c.get("principal");
-    const gone = await deleteConfig(database(c.env.DB), workspaceId, c.req.valid("query").feedback_key);
+    const { feedback_key: targetId } = c.req.valid("query");
+    const gone = await deleteConfig(database(c.env.DB), workspaceId, targetId);
     if (!gone) throw new Problem(404, "There is no config of this key.");
+    await audit(c, { action: "feedback_config.deleted", targetId });
     return c.body(null, 204);
   });
 

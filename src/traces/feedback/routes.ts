@@ -1,5 +1,6 @@
 /** Feedback: create, list, read, change, delete. */
 import { Hono } from "hono";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../db/unchanged.ts";
 import { documented } from "../../http/documented.ts";
@@ -61,6 +62,7 @@ export const feedback = new Hono<App>()
     if (!place) throw new Problem(404, "Feedback not found.");
     const project = await findProject(db, workspaceId, place.projectId);
     refuseHeld(project?.legalHold ?? false);
+    await audit(c, { action: "feedback.deleted", targetId: place.id });
     // While feedback moves (move.ts), two shards have it.
     const shards = await listPartitions(db, workspaceId, place.projectId, place.day, place.day);
     const holders = new Map([place, ...shards].map((one) => [one.shard, one])).values();

@@ -1,6 +1,7 @@
 /** Presigned links for feedback: made and listed with a key, used without one. */
 import { type Context, Hono } from "hono";
-import { limitAddress } from "../../auth/limits.ts";
+import { audit } from "../../audit/record.ts";
+import { limitAddress, limitLink } from "../../auth/limits.ts";
 import { documented } from "../../http/documented.ts";
 import { addressOf } from "../../http/origin.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
@@ -27,6 +28,8 @@ export const feedbackTokens = new Hono<App>()
         config: one.feedback_config ?? undefined,
         expiresAt: expiryOf(one, now),
       }));
+      for (const [targetId, links] of Map.groupBy(wanted, ({ runId }) => runId))
+        await audit(c, { action: "feedback_link.created", targetId, detail: { keys: links.map(({ key }) => key) } });
       const made = await issueTokens(c.env, c.get("principal").workspaceId, addressOf(c), wanted);
       return c.json(Array.isArray(asked) ? made : made[0], 200, { "cache-control": "no-store" });
     },
@@ -41,6 +44,7 @@ export const feedbackTokens = new Hono<App>()
     query(GivenInQuery),
     async (c) => {
       if (onlyLooks(c)) return c.body(null, 200, { "cache-control": "no-store" });
+      await limitLink(c);
       if (!wantsPage(c)) return give(c, c.req.valid("param").token, c.req.valid("query"));
       try {
         const held = await heldToken(c.env, c.req.valid("param").token);

@@ -1,5 +1,6 @@
 /** Deleting traces and the traces of threads. */
 import { type Context, Hono } from "hono";
+import { audit } from "../../audit/record.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -73,6 +74,9 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   const project = await findProject(db, workspaceId, projectId);
   if (!project) throw new Problem(404, "Project not found.");
   refuseHeld(project.legalHold);
+  const some = { trace_ids: traceIds.slice(0, 100), thread_ids: threadIds };
+  const detail = { project_id: projectId, traces: traceIds.length, ...some };
+  await audit(c, { action: "trace.deleted", targetId: traceIds[0] ?? threadIds[0] ?? "", detail });
   const places = async () => allPlaces(db, workspaceId, projectId);
   const traces = new Set(traceIds);
   const partition = (place: Place) => tracePartition(c.env, workspaceId, place);

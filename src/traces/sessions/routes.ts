@@ -1,5 +1,6 @@
 /** Tracing projects: `/sessions`. */
 import { type Context, Hono } from "hono";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, isTaken, untilUnchanged } from "../../db/unchanged.ts";
 import { METADATA_BYTES, withinBytes } from "../../http/bytes.ts";
@@ -66,6 +67,8 @@ export const projects = new Hono<App>()
       retentionDays: given.retention_days,
       legalHold: given.legal_hold,
     };
+    const { id } = await find();
+    await audit(c, { action: "project.updated", targetId: id, detail: auditOf(given) });
     return c.json(await toWire(c, await change(c, find, row.extra, changes)));
   })
   .get("/sessions", doc("List projects"), query(ListProjects), async (c) => {
@@ -92,6 +95,8 @@ export const projects = new Hono<App>()
     const given = c.req.valid("json");
     const { name, description, extra, default_dataset_id, trace_tier, end_time } = given;
     const find = () => existingProject(c, c.req.valid("param").session_id);
+    const { id: targetId } = await find();
+    await audit(c, { action: "project.updated", targetId, detail: auditOf(given) });
     const changed = await change(c, find, extra, {
       name,
       description,
@@ -104,17 +109,26 @@ export const projects = new Hono<App>()
     return c.json(await toWire(c, changed));
   })
   .delete("/sessions/:session_id", doc("Delete a project with its traces"), param(ProjectId), async (c) => {
-    const { workspaceId, id, legalHold } = await existingProject(c, c.req.valid("param").session_id);
+    const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
     refuseHeld(legalHold);
+    await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
     await destroyProjects(c.env, workspaceId, [id]);
     return c.json({ message: "Project deleted" });
   })
   .delete("/sessions", doc("Delete projects with their traces"), query(DeleteProjects), async (c) => {
     const ids = c.req.valid("query").session_ids ?? [];
-    for (const id of ids) refuseHeld((await existingProject(c, id)).legalHold);
+    const projects = await Promise.all(ids.map((id) => existingProject(c, id)));
+    for (const { legalHold } of projects) refuseHeld(legalHold);
+    for (const { id, name } of projects) await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
     await destroyProjects(c.env, c.get("principal").workspaceId, ids);
     return c.json({ message: "Projects deleted" });
   });
+
+/** What of a change of a project decides how long traces are kept, and the names of everything that changes. */
+function auditOf(given: { retention_days?: unknown; legal_hold?: unknown; trace_tier?: unknown }) {
+  const { retention_days, legal_hold, trace_tier } = given;
+  return { fields: Object.keys(given), retention_days, legal_hold, trace_tier };
+}
 
 /** Merges changes into a project's `extra`. 422 when the result is too large. */
 function extraOf(extra: ProjectRow["extra"], changes: ProjectRow["extra"] | undefined): ProjectRow["extra"] {

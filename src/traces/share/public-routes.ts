@@ -1,6 +1,7 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import * as v from "valibot";
+import { limitLink } from "../../auth/limits.ts";
 import { database } from "../../db/client.ts";
 import { boundAnswer } from "../../http/bytes.ts";
 import { documented } from "../../http/documented.ts";
@@ -19,6 +20,7 @@ import { findRuns, payloadsOf } from "../query/find.ts";
 import { selectsOf } from "../query/routes-v2.ts";
 import { NAMES_V1, payloadNames, runV1, runV2, valuesOf } from "../query/shape.ts";
 import type { LargeField, QueriedRun } from "../types.ts";
+import type { Json } from "../../json.ts";
 import { sharedBy } from "./share.ts";
 import type { ShareRow } from "../store/share-store.ts";
 
@@ -36,7 +38,13 @@ const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(10
 /** The most runs of a shared trace in one answer. */
 const MOST_RUNS = 1_000;
 
+const limited: MiddlewareHandler<App> = async (c, next) => {
+  await limitLink(c);
+  await next();
+};
+
 export const publicShares = new Hono<App>()
+  .use("/public/*", limited)
   .get("/public/:share_token/r", doc("The address of a shared trace"), param(Token), (c) =>
     c.redirect(`/public/${c.req.valid("param").share_token}/runs`),
   )
@@ -102,6 +110,7 @@ export const publicShares = new Hono<App>()
   );
 
 export const publicSharesV2 = new Hono<App>()
+  .use("/public/*", limited)
   .get(
     "/public/:share_token/run/:run_id",
     doc("A run of a shared trace"),
@@ -155,7 +164,14 @@ async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: Wa
   const selection = { traceId: share.targetId, ids };
   const projectIds = [share.projectId ?? ""];
   const most = Math.min(limit, MOST_RUNS);
-  return (
-    await findRuns(env, share.workspaceId, { projectIds, selection, order: "asc", after: null, limit: most, ...find })
-  ).runs;
+  const wanted = { projectIds, selection, order: "asc" as const, after: null, limit: most, ...find };
+  return (await findRuns(env, share.workspaceId, wanted)).runs.map(withoutWords);
+}
+
+/** The run without what reviewers wrote about it: its feedback as numbers only. */
+function withoutWords(run: QueriedRun): QueriedRun {
+  if (run.feedback_stats === null) return run;
+  const stats = JSON.parse(run.feedback_stats) as Record<string, Json>;
+  const numbers = Object.entries(stats).map(([key, { comments: _, values: __, ...sum }]) => [key, sum]);
+  return { ...run, feedback_stats: JSON.stringify(Object.fromEntries(numbers)) };
 }

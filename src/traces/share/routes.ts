@@ -1,6 +1,7 @@
 /** Sharing a trace or a dataset by a link: create, read and delete the link. */
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
+import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
 import { choosing, optional, unread, Uuid } from "../../http/fields.ts";
@@ -10,7 +11,7 @@ import { body, param } from "../../http/validate.ts";
 import { existingDataset } from "../datasets/existing.ts";
 import { findRuns } from "../query/find.ts";
 import { Time } from "../time.ts";
-import { knownShare, shareOf, type Wish } from "./share.ts";
+import { knownShare, type LinkEnd, type Share, shareOf, type ShareTarget } from "./share.ts";
 import { deleteShare } from "../store/share-store.ts";
 
 const doc = documented("Shares");
@@ -20,26 +21,45 @@ const DatasetId = v.object({ dataset_id: Uuid });
 /** `expires_at` is an own field: null, as without it at first, for a link without an end. */
 const end = { expires_at: v.nullish(Time) };
 const ShareRun = choosing({
-  share_token: optional(Uuid),
   session_id: optional(Uuid),
-  // The path names the run, and it says which its trace is.
+  // The path names the run, and it says which its trace is. The server makes the token: one that a client chooses can be weak.
+  share_token: unread,
   run_id: unread,
   trace_id: unread,
   ...end,
 });
 const ShareDataset = choosing({ dataset_id: unread, ...end });
 
-function wishOf(given: { share_token?: string | undefined; expires_at?: number | null | undefined }): Wish {
-  const { share_token: token, expires_at: end } = given;
-  return { token, expiresAt: typeof end === "number" ? Math.floor(end / 1000) : end };
+/** When the link ends, milliseconds. @throws Problem 422 when that is in the past. */
+function endOf({ expires_at: end }: { expires_at?: number | null | undefined }): LinkEnd {
+  if (typeof end !== "number") return end;
+  const expiresAt = Math.floor(end / 1000);
+  if (expiresAt <= Date.now()) throw new Problem(422, "Invalid expires_at: it is in the past.");
+  return expiresAt;
 }
+
+/** The target's link, with an entry in the audit trail. */
+async function share(c: Context<App>, target: ShareTarget, end: LinkEnd): Promise<Share> {
+  const detail = { ...whereOf(target), ...(typeof end === "number" && { expires_at: new Date(end).toISOString() }) };
+  const action = target.kind === "run" ? "trace.shared" : "dataset.shared";
+  await audit(c, { action, targetId: target.targetId, detail });
+  return shareOf(c.env, target, end);
+}
+
+async function unshare(c: Context<App>, target: ShareTarget): Promise<void> {
+  const action = target.kind === "run" ? "trace.unshared" : "dataset.unshared";
+  await audit(c, { action, targetId: target.targetId, detail: whereOf(target) });
+  await deleteShare(database(c.env.DB), target);
+}
+
+const whereOf = ({ projectId }: ShareTarget) => (projectId === null ? {} : { project_id: projectId });
 
 export const shares = new Hono<App>()
   .put("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
     const { run_id } = c.req.valid("param");
     const given = c.req.valid("json");
     const target = await traceOf(c, run_id, given.session_id);
-    return c.json({ run_id, ...(await shareOf(c.env, target, wishOf(given))) });
+    return c.json({ run_id, ...(await share(c, target, endOf(given))) });
   })
   .get("/runs/:run_id/share", doc("Read the link of a shared trace"), param(RunId), async (c) => {
     const { run_id } = c.req.valid("param");
@@ -47,12 +67,12 @@ export const shares = new Hono<App>()
     return c.json(share ? { run_id, ...share } : null);
   })
   .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
-    await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
+    await unshare(c, await traceOf(c, c.req.valid("param").run_id));
     return c.json({ message: "The trace is no longer shared" });
   })
   .put("/datasets/:dataset_id/share", doc("Share a dataset"), param(DatasetId), body(ShareDataset), async (c) => {
     const target = await datasetOf(c, c.req.valid("param").dataset_id);
-    return c.json({ dataset_id: target.targetId, ...(await shareOf(c.env, target, wishOf(c.req.valid("json")))) });
+    return c.json({ dataset_id: target.targetId, ...(await share(c, target, endOf(c.req.valid("json")))) });
   })
   .get("/datasets/:dataset_id/share", doc("Read the link of a shared dataset"), param(DatasetId), async (c) => {
     const target = await datasetOf(c, c.req.valid("param").dataset_id);
@@ -60,7 +80,7 @@ export const shares = new Hono<App>()
     return c.json(share ? { dataset_id: target.targetId, ...share } : null);
   })
   .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset"), param(DatasetId), async (c) => {
-    await deleteShare(database(c.env.DB), await datasetOf(c, c.req.valid("param").dataset_id));
+    await unshare(c, await datasetOf(c, c.req.valid("param").dataset_id));
     return c.json({ message: "The dataset is no longer shared" });
   });
 
@@ -68,10 +88,10 @@ export const sharesV2 = new Hono<App>()
   .post("/runs/:run_id/share", doc("Share the trace of a run"), param(RunId), body(ShareRun), async (c) => {
     const given = c.req.valid("json");
     const target = await traceOf(c, c.req.valid("param").run_id, given.session_id);
-    return c.json(await shareOf(c.env, target, wishOf(given)));
+    return c.json(await share(c, target, endOf(given)));
   })
   .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run"), param(RunId), async (c) => {
-    await deleteShare(database(c.env.DB), await traceOf(c, c.req.valid("param").run_id));
+    await unshare(c, await traceOf(c, c.req.valid("param").run_id));
     return c.body(null, 204);
   });
 

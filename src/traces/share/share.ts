@@ -21,27 +21,21 @@ export interface Share {
   expires_at: string | null;
 }
 
-/** What a caller says of a link: the token it proposes, and when the link ends, milliseconds. */
-export interface Wish {
-  token?: string | undefined;
-  expiresAt?: number | null | undefined;
-}
+/** When a link ends, milliseconds; null for never. Undefined leaves the end as it is. */
+export type LinkEnd = number | null | undefined;
 
-/**
- * The target's link, which is created when there is none. An end that is given replaces that of an existing link.
- * @throws Problem 409 when the proposed token is in use, 422 when the end is in the past.
- */
-export async function shareOf(env: Env, target: Target & { projectId: string | null }, wish: Wish): Promise<Share> {
-  const { token = crypto.randomUUID(), expiresAt } = wish;
-  const now = Date.now();
-  if (typeof expiresAt === "number" && expiresAt <= now)
-    throw new Problem(422, "Invalid expires_at: it is in the past.");
+export type ShareTarget = Target & { projectId: string | null };
+
+/** The target's link, which is created when there is none. An end that is given replaces that of an existing link. */
+export async function shareOf(env: Env, target: ShareTarget, expiresAt: LinkEnd): Promise<Share> {
+  const token = crypto.randomUUID();
   const db = database(env.DB);
   const sealed = await sealText(env, token, PURPOSE);
-  await insertShare(db, { ...target, hash: sha256(token), sealed, createdAt: now, expiresAt: expiresAt ?? null });
+  const row = { ...target, hash: sha256(token), sealed, createdAt: Date.now(), expiresAt: expiresAt ?? null };
+  await insertShare(db, row);
   if (expiresAt !== undefined) await setShareExpiry(db, target, expiresAt);
   const share = await knownShare(env, target);
-  if (share === undefined) throw new Problem(409, "Another link has this share_token.");
+  if (share === undefined) throw new Problem(409, "The link was deleted at the same time. Share again.");
   return share;
 }
 

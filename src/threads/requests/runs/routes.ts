@@ -1,6 +1,7 @@
 /** `/threads/{id}/runs` and the stateless `/runs`. */
 import { type Context, Hono } from "hono";
 import type * as v from "valibot";
+import { audit } from "../../../audit/record.ts";
 import { documented } from "../../../http/documented.ts";
 import { addressOf } from "../../../http/origin.ts";
 import { sseBytes } from "../../../http/sse.ts";
@@ -146,7 +147,10 @@ export const threadRuns = new Hono<App>()
   })
   .delete("/:thread_id/runs/:run_id", doc("Delete a run"), param(schema.RunParam), async (c) => {
     const { thread_id, run_id } = c.req.valid("param");
-    if (!(await threadOf(c, thread_id).deleteRun(run_id))) throw new Problem(404, "Run not found.");
+    const thread = threadOf(c, thread_id);
+    found(await thread.getRun(run_id), "Run");
+    await audit(c, { action: "run.deleted", targetId: run_id, detail: { thread_id } });
+    if (!(await thread.deleteRun(run_id))) throw new Problem(404, "Run not found.");
     return c.body(null, 204);
   })
   .get(

@@ -1,5 +1,6 @@
 /** Examples as the current SDKs send them: multipart/form-data, and changes of many examples' metadata. */
 import { type Context, Hono } from "hono";
+import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { documented } from "../../../http/documented.ts";
 import { Problem } from "../../../http/problem.ts";
@@ -21,6 +22,8 @@ export const platformExamples = new Hono<App>()
   .post("/datasets/examples/delete", doc("Delete examples, from all versions too"), body(EraseExamples), async (c) => {
     const { example_ids, hard_delete = false } = c.req.valid("json");
     const { workspaceId } = c.get("principal");
+    const detail = { hard_delete, examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
+    await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });
     if (hard_delete) await eraseForGood(c.env, workspaceId, example_ids);
     else await removeExamples(c.env, workspaceId, example_ids);
     return c.json({ message: "Examples deleted" });
@@ -34,6 +37,7 @@ export const platformExamples = new Hono<App>()
       const { workspaceId } = await existingDataset(c, dataset_id);
       const known = await knownIds(database(c.env.DB), workspaceId, dataset_id, [example_id]);
       if (!known.has(example_id)) throw new Problem(404, "Example not found in this dataset.");
+      await audit(c, { action: "example.deleted", targetId: example_id, detail: { dataset_id } });
       await removeExamples(c.env, workspaceId, [example_id]);
       return c.body(null, 204);
     },

@@ -1,5 +1,6 @@
 /** Examples over JSON: `/examples`. */
 import { type Context, Hono } from "hono";
+import { audit } from "../../../audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { boundAnswer } from "../../../http/bytes.ts";
 import { documented } from "../../../http/documented.ts";
@@ -85,11 +86,15 @@ export const examples = new Hono<App>()
   )
   .delete("/examples/:example_id", doc("Delete an example"), param(schema.ExampleId), async (c) => {
     const { id } = await existingExample(c, c.req.valid("param").example_id);
+    await audit(c, { action: "example.deleted", targetId: id });
     await removeExamples(c.env, c.get("principal").workspaceId, [id]);
     return c.json({ message: "Example deleted" });
   })
   .delete("/examples", doc("Delete examples"), query(schema.DeleteExamples), async (c) => {
-    await removeExamples(c.env, c.get("principal").workspaceId, c.req.valid("query").example_ids);
+    const { example_ids } = c.req.valid("query");
+    const detail = { examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
+    await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });
+    await removeExamples(c.env, c.get("principal").workspaceId, example_ids);
     return c.json({ message: "Examples deleted" });
   });
 

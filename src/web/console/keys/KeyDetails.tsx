@@ -11,7 +11,7 @@ import { Form, Select } from "../Form.tsx";
 import css from "../parts.module.css";
 import { Time } from "../../page/Time.tsx";
 import { expiryText } from "./expiry.ts";
-import { deleteKey, type Key, type NewKey, rollKey } from "./queries.ts";
+import { deleteKey, type Key, type NewKey, rollKey, useApiKeys } from "./queries.ts";
 
 type Step = "facts" | "roll" | "delete";
 
@@ -26,6 +26,11 @@ export function KeyDetails({
 }) {
   const [step, setStep] = useState<Step>("facts");
   const { id, name, hint, scopes, created_at, expires_at, last_used_at, allowed_ips, end_reason } = apiKey;
+  const [both, setBoth] = useState(true);
+  const { data: keys = [] } = useApiKeys();
+  const replaced = keys.filter(
+    (one) => one.successor_id === id && expiryText(one.expires_at, Date.now()) !== "expired",
+  );
   const expired = expiryText(expires_at, Date.now()) === "expired";
   if (step === "delete")
     return (
@@ -35,10 +40,17 @@ export function KeyDetails({
           <>
             Programs that use it are refused at once, and applications that were allowed with it lose their access.
             {isOwn(apiKey) && " You are signed in with this key: you have to sign in again."} This cannot be undone.
+            {replaced.length > 0 && (
+              <label>
+                <input type="checkbox" checked={both} onChange={(event) => setBoth(event.target.checked)} /> Also revoke{" "}
+                {replaced.map((one) => `“${one.name}” (${one.hint}…)`).join(", ")}, which it replaced and which still
+                works
+              </label>
+            )}
           </>
         }
         act="Revoke key"
-        onAct={() => deleteKey(id)}
+        onAct={() => deleteKey(id, replaced.length > 0 && both)}
         onClose={onClose}
       />
     );

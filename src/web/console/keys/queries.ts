@@ -21,6 +21,8 @@ export interface Key {
   last_used_at: string | null;
   allowed_ips: string[] | null;
   /** Why an application's key ended. */
+  /** The key that replaced it. */
+  successor_id: string | null;
   end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;
 }
 
@@ -60,7 +62,8 @@ export async function rollKey(id: string, seconds: number): Promise<NewKey> {
   return made;
 }
 
-export async function deleteKey(id: string): Promise<void> {
-  await call("DELETE", `${PATH}/${id}`);
+/** Deletes a key; with `predecessors` also those that were replaced by it and still work. */
+export async function deleteKey(id: string, predecessors: boolean): Promise<void> {
+  await call("DELETE", `${PATH}/${id}${predecessors ? "?predecessors=true" : ""}`);
   await again();
 }
