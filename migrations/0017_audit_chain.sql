@@ -9,7 +9,8 @@ CREATE TABLE `audit_roots` (
 --> statement-breakpoint
 ALTER TABLE `api_keys` ADD `successor_id` text;--> statement-breakpoint
 ALTER TABLE `audit_log` ADD `seq` integer;--> statement-breakpoint
+ALTER TABLE `audit_log` ADD `prev_hash` text;--> statement-breakpoint
 ALTER TABLE `audit_log` ADD `hash` text;--> statement-breakpoint
 CREATE UNIQUE INDEX `audit_log_chain` ON `audit_log` (`workspace_id`,`seq`);--> statement-breakpoint
 CREATE UNIQUE INDEX `audit_log_chain_deployment` ON `audit_log` (`seq`) WHERE "audit_log"."workspace_id" is null;--> statement-breakpoint
-CREATE INDEX `audit_log_unchained` ON `audit_log` (`seq`) WHERE "audit_log"."seq" is null;
+CREATE INDEX `audit_log_unchained` ON `audit_log` (`workspace_id`) WHERE "audit_log"."seq" is null;

@@ -19,7 +19,7 @@ export interface AssistantFilter {
   metadata?: Record<string, unknown>;
   graphId?: string;
   name?: string;
-  /** Also the default assistants, whatever their metadata. */
+  /** Also the default assistants, with any metadata. */
   withDefaults?: boolean;
 }
 

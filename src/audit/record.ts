@@ -23,7 +23,7 @@ const AGENT = 300;
 
 /**
  * Appends an entry to the audit trail (`GET /api/v1/audit-log`), with the request's address and user agent. A deletion and
- * a new link are recorded before they happen: a Worker that dies in between leaves an entry too many and never one too few.
+ * a new link are recorded before they happen: a Worker that stops in between leaves an entry too many and never one too few.
  */
 export async function audit(
   c: Context<App>,

@@ -7,8 +7,10 @@ import { pagingQuery } from "../http/fields.ts";
 import { page } from "../http/paging.ts";
 import type { App } from "../http/types.ts";
 import { query } from "../http/validate.ts";
+import { chain } from "./chain.ts";
 import { audit } from "./record.ts";
-import { type AuditFilter, type AuditRow, listAudit, nextAudit, type Position } from "./store.ts";
+import { type AuditFilter, listAudit, nextAudit, type Position } from "./store.ts";
+import { toWireEntry } from "./wire.ts";
 
 const Time = v.pipe(
   v.string(),
@@ -25,17 +27,6 @@ const AuditLogQuery = v.object({
   format: v.optional(v.picklist(["json", "ndjson"]), "json"),
 });
 
-const toWire = ({ id, at, actorKind, actorId, action, targetId, detail, address, userAgent }: AuditRow) => ({
-  id,
-  at: new Date(at).toISOString(),
-  actor: { kind: actorKind, id: actorId },
-  action,
-  target_id: targetId,
-  detail,
-  address,
-  user_agent: userAgent,
-});
-
 export const auditTrail = new Hono<App>().get(
   "/audit-log",
   documented("Workspaces and keys")("Sign-ins and changes, newest first; with format=ndjson all of them, one a line"),
@@ -47,6 +38,8 @@ export const auditTrail = new Hono<App>().get(
     const db = database(c.env.DB);
     if (format === "ndjson") {
       await audit(c, { action: "audit_log.exported", targetId: workspaceId });
+      await chain(db, workspaceId);
+      if (filter.deployment) await chain(db, null);
       return new Response(lines(db, filter), {
         headers: {
           "content-type": "application/x-ndjson",
@@ -57,7 +50,7 @@ export const auditTrail = new Hono<App>().get(
     }
     const rows = await listAudit(db, filter, { limit: limit + 1, offset });
     const { items, headers } = page(rows, limit, offset);
-    return c.json(items.map(toWire), 200, headers);
+    return c.json(items.map(toWireEntry), 200, headers);
   },
 );
 
@@ -69,7 +62,7 @@ function lines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);
     position = rows.at(-1);
-    const text = rows.map((row) => `${JSON.stringify(toWire(row))}\n`).join("");
+    const text = rows.map((row) => `${JSON.stringify(toWireEntry(row))}\n`).join("");
     if (text) controller.enqueue(new TextEncoder().encode(text));
     if (rows.length < LINES_AT_ONCE) controller.close();
   };

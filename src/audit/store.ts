@@ -1,7 +1,7 @@
-import { and, desc, eq, getTableColumns, gte, isNull, lt, or, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gte, isNotNull, isNull, lt, lte, max, or, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
-import { auditLog } from "../db/schema.ts";
+import { auditLog, auditRoots } from "../db/schema.ts";
 
 export type AuditRow = typeof auditLog.$inferSelect;
 
@@ -58,7 +58,7 @@ export type AuditAction =
 
 export async function insertAudit(
   db: Database,
-  row: Omit<AuditRow, "action" | "seq" | "hash"> & { action: AuditAction },
+  row: Omit<AuditRow, "action" | "seq" | "prevHash" | "hash"> & { action: AuditAction },
 ): Promise<void> {
   await db.insert(auditLog).values(row);
 }
@@ -131,7 +131,15 @@ function matching({ workspaceId, deployment, action, after, before }: AuditFilte
   );
 }
 
-/** Removes entries of no workspace (anonymous registrations) older than `before`, milliseconds since 1970. */
+/**
+ * Removes entries of no workspace (anonymous registrations) of the days before `before`, milliseconds since 1970: those up
+ * to a root that the bucket has, so that what is left can be verified from it.
+ */
 export async function forgetAnonymous(db: Database, before: number): Promise<void> {
-  await deleteOverdue(db, auditLog, and(isNull(auditLog.workspaceId), lt(auditLog.at, before)));
+  const day = new Date(before).toISOString().slice(0, 10);
+  const root = db
+    .select({ seq: max(auditRoots.seq) })
+    .from(auditRoots)
+    .where(and(eq(auditRoots.workspaceId, ""), isNotNull(auditRoots.writtenAt), lt(auditRoots.day, day)));
+  await deleteOverdue(db, auditLog, and(isNull(auditLog.workspaceId), lte(auditLog.seq, sql`(${root})`)));
 }

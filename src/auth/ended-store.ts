@@ -37,7 +37,7 @@ export function keyEnds(db: Database, now: number) {
   return [
     db.insert(auditLog).select(
       sql`SELECT ${UUID}, e.workspace_id, ${now}, 'system', '', ${ACTION}, e.id,
-        json_object('name', e.name, 'reason', e.reason, 'grant_id', e.grant_id, 'client_id', e.client_id), NULL, NULL, NULL, NULL FROM ${ended}`,
+        json_object('name', e.name, 'reason', e.reason, 'grant_id', e.grant_id, 'client_id', e.client_id), NULL, NULL, NULL, NULL, NULL FROM ${ended}`,
     ),
     db
       .update(apiKeys)

@@ -40,7 +40,7 @@ export async function limitAddress(c: Context<App>, purpose: string): Promise<vo
   if (!room) throw tooMany("The server received too many of these calls.");
 }
 
-/** So many requests by links of an address count as one call of the limiter: a page of a shared trace makes several. */
+/** This many requests by links of an address count as one call of the limiter: a page of a shared trace makes several. */
 const LINKS_COUNTED = 10;
 
 /** Counts a request whose only credential is a link in its path, per network and in total. @throws Problem 429 past a limit. */

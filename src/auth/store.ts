@@ -186,7 +186,7 @@ export async function deleteExpiredKeys(db: Database, before: number): Promise<v
 
 /**
  * The deleted keys: the one of this id, and with `predecessors` also the keys that were rolled to it, whose overlap would
- * go on. None when this workspace has none with the id.
+ * continue. None when this workspace has none with the id.
  */
 export async function deleteKeys(
   db: Database,

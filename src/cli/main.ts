@@ -22,6 +22,7 @@ const COMMANDS: Record<string, { about?: string; load: () => Promise<Command> }>
   deploy: { about: "deploy the project into your Cloudflare account", load: () => import("./deploy.ts") },
   doctor: { about: "check the project, this machine and the account", load: () => import("./doctor.ts") },
   keys: { about: "create, list and revoke API keys", load: () => import("./keys.ts") },
+  audit: { about: "verify an exported audit trail", load: () => import("./audit.ts") },
   logs: { about: "show what a deployment does, live", load: () => import("./logs.ts") },
 };
 

@@ -19,6 +19,8 @@ export const auditLog = sqliteTable(
     userAgent: text("user_agent"),
     /** The entry's place in the chain of its workspace, from 1 on. Null: not chained yet. */
     seq: integer("seq"),
+    /** The hash of the entry before. */
+    prevHash: text("prev_hash"),
     /** SHA-256 over the entry and the hash of the one before. */
     hash: text("hash"),
   },
@@ -27,7 +29,7 @@ export const auditLog = sqliteTable(
     // Two entries never follow the same one. The deployment's own entries are a chain, too.
     uniqueIndex("audit_log_chain").on(table.workspaceId, table.seq),
     uniqueIndex("audit_log_chain_deployment").on(table.seq).where(isNull(table.workspaceId)),
-    index("audit_log_unchained").on(table.seq).where(isNull(table.seq)),
+    index("audit_log_unchained").on(table.workspaceId).where(isNull(table.seq)),
   ],
 );
 

@@ -1,4 +1,6 @@
 /** Deletes expired rows. */
+import { chainAll } from "../audit/chain.ts";
+import { keepRoots } from "../audit/roots.ts";
 import { forgetAnonymous } from "../audit/store.ts";
 import { deleteExpiredKeys } from "../auth/store.ts";
 import { database } from "../db/client.ts";
@@ -27,7 +29,9 @@ export async function housekeeping(env: Env, now: number): Promise<void> {
     "deleting idempotency keys": () => deleteOldKeys(db, now),
     "deleting webhook secrets": () => deleteExpiredSecrets(db, now),
     "deleting feedback tokens": () => deleteExpiredTokens(db, now),
+    "chaining audit entries": () => chainAll(db),
     ...(hourly && {
+      "keeping the roots of the audit trail": () => keepRoots(db, env.EXPORTS_BUCKET, now),
       "deleting what OAuth leaves": () => forgetExpired(db, now),
       "deleting API keys": () => deleteExpiredKeys(db, now - EXPIRED_KEY_DAYS * 24 * 60 * MINUTE_MS),
       "deleting audit entries": () => forgetAnonymous(db, now - ANONYMOUS_DAYS * 24 * 60 * MINUTE_MS),

@@ -264,7 +264,7 @@ describe("a document that is refused", () => {
     answers[id] = () => new Response(JSON.stringify(metadata(id)), { status, headers: { location: good } });
     const [answered, page] = await shown(id);
     expect([answered, page]).toEqual([400, expect.stringContaining("does not answer with a JSON")]);
-    // Neither the document nor the address behind it was asked.
+    // The address behind it is not fetched.
     expect(fetched.map(({ url }) => url)).toEqual([id]);
     expect(fetched[0]?.redirect).toBe("manual");
   });

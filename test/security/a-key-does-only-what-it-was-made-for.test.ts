@@ -289,7 +289,7 @@ describe("a key that is rolled", () => {
     expect((await withToken("/assistants/search", tokens.access_token, undefined, "POST")).status).toBe(401);
   });
 
-  it("ends with its successor when that is asked for", async () => {
+  it("ends with its successor on request", async () => {
     const first = await make({});
     const roll = async ({ id }: Key) => (await caller.fetch(`${KEYS}/${id}/roll`, { body: {} })).json<Key>();
     const second = await roll(first);

@@ -22,7 +22,7 @@ async function controlOf(caller: Caller, route: string): Promise<string | null> 
   return response.headers.get("cache-control");
 }
 
-it("on every route, whatever its answer", async () => {
+it("on every route, with any answer", async () => {
   const caller = await newCaller();
   const wrong: string[] = [];
   for (const route of Object.keys(ROUTES).filter((one) => !FOR_ALL.test(one))) {

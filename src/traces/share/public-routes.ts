@@ -172,6 +172,9 @@ async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: Wa
 function withoutWords(run: QueriedRun): QueriedRun {
   if (run.feedback_stats === null) return run;
   const stats = JSON.parse(run.feedback_stats) as Record<string, Json>;
-  const numbers = Object.entries(stats).map(([key, { comments: _, values: __, ...sum }]) => [key, sum]);
-  return { ...run, feedback_stats: JSON.stringify(Object.fromEntries(numbers)) };
+  for (const sum of Object.values(stats)) {
+    delete sum.comments;
+    delete sum.values;
+  }
+  return { ...run, feedback_stats: JSON.stringify(stats) };
 }
