@@ -33,6 +33,7 @@ import { activity } from "./threads/requests/activity/routes.ts";
 import { threads } from "./threads/requests/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/requests/runs/routes.ts";
 import { refuseUnserved } from "./traces/not-served.ts";
+import { masking } from "./traces/rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { behalfOfCaller, bodyAgain } from "./users/app.ts";
@@ -81,6 +82,7 @@ export function createApp({ http }: Config): Hono<App> {
   if (!http.disable_runs) app.route("/runs", statelessRuns);
   if (!http.disable_store) app.route("/store", memory);
   if (!http.disable_mcp) app.route("/mcp", mcp);
+  app.route("/api/v1", masking);
   app.route("/api/v1", grants);
   app.route("/api/v1", oauthClients);
   app.route("/", traces);

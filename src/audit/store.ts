@@ -53,6 +53,7 @@ export type AuditAction =
   | "cron.updated"
   | "cron.deleted"
   | "workspace.emptied"
+  | "masking.updated"
   | "export.created"
   | "export.cancelled";
 

@@ -22,7 +22,7 @@ const PLATFORM = "(?:/api/v[12])?";
 const TABLE: Row[] = [
   ["GET", /^\/api\/v1\/workspaces$/, "read", true],
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
-  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|oauth-clients|webhook-secrets)(?:\/|$)/, "admin"],
+  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|masking-rules|oauth-clients|webhook-secrets)(?:\/|$)/, "admin"],
   ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports"],
   ["*", /^\/internal\//, "admin"],
   ["POST", /^\/oauth\/introspect$/, "read"],

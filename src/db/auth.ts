@@ -12,6 +12,8 @@ export const workspaces = sqliteTable("workspaces", {
 export interface WorkspaceSettings {
   /** False refuses bulk exports with 403; absent means the plan includes them. */
   exports?: boolean;
+  /** The rules by which traces are masked (traces/masking/rules.ts). */
+  masking?: unknown;
 }
 
 /** How a key's grant ended: it was taken back, its person's key expired, or all of its tokens did. */

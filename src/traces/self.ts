@@ -2,7 +2,6 @@
 import { database } from "../db/client.ts";
 import { CONNECTIONS, inParallel } from "../http/parallel.ts";
 import { issueTokens } from "./feedback/tokens.ts";
-import { Gathering } from "./ingest/operations.ts";
 import { Intake } from "./ingest/intake.ts";
 import { DEFAULT_PROJECT, projectByName } from "./projects/resolve.ts";
 import { tracePartition } from "./stub.ts";
@@ -20,10 +19,10 @@ export function ownProject(env: Env, perRun: string | undefined): string | undef
 
 /** Stores trace runs of a workspace. Doing it again changes nothing, so an outbox can repeat it. */
 export async function storeOwnRuns(env: Env, workspaceId: string, runs: unknown[]): Promise<void> {
-  const gathering = new Gathering();
-  for (const run of runs) gathering.addRun("post", run);
   const self = { workspaceId, scopes: ["write"], kind: "admin", credentialId: "self" } as const;
-  await new Intake(env, self, gathering, true).finish();
+  const intake = await Intake.masked(env, self, true);
+  for (const run of runs) intake.gathering.addRun("post", run);
+  await intake.finish();
 }
 
 /** How the workspace's runs went that began on this UTC day; undefined where traces are off. */

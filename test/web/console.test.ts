@@ -89,6 +89,7 @@ describe("the audit log", () => {
     "feedback.deleted": false,
     "feedback_config.deleted": false,
     "workspace.emptied": false,
+    "masking.updated": false,
     "export.created": false,
     "export.cancelled": false,
   };

@@ -8,6 +8,8 @@ import { Problem } from "../../http/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { uuidTime } from "../dotted.ts";
 import { locateRuns } from "../locate.ts";
+import { maskFeedback } from "../masking/feedback.ts";
+import { maskerOf } from "../masking/load.ts";
 import { projectById } from "../projects/resolve.ts";
 import { listPartitions } from "../store/partition-store.ts";
 import { tracePartition } from "../stub.ts";
@@ -55,9 +57,10 @@ export async function storeFeedback(
   feedback: StoredFeedback,
   asRead?: string,
 ): Promise<StoredFeedback | undefined> {
-  withinBytes(feedback, FEEDBACK_BYTES, "the feedback as a whole");
   const { workspaceId, projectId, day, shard } = identity;
-  const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, feedback, asRead);
+  const masked = maskFeedback(await maskerOf(env, workspaceId), feedback);
+  withinBytes(masked, FEEDBACK_BYTES, "the feedback as a whole");
+  const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, masked, asRead);
   if (!stored) return undefined;
   await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...listed(stored) });
   return stored;

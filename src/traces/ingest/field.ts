@@ -4,6 +4,7 @@ import { isObject, NESTING, nestsDeeper } from "../../http/json.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import type { LargeField } from "../types.ts";
 import { timeOf } from "../time.ts";
+import type { Masker } from "../masking/masker.ts";
 import { metadataText, pairsText, previewText } from "./pairs.ts";
 import { derivedUsage, statedUsage, type Usage } from "../usage/usage.ts";
 
@@ -27,13 +28,21 @@ export interface Field {
 
 /**
  * Reads a field. `value` is its JSON value. `sent` is its JSON text, if the field came as a part of its own; text larger than
- * `LARGE_BYTES` is kept by reference. Returns a string with the reason when the field is not valid, and undefined when it is
+ * `LARGE_BYTES` is kept by reference. `masker` masks the value first. Returns a string with the reason when the field is not valid, and undefined when it is
  * empty.
  */
-export function readField(name: LargeField, value: unknown, sent?: Uint8Array): Field | string | undefined {
-  if (value === undefined || value === null || isNoise(name, value)) return undefined;
-  const fault = unfit(name, value);
+export function readField(
+  name: LargeField,
+  given: unknown,
+  text?: Uint8Array,
+  masker?: Masker,
+): Field | string | undefined {
+  if (given === undefined || given === null || isNoise(name, given)) return undefined;
+  const fault = unfit(name, given);
   if (fault) return fault;
+  const value = masker ? masker.field(name, given) : given;
+  // The sent text may have what the value has not, such as the first of two members of one name.
+  const sent = masker ? undefined : text;
   const content = contentOf(name, value, sent);
   if (typeof content !== "string" && content.bytes.byteLength > FIELD_BYTES) return `larger than ${FIELD_BYTES} bytes`;
   return { content, ...knownOf(name, value) };

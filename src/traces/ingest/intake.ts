@@ -5,6 +5,7 @@ import { toProblem } from "../../http/problem.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
+import { maskerOf } from "../masking/load.ts";
 import type { Place } from "../types.ts";
 import type { ProjectRow } from "../store/project-store.ts";
 import { dayOf } from "../time.ts";
@@ -32,11 +33,16 @@ export class Intake {
   readonly #projects = new Set<string>();
   readonly #days = new Set<string>();
 
+  /** An intake whose runs are masked by the rules of the principal's workspace. */
+  static async masked(env: Env, principal: Principal, batched = false): Promise<Intake> {
+    return new Intake(env, principal, new Gathering(await maskerOf(env, principal.workspaceId)), batched);
+  }
+
   /** `batched`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */
   constructor(
     private readonly env: Env,
     private readonly principal: Principal,
-    readonly gathering = new Gathering(),
+    readonly gathering: Gathering,
     private readonly batched = false,
   ) {}
 

@@ -6,6 +6,7 @@ import { uuidv7 } from "../../http/uuid.ts";
 import { asUuid } from "../dotted.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";
+import type { Masker } from "../masking/masker.ts";
 import { type Field, readField } from "./field.ts";
 import type { Part } from "./multipart.ts";
 import { membersOf, parsePiece } from "./skim.ts";
@@ -56,11 +57,17 @@ const MAX_ENCODED_NAME = 800;
 const RUN_WEIGHT = 2_000;
 const decoder = new TextDecoder();
 
+/** The light fields with texts of a sender's own. The others are ids, times and numbers. */
+const MASKED = new Set(["name", "tags"]);
+
 /** The fields that determine a run's partition. Parts that arrive after the run was drained need them again. */
 const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_time", "session_id", "session_name"];
 
 /** Gathers the parts of each run, in any order. It can be drained while more parts arrive. */
 export class Gathering {
+  /** `masker`: masks what is gathered, before anything else reads it. */
+  constructor(private readonly masker?: Masker) {}
+
   readonly feedback: { runId: string; body: Record<string, unknown> }[] = [];
   readonly faults: IngestFault[] = [];
   rejected = 0;
@@ -148,8 +155,8 @@ export class Gathering {
     const operation = this.operation(kind, id);
     for (const [name, value] of Object.entries(given)) {
       const field = asLargeField(name);
-      if (field) this.setField(operation, field, readField(field, value));
-      else operation.run[name] = value;
+      if (field) this.setField(operation, field, readField(field, value, undefined, this.masker));
+      else operation.run[name] = MASKED.has(name) ? (this.masker?.field(name, value) ?? value) : value;
     }
     operation.run["id"] = id;
     return id;
@@ -188,7 +195,8 @@ export class Gathering {
       return this.fault(runId, `attachment: a request has at most ${MAX_ATTACHMENTS} of them`);
     const kept = data.byteLength > LARGE_BYTES ? data : new Uint8Array(data);
     this.weight += kept.byteLength;
-    this.loose.push({ runId, attachment: { name, type: type.slice(0, MAX_NAME), data: kept } });
+    const masked = this.masker?.attachment(name) ?? name;
+    this.loose.push({ runId, attachment: { name: masked, type: type.slice(0, MAX_NAME), data: kept } });
   }
 
   /** Current SDKs name the part by the feedback's id and the run in the body. Older ones name the part by the run's id. */
@@ -213,7 +221,7 @@ export class Gathering {
 
   private readField(kind: Kind, id: string, field: LargeField, json: Uint8Array): void {
     if (json.byteLength > FIELD_BYTES) return this.fault(id, `${field}: larger than ${FIELD_BYTES} bytes`);
-    const read = readField(field, parsePiece(json, parseExact), json);
+    const read = readField(field, parsePiece(json, parseExact), json, this.masker);
     if (read !== undefined) this.setField(this.operation(kind, id), field, read);
   }
 

@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../../http/json.ts";
 import { Problem } from "../../http/problem.ts";
 import type { App } from "../../http/types.ts";
 import { wholeBody, withClaim } from "../ingest/body.ts";
-import { Gathering } from "../ingest/operations.ts";
+import type { Gathering } from "../ingest/operations.ts";
 import { Intake } from "../ingest/intake.ts";
 import { spansFromJson } from "./json.ts";
 import { parsed } from "./flat.ts";
@@ -30,7 +30,9 @@ export const otlp = new Hono<App>().post(
       await claim.hold(OBJECTS * bytes.byteLength);
       const spans = isJson ? spansFromJson(jsonOf(bytes)) : spansOf(c, bytes);
       if (spans.length > MAX_SPANS) throw tooManySpans();
-      return new Intake(c.env, c.get("principal"), gather(spans, c.req.header("langsmith-project"))).finish();
+      const intake = await Intake.masked(c.env, c.get("principal"));
+      gather(intake.gathering, spans, c.req.header("langsmith-project"));
+      return intake.finish();
     });
     const message = result.errors
       .map((fault) => fault.message)
@@ -55,8 +57,7 @@ function spansOf(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
   throw new Problem(415, "Send spans as application/x-protobuf or application/json.");
 }
 
-function gather(spans: OtlpSpan[], project: string | undefined): Gathering {
-  const gathering = new Gathering();
+function gather(gathering: Gathering, spans: OtlpSpan[], project: string | undefined): void {
   const runIds = new Map(spans.map((span) => [span.spanId, runIdOf(span)]));
   for (const span of spans) {
     if (span.spanId.length !== 16 || span.traceId.length !== 32) {
@@ -67,7 +68,6 @@ function gather(spans: OtlpSpan[], project: string | undefined): Gathering {
     gathering.addRun("post", run);
     addAttachments(gathering, String(run["id"]), parsed(span.attributes["langsmith.attachments"]));
   }
-  return gathering;
 }
 
 /** `[{name, mime_type, content (base64)}]` */

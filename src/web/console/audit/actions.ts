@@ -85,6 +85,7 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
     group: "Workspace",
     actions: [
       ["workspace.emptied", "Workspace emptied"],
+      ["masking.updated", "Masking rules changed"],
       ["workspace.created", "Workspace created"],
       ["audit_log.exported", "Audit log downloaded"],
     ],

@@ -1,0 +1,39 @@
+/** The masker of a workspace, as this isolate has last read its rules: at most five seconds ago. */
+import { database } from "../../db/client.ts";
+import { RowCache } from "../../db/row-cache.ts";
+import { Masker } from "./masker.ts";
+import { readRules } from "./store.ts";
+
+interface Loaded {
+  /** The rules as text, to compile them only when they change. */
+  text: string;
+  masker: Masker | undefined;
+}
+
+const cache = new RowCache<Loaded>();
+/** What was compiled last, by workspace: a compilation takes longer than a read. */
+const compiled = new Map<string, Loaded>();
+const KEPT_MOST = 100;
+
+/**
+ * Undefined when the workspace has no rules. Ingest fails when the rules cannot be read: nothing is stored that a rule may
+ * have masked.
+ */
+export async function maskerOf(env: Env, workspaceId: string): Promise<Masker | undefined> {
+  const loaded = await cache.get(workspaceId, async () => {
+    const rules = (await readRules(database(env.DB), workspaceId)) ?? [];
+    const text = JSON.stringify(rules);
+    const known = compiled.get(workspaceId);
+    if (known?.text === text) return known;
+    const fresh = { text, masker: await Masker.of(rules, env.ENCRYPTION_KEY) };
+    if (compiled.size >= KEPT_MOST) compiled.clear();
+    compiled.set(workspaceId, fresh);
+    return fresh;
+  });
+  return loaded?.masker;
+}
+
+/** Call it when rules change. Other isolates notice within five seconds. */
+export function forgetMaskers(): void {
+  cache.forget();
+}

@@ -1,0 +1,106 @@
+/** What rules would do to the newest runs of a workspace. Nothing is changed. */
+import { isObject, parseExact } from "../../http/json.ts";
+import { findRuns } from "../query/find.ts";
+import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
+import type { Masker } from "../masking/masker.ts";
+import { markOf, type MaskRule } from "../masking/rules.ts";
+
+const RUNS = 100;
+const EXAMPLES = 20;
+const SHOWN = 200;
+
+interface Example {
+  run_id: string;
+  path: string;
+  before: string;
+  after: string;
+}
+
+export interface Preview {
+  /** How many runs were read: the newest of the workspace, or of the project. */
+  runs: number;
+  masked_runs: number;
+  /** By the text that is stored: in how many runs, and how often. */
+  marks: Record<string, { runs: number; values: number }>;
+  examples: Example[];
+}
+
+export async function previewRules(
+  env: Env,
+  workspaceId: string,
+  { rules, projectIds }: { rules: MaskRule[]; projectIds: string[] },
+  masker: Masker | undefined,
+): Promise<Preview> {
+  const marks = [...new Set(rules.map(markOf))];
+  const counts = Object.fromEntries(marks.map((mark) => [mark, { runs: 0, values: 0 }]));
+  const preview: Preview = { runs: 0, masked_runs: 0, marks: counts, examples: [] };
+  const find = { projectIds, selection: {}, order: "desc" as const, payloads: [...LARGE_FIELDS] };
+  let after: RunPosition | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
+      ...find,
+      after,
+      limit: RUNS - preview.runs,
+    });
+    for (const run of page.runs) add(preview, run, masker);
+    after = page.next;
+  } while (after && preview.runs < RUNS);
+  return preview;
+}
+
+function add(preview: Preview, run: QueriedRun, masker: Masker | undefined): void {
+  preview.runs++;
+  if (!masker) return;
+  const before = contentOf(run);
+  const after = Object.fromEntries(
+    Object.entries(before).map(([name, value]) => {
+      if (name !== "attachments") return [name, masker.field(name, value)];
+      return [name, run.attachments.map((one) => masker.attachment(one.name))];
+    }),
+  );
+  const differences: Example[] = [];
+  compare(run.id, before, after, "$", differences);
+  if (differences.length === 0) return;
+  preview.masked_runs++;
+  for (const [mark, count] of Object.entries(preview.marks)) {
+    const values = differences.filter((one) => one.after.includes(mark)).length;
+    count.values += values;
+    if (values > 0) count.runs++;
+  }
+  for (const one of differences.slice(0, EXAMPLES - preview.examples.length)) {
+    preview.examples.push({ ...one, before: one.before.slice(0, SHOWN), after: one.after.slice(0, SHOWN) });
+  }
+}
+
+/** The values of a run that rules see. A payload in R2 is seen by its preview only. */
+function contentOf(run: QueriedRun): Record<string, unknown> {
+  const fields = LARGE_FIELDS.flatMap((name) => {
+    const text = run.previews?.[name] ?? run[name];
+    if (text === null || text === undefined) return [];
+    return [[name, name === "error" ? text : parsed(text)] as const];
+  });
+  const attachments = run.attachments.map(({ name }) => name);
+  return { name: run.name, tags: run.tags, ...Object.fromEntries(fields), attachments };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The values that differ, each with its path. A member whose name is masked differs as a whole. */
+function compare(run_id: string, before: unknown, after: unknown, path: string, found: Example[]): void {
+  if (before === after) return;
+  const names = (value: unknown) => (isObject(value) || Array.isArray(value) ? Object.keys(value) : undefined);
+  const [own, other] = [names(before), names(after)];
+  if (own && other && own.every((name, place) => name === other[place])) {
+    const [a, b] = [before, after] as Record<string, unknown>[];
+    for (const name of own) compare(run_id, a?.[name], b?.[name], `${path}.${name}`, found);
+    return;
+  }
+  const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  if (text(before) !== text(after)) found.push({ run_id, path, before: text(before), after: text(after) });
+}

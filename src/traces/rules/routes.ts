@@ -1,0 +1,51 @@
+/** The masking rules of a workspace: `/api/v1/masking-rules`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../../audit/record.ts";
+import { database } from "../../db/client.ts";
+import { documented } from "../../http/documented.ts";
+import { Uuid } from "../../http/fields.ts";
+import { Problem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { body } from "../../http/validate.ts";
+import { forgetMaskers } from "../masking/load.ts";
+import { Masker } from "../masking/masker.ts";
+import { previewRules } from "./preview.ts";
+import { MaskRules } from "../masking/rules.ts";
+import { readRules, writeRules } from "../masking/store.ts";
+
+const doc = documented("Workspaces and keys");
+
+const PreviewRules = v.strictObject({
+  ...MaskRules.entries,
+  /** A project. Left out: the newest runs of all projects. */
+  session_id: v.optional(Uuid),
+});
+
+export const masking = new Hono<App>()
+  .get("/masking-rules", doc("Read the rules by which traces are masked before they are stored"), async (c) => {
+    const rules = await readRules(database(c.env.DB), c.get("principal").workspaceId);
+    return c.json({ rules: rules ?? [] });
+  })
+  .put("/masking-rules", doc("Replace the masking rules; what is stored already stays"), body(MaskRules), async (c) => {
+    const { rules } = c.req.valid("json");
+    const { workspaceId } = c.get("principal");
+    await Masker.of(rules, c.env.ENCRYPTION_KEY);
+    if (!(await writeRules(database(c.env.DB), workspaceId, rules))) throw new Problem(404, "Workspace not found.");
+    forgetMaskers();
+    await audit(c, { action: "masking.updated", targetId: workspaceId, detail: { rules } });
+    return c.json({ rules });
+  })
+  .post(
+    "/masking-rules/preview",
+    doc("What rules would do to the newest 100 runs; nothing is changed"),
+    body(PreviewRules),
+    async (c) => {
+      const { rules, session_id } = c.req.valid("json");
+      const { workspaceId, scopes } = c.get("principal");
+      if (!scopes.includes("read")) throw new Problem(403, 'The preview shows runs: it needs the scope "read", too.');
+      const masker = await Masker.of(rules, c.env.ENCRYPTION_KEY);
+      const wanted = { rules, projectIds: session_id === undefined ? [] : [session_id] };
+      return c.json(await previewRules(c.env, workspaceId, wanted, masker));
+    },
+  );
