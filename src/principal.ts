@@ -12,9 +12,51 @@ export interface AppUser {
 export const SCOPES = ["read", "write", "exports", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** What a credential may do, each by the scope that it belongs to: a scope is the set of its permissions. */
+export const PERMISSIONS = {
+  "workspace.read": "read",
+  "usage.read": "read",
+  "assistants.read": "read",
+  "threads.read": "read",
+  "crons.read": "read",
+  "store.read": "read",
+  "traces.read": "read",
+  "datasets.read": "read",
+  "assistants.write": "write",
+  "threads.write": "write",
+  "runs.create": "write",
+  "crons.write": "write",
+  "store.write": "write",
+  "traces.write": "write",
+  "traces.annotate": "write",
+  "traces.share": "write",
+  "traces.delete": "write",
+  "datasets.write": "write",
+  "exports.manage": "exports",
+  "keys.manage": "admin",
+  "roles.manage": "admin",
+  "audit.read": "admin",
+  "webhooks.manage": "admin",
+  "masking.manage": "admin",
+  "workspace.empty": "admin",
+} as const satisfies Record<string, Scope>;
+export type Permission = keyof typeof PERMISSIONS;
+
+/** Whether the credential has the permission: its scopes do, and its role, if it has one. */
+export function may(
+  { scopes, permissions }: Pick<Principal, "scopes" | "permissions">,
+  permission: Permission,
+): boolean {
+  return scopes.includes(PERMISSIONS[permission]) && (permissions?.includes(permission) ?? true);
+}
+
 export interface Principal {
   workspaceId: string;
   scopes: readonly Scope[];
+  /** The role of the API key, or of the key with which a person allowed the token. Undefined: no role, but the scopes alone. */
+  role?: string;
+  /** The permissions of the role, as far as the scopes have them. Undefined: all of the scopes. */
+  permissions?: readonly Permission[];
   /**
    * What proved the caller's identity: an API key, the deployment's admin key, an OAuth token, the deployment's own
    * `Auth`, nothing (open mode), a cron of the workspace, or a run that calls its own server.

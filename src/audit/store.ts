@@ -18,6 +18,8 @@ export type AuditAction =
   | "api_key.rolled"
   | "api_key.deleted"
   | "api_key.ended"
+  | "role.updated"
+  | "role.deleted"
   | "webhook_secret.created"
   | "webhook_secret.deleted"
   | "client.registered"

@@ -16,9 +16,9 @@ import type { Credential } from "./credential-cache.ts";
 import { limitKey } from "./limits.ts";
 import { endedUnless } from "./long-answers.ts";
 import { addressOf, isWithin } from "../http/network.ts";
-import { LOCAL_WORKSPACE_ID, ORGANIZATION_ID, type Principal, SCOPES } from "../principal.ts";
+import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../principal.ts";
 import { isPublic } from "./public.ts";
-import { acts, type Rule, ruleFor } from "./scopes.ts";
+import { acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "./scopes.ts";
 import { sha256 } from "./secret.ts";
 import { findWorkspace, noteKeyUse } from "./store.ts";
 import { countStream, isLong, type OpenStream, reserveStream } from "./streams.ts";
@@ -93,14 +93,20 @@ function checkAdminKey(c: Context<App>): void {
 }
 
 function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefined): void {
-  if (rule && rule.access !== "deployment" && principal.scopes.includes(rule.access)) return;
+  if (rule && rule.access !== "deployment" && mayCall(principal, rule.access)) return;
   if (rule) {
-    throw new Problem(403, `This credential lacks the scope "${rule.access}".`, {
-      headers: challenge(c, { error: "insufficient_scope", scope: rule.access }),
+    const scope = scopeOfRule(rule.access);
+    if (principal.scopes.includes(scope as Scope) && rule.access !== "deployment") {
+      const needed = permissionsOfRule(rule.access).join(" or ");
+      throw new Problem(403, `The role "${principal.role}" of this credential lacks the permission ${needed}.`);
+    }
+    throw new Problem(403, `This credential lacks the scope "${scope}".`, {
+      headers: challenge(c, { error: "insufficient_scope", scope }),
     });
   }
   const access = userRouteScope(c);
-  if (access && principal.scopes.includes(access)) return;
+  const ownRoutes = { read: "assistants.read", write: "runs.create" } as const;
+  if ((access === "read" || access === "write") && may(principal, ownRoutes[access])) return;
   // An unknown path gets a 404. A route that is missing from the table is refused.
   const routed = matchedRoutes(c).some(({ method, path }) => method !== "ALL" || path !== "/*");
   if (routed) throw new Problem(403, "No scope allows this call.");

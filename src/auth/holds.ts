@@ -6,6 +6,7 @@ import { userOf } from "../users/authenticate.ts";
 import { type Credential, credentialOf } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
 import type { Principal, Scope } from "../principal.ts";
+import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "./secret.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
 
@@ -25,6 +26,7 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
       grantId: grantId ?? undefined,
       expiresAt: expiresAt ?? undefined,
       allowedIps: allowedIps ?? undefined,
+      ...(await roleOf(env, workspaceId, row.role)),
     };
     return { principal, resource: null, expiresAt: expiresAt ?? Infinity, lastUsedAt: lastUsedAt ?? 0 };
   });
@@ -43,6 +45,7 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
       workspaceId,
       scopes,
       kind: "token",
+      ...(await roleOf(env, workspaceId, row.role)),
       credentialId: grantId,
       hash,
       grantId,
@@ -50,6 +53,15 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
     };
     return { principal, resource, expiresAt };
   });
+}
+
+/** The role of a key and its permissions. */
+async function roleOf(
+  env: Env,
+  workspaceId: string,
+  role: string | null,
+): Promise<Pick<Principal, "role" | "permissions">> {
+  return role === null ? {} : { role, permissions: await permissionsOfRole(database(env.DB), workspaceId, role) };
 }
 
 /** The admin key's hash, made once. */

@@ -1,5 +1,5 @@
 /** API keys: `/api/v1/api-keys`. */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../db/client.ts";
 import { CHANGED, untilUnchanged } from "../db/unchanged.ts";
@@ -8,7 +8,8 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { checkTerms, makeKey } from "./keys.ts";
-import type { Scope } from "../principal.ts";
+import { type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { permissionsOfRole } from "./roles.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import {
   type ApiKeyRow,
@@ -38,28 +39,48 @@ const toWire = (row: ApiKeyRow) => ({
   allowed_ips: row.allowedIps,
   end_reason: row.endReason,
   successor_id: row.successorId,
+  role: row.role,
 });
 
 const NO_STORE = { "cache-control": "no-store" };
 const notFound = () => new Problem(404, "API key not found.");
 
+/** The permissions of a role. @throws Problem 422 when the workspace has none of this name */
+async function knownRole(c: Context<App>, role: string | null): Promise<readonly Permission[]> {
+  if (role === null) return [];
+  const permissions = await permissionsOfRole(database(c.env.DB), c.get("principal").workspaceId, role);
+  if (permissions.length === 0)
+    throw new Problem(422, `Invalid body.role: there is no role ${role} in this workspace.`);
+  return permissions;
+}
+
+/** The scopes of a new key: those of its role, as far as the maker has them; without a role all of the maker's. */
+function scopesOf({ scopes }: Principal, permissions: readonly Permission[] | undefined): Scope[] {
+  const needed = permissions && new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]));
+  return scopes.filter((scope) => needed?.has(scope) ?? true);
+}
+
 export const keys = new Hono<App>()
   .post("/", doc("Create an API key; the answer is the only place that shows it"), body(CreateKey), async (c) => {
     const maker = c.get("principal");
     const given = c.req.valid("json");
+    const role = given.role === undefined ? (maker.role ?? null) : given.role;
+    const permissions = await knownRole(c, role);
     const terms = {
       name: given.name,
-      scopes: given.scopes ?? [...maker.scopes],
+      role,
+      scopes: given.scopes ?? scopesOf(maker, given.role == null ? undefined : permissions),
       expiresAt: given.expires_at === undefined ? (maker.expiresAt ?? null) : given.expires_at,
       allowedIps: given.allowed_ips === undefined ? (maker.allowedIps ?? null) : given.allowed_ips,
     };
-    checkTerms(maker, terms);
+    checkTerms(maker, terms, permissions);
     const { key, row } = makeKey(maker, terms);
     if (!(await insertKey(database(c.env.DB), row)))
       throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
     const detail = {
       name: row.name,
       scopes: row.scopes,
+      role,
       expires_at: timeOf(row.expiresAt),
       allowed_ips: row.allowedIps,
     };
@@ -76,8 +97,8 @@ export const keys = new Hono<App>()
     body(UpdateKey),
     async (c) => {
       const maker = c.get("principal");
-      const { name, scopes, expires_at: expiresAt, allowed_ips: allowedIps } = c.req.valid("json");
-      checkTerms(maker, { scopes, expiresAt, allowedIps });
+      const { name, scopes, role, expires_at: expiresAt, allowed_ips: allowedIps } = c.req.valid("json");
+      checkTerms(maker, { scopes, expiresAt, allowedIps, role }, await knownRole(c, role ?? null));
       const db = database(c.env.DB);
       const { workspaceId } = maker;
       const row = await findKey(db, workspaceId, c.req.valid("param").id);
@@ -85,6 +106,7 @@ export const keys = new Hono<App>()
       const change = {
         ...(name !== undefined && { name }),
         ...(scopes !== undefined && { scopes }),
+        ...(role !== undefined && { role }),
         ...(expiresAt !== undefined && { expiresAt }),
         ...(allowedIps !== undefined && { allowedIps }),
       };
@@ -108,9 +130,9 @@ export const keys = new Hono<App>()
         const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!old) throw notFound();
         if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
-        const { name, expiresAt, allowedIps } = old;
-        const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps };
-        checkTerms(maker, terms);
+        const { name, expiresAt, allowedIps, role } = old;
+        const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps, role };
+        checkTerms(maker, terms, await knownRole(c, role));
         const { key, row } = makeKey(maker, terms);
         row.grantId ??= old.grantId;
         return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;

@@ -7,6 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { keys } from "./keys-routes.ts";
+import { roles } from "./roles-routes.ts";
 import { ORGANIZATION_ID } from "../principal.ts";
 import { CreateWorkspace } from "./schema.ts";
 import { insertWorkspace, listWorkspaces, type WorkspaceRow } from "./store.ts";
@@ -35,4 +36,5 @@ export const auth = new Hono<App>()
     const { workspaceId } = c.get("principal");
     return c.json((await listWorkspaces(database(c.env.DB), workspaceId || undefined)).map(toWireWorkspace));
   })
-  .route("/api-keys", keys);
+  .route("/api-keys", keys)
+  .route("/roles", roles);

@@ -10,6 +10,12 @@ export const CreateWorkspace = v.strictObject({
   name,
 });
 
+/** The name of a role. */
+export const RoleName = v.pipe(
+  v.string(),
+  v.regex(/^[a-z][a-z0-9_-]{0,39}$/, "must be up to 40 letters a-z, digits, - and _"),
+);
+
 const Scopes = v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1));
 /** When a key stops working: an ISO 8601 time in the future; null for never. */
 const Expiry = v.nullable(
@@ -39,6 +45,7 @@ export const DeleteKey = v.object({
 export const CreateKey = v.strictObject({
   name: v.optional(name, "unnamed"),
   scopes: v.optional(Scopes),
+  role: v.optional(v.nullable(RoleName)),
   expires_at: v.optional(Expiry),
   allowed_ips: v.optional(AllowedIps),
 });
@@ -46,6 +53,7 @@ export const CreateKey = v.strictObject({
 export const UpdateKey = v.strictObject({
   name: v.optional(name),
   scopes: v.optional(Scopes),
+  role: v.optional(v.nullable(RoleName)),
   expires_at: v.optional(Expiry),
   allowed_ips: v.optional(AllowedIps),
 });

@@ -1,11 +1,11 @@
 /**
- * Which scope a call needs: ONE table, for both API keys and tokens. The first row that fits decides; a route that
+ * Which permission a call needs: ONE table, for both API keys and tokens. The scope is that of the permission. The first row that fits decides; a route that
  * no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
-import type { Scope } from "../principal.ts";
+import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 
-/** `deployment`: only the deployment's admin key. */
-export type Access = Scope | "deployment";
+/** `deployment`: only the deployment's admin key. Of several permissions one is enough: the handler decides by the body. */
+export type Access = Permission | "deployment" | readonly Permission[];
 
 export interface Rule {
   access: Access;
@@ -13,52 +13,74 @@ export interface Rule {
   organization: boolean;
 }
 
-type Methods = "GET" | "POST" | "ACT" | "*";
+type Methods = "GET" | "POST" | "DELETE" | "ACT" | "*";
 type Row = [methods: Methods, path: RegExp, access: Access, organization?: true];
 
 /** The platform API answers under `/api/v1` (and `/api/v2`), and its tracing part also under `/`. */
 const PLATFORM = "(?:/api/v[12])?";
+const platform = (rest: string) => new RegExp(`^${PLATFORM}/${rest}`);
 
 const TABLE: Row[] = [
-  ["GET", /^\/api\/v1\/workspaces$/, "read", true],
+  ["GET", /^\/api\/v1\/workspaces$/, "workspace.read", true],
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
-  ["*", /^\/api\/v1\/(?:api-keys|audit-log|grants|masking-rules|oauth-clients|webhook-secrets)(?:\/|$)/, "admin"],
-  ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports"],
-  ["*", /^\/internal\//, "admin"],
-  ["POST", /^\/oauth\/introspect$/, "read"],
+  ["*", /^\/api\/v1\/(?:api-keys|grants|oauth-clients)(?:\/|$)/, "keys.manage"],
+  ["*", /^\/api\/v1\/roles(?:\/|$)/, "roles.manage"],
+  ["*", /^\/api\/v1\/audit-log(?:\/|$)/, "audit.read"],
+  ["*", /^\/api\/v1\/webhook-secrets(?:\/|$)/, "webhooks.manage"],
+  ["*", /^\/api\/v1\/masking-rules(?:\/|$)/, "masking.manage"],
+  ["*", /^\/api\/v1\/bulk-exports(?:\/|$)/, "exports.manage"],
+  ["*", /^\/internal\//, "workspace.empty"],
+  ["POST", /^\/oauth\/introspect$/, "workspace.read"],
 
-  ["ACT", /^\/(?:(?:api\/)?threads|runs)\//, "write"],
+  ["ACT", /^\/(?:(?:api\/)?threads|runs)\//, "runs.create"],
 
   // Reading that needs a body.
-  ["POST", /^\/(?:assistants|threads|runs\/crons)\/(?:search|count)$/, "read"],
-  ["POST", /^\/runs\/crons\/firings$/, "read"],
-  ["POST", /^\/assistants\/[^/]+\/versions$/, "read"],
-  ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "read"],
-  ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "read"],
-  ["POST", /^\/ui\/[^/]+$/, "read"],
-  ["POST", /^\/store\/(?:items\/search|namespaces)$/, "read"],
-  ["POST", new RegExp(`^${PLATFORM}/(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$`), "read"],
+  ["POST", /^\/runs\/crons\/(?:search|count|firings)$/, "crons.read"],
+  ["POST", /^\/assistants\/(?:search|count)$/, "assistants.read"],
+  ["POST", /^\/threads\/(?:search|count)$/, "threads.read"],
+  ["POST", /^\/assistants\/[^/]+\/versions$/, "assistants.read"],
+  ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "threads.read"],
+  ["POST", /^\/api\/threads\/[^/]+\/(?:history|stream|stream\/events)$/, "threads.read"],
+  ["POST", /^\/ui\/[^/]+$/, "assistants.read"],
+  ["POST", /^\/store\/(?:items\/search|namespaces)$/, "store.read"],
+  ["POST", platform("(?:runs|traces|threads)/(?:query|stats|group)(?:/validate|/series)?$"), "traces.read"],
 
   // Links for feedback: the holder of a link may write with it.
-  ["*", new RegExp(`^${PLATFORM}/feedback/tokens$`), "write"],
+  ["*", platform("feedback/tokens$"), "traces.annotate"],
 
-  ["POST", /^\/agui\/[^/]+\/connect$/, "read"],
+  ["POST", /^\/agui\/[^/]+\/connect$/, "threads.read"],
   // An agent's work, even where the method's name says "get": one address for all of its protocol.
-  ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "write"],
+  ["*", /^\/(?:a2a|agui|mcp)(?:\/|$)/, "runs.create"],
 
-  ...everything(/^\/(?:assistants|threads|runs|store|crons|api\/threads)(?:\/|$)/),
-  ...everything(
-    new RegExp(`^${PLATFORM}/(?:runs|sessions|feedback|feedback-configs|datasets|examples|traces|threads)(?:/|$)`),
-  ),
-  ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//),
-  ...everything(new RegExp(`^${PLATFORM}/otel/`)),
-  ["GET", /^\/(?:metrics|docs|api\/v1\/usage|api\/v1\/activity\/(?:runs|stream))(?:\/|$)/, "read"],
+  ...everything(/^\/assistants(?:\/|$)/, "assistants.read", "assistants.write"),
+  ...everything(/^\/(?:runs\/)?crons(?:\/|$)/, "crons.read", "crons.write"),
+  ...everything(/^\/store(?:\/|$)/, "store.read", "store.write"),
+  ["*", /^\/threads\/[^/]+\/runs\/crons$/, "crons.write"],
+  ...everything(/^\/(?:api\/)?threads\/[^/]+\/(?:runs|commands)(?:\/|$)/, "threads.read", "runs.create"),
+  ...everything(/^\/(?:api\/)?threads(?:\/|$)/, "threads.read", "threads.write"),
+  ["GET", /^\/runs\/[^/]+\/(?:join|stream)$/, "threads.read"],
+  ["POST", /^\/runs\/(?:stream|wait|cancel)$/, "runs.create"],
+  // The body decides whether it is a trace or a run to start (traces/ingest/routes.ts).
+  ["POST", /^\/runs(?:\/batch)?$/, ["traces.write", "runs.create"]],
+
+  ["GET", platform("(?:runs|datasets)/[^/]+/share$"), "traces.read"],
+  ["*", platform("(?:runs|datasets)/[^/]+/share$"), "traces.share"],
+  ["POST", platform("runs/delete$"), "traces.delete"],
+  ...everything(platform("(?:feedback|feedback-configs)(?:/|$)"), "traces.read", "traces.annotate"),
+  ...everything(platform("(?:datasets|examples)(?:/|$)"), "datasets.read", "datasets.write"),
+  ...everything(/^\/(?:api\/)?v1\/platform\/datasets\//, "datasets.read", "datasets.write"),
+  ["DELETE", platform("(?:sessions|traces|threads)(?:/|$)"), "traces.delete"],
+  ...everything(platform("(?:runs|sessions|traces|threads)(?:/|$)"), "traces.read", "traces.write"),
+  ...everything(platform("otel/"), "traces.read", "traces.write"),
+  ["GET", /^\/(?:metrics|api\/v1\/usage)(?:\/|$)/, "usage.read"],
+  ["GET", /^\/api\/v1\/activity\/(?:runs|stream)(?:\/|$)/, "threads.read"],
+  ["GET", /^\/docs(?:\/|$)/, "workspace.read"],
 ];
 
-function everything(path: RegExp): Row[] {
+function everything(path: RegExp, reading: Permission, writing: Permission): Row[] {
   return [
-    ["GET", path, "read"],
-    ["*", path, "write"],
+    ["GET", path, reading],
+    ["*", path, writing],
   ];
 }
 
@@ -78,4 +100,20 @@ export function ruleFor(method: string, path: string, acting = false): Rule | un
   const fits = (methods: Methods) => methods === "*" || methods === verb || (methods === "ACT" && acting);
   const row = TABLE.find(([methods, pattern]) => fits(methods) && pattern.test(path));
   return row && { access: row[2], organization: row[3] === true };
+}
+
+/** The permissions of which a call needs one. */
+export const permissionsOfRule = (access: Exclude<Access, "deployment">): readonly Permission[] =>
+  typeof access === "string" ? [access] : access;
+
+/** The scope of a call. */
+export function scopeOfRule(access: Access): Scope | "deployment" {
+  if (access === "deployment") return access;
+  const [permission] = permissionsOfRule(access);
+  return permission ? PERMISSIONS[permission] : "admin";
+}
+
+/** Whether a principal may make a call with this access. */
+export function mayCall(principal: Principal, access: Exclude<Access, "deployment">): boolean {
+  return permissionsOfRule(access).some((permission) => may(principal, permission));
 }

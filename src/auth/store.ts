@@ -59,6 +59,8 @@ export async function findAccess(db: Database, hash: string) {
       grantExpiresAt: oauthGrants.expiresAt,
       /** The networks of the API key with which a person allowed it. */
       allowedIps: apiKeys.allowedIps,
+      /** Its role. */
+      role: apiKeys.role,
     })
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
@@ -113,7 +115,7 @@ export async function findKey(db: Database, workspaceId: string, id: string): Pr
     .get();
 }
 
-type KeyChange = Partial<Pick<ApiKeyRow, "name" | "scopes" | "expiresAt" | "allowedIps">>;
+type KeyChange = Partial<Pick<ApiKeyRow, "name" | "scopes" | "expiresAt" | "allowedIps" | "role">>;
 
 /** Changes a key. Its OAuth grants end when it does. Undefined when there is no such key. */
 export async function updateKey(
@@ -136,7 +138,7 @@ export async function updateKey(
 }
 
 /** What a successor takes over from its key. */
-const TERMS = new Set<keyof ApiKeyRow>(["name", "scopes", "expiresAt", "allowedIps", "grantId"]);
+const TERMS = new Set<keyof ApiKeyRow>(["name", "scopes", "expiresAt", "allowedIps", "grantId", "role"]);
 
 /**
  * Inserts the successor of a key, which ends at `until`. Its OAuth grants go to the successor. False when the key has been

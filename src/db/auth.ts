@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** A tenant: everything else belongs to exactly one. `X-Tenant-Id` on the wire. */
 export const workspaces = sqliteTable("workspaces", {
@@ -45,6 +45,22 @@ export const apiKeys = sqliteTable(
     endReason: text("end_reason").$type<KeyEnd>(),
     /** The key that replaced it when it was rolled. */
     successorId: text("successor_id"),
+    /** What of its scopes it may use: a built-in role, or one of `roles`. Null: all of them. */
+    role: text("role"),
   },
   (table) => [index("api_keys_workspace").on(table.workspaceId)],
+);
+
+/** A role that a workspace has made: a set of permissions with a name. */
+export const roles = sqliteTable(
+  "roles",
+  {
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name").notNull(),
+    permissions: text("permissions", { mode: "json" }).$type<string[]>().notNull(),
+    modifiedAt: integer("modified_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.workspaceId, table.name] })],
 );

@@ -8,7 +8,7 @@ import {
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
 import { isUuid } from "../http/uuid.ts";
-import type { Principal } from "../principal.ts";
+import { may, type Permission, type Principal } from "../principal.ts";
 import { findThreads } from "../threads/requests/search.ts";
 import { threadStub } from "../threads/stub.ts";
 import { treeOf } from "../traces/query/tree.ts";
@@ -30,6 +30,9 @@ const MOST_RUNS = 1_000;
 /** The most values of a completion, by the protocol. */
 const MOST_VALUES = 100;
 
+/** What reading a resource needs, by the first part of its address. */
+const PERMISSION_OF: Record<string, Permission> = { assistants: "assistants.read", traces: "traces.read" };
+
 const ASSISTANT = "weir://assistants/{name}";
 
 export const TEMPLATES: ResourceTemplateType[] = [
@@ -41,7 +44,7 @@ export const TEMPLATES: ResourceTemplateType[] = [
 
 /** The newest threads. */
 export async function listResources({ env, principal }: Reader, offset: number): Promise<ListResourcesResult> {
-  if (!mayRead(principal)) return { resources: [] };
+  if (!may(principal, "threads.read")) return { resources: [] };
   const metadata = await authorize(principal, "threads", "search", { metadata: {} });
   const page = { limit: PAGE, offset, sort_by: "updated_at" as const, sort_order: "desc" as const };
   const select = ["thread_id", "updated_at"];
@@ -58,7 +61,9 @@ export async function listResources({ env, principal }: Reader, offset: number):
 /** @throws ResourceNotFoundError for what is not there, and for what the caller may not read */
 export async function readResource(reader: Reader, uri: string): Promise<ReadResourceResult> {
   const path = /^weir:\/\/(.+)$/.exec(uri)?.[1]?.split("/") ?? [];
-  const value = mayRead(reader.principal) ? await valueAt(reader, path) : undefined;
+  const value = may(reader.principal, PERMISSION_OF[path[0] ?? ""] ?? "threads.read")
+    ? await valueAt(reader, path)
+    : undefined;
   if (value === undefined) throw new ResourceNotFoundError(uri);
   return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(value) }] };
 }
@@ -94,7 +99,7 @@ async function readRun(reader: Reader, threadId: string, runId: string): Promise
 
 /** Traces are the workspace's: no handler of `Auth` decides about them, so a user reads none. */
 async function readTrace({ env, principal }: Reader, traceId: string): Promise<object | undefined> {
-  if (principal.user) return undefined;
+  if (principal.user || !may(principal, "traces.read")) return undefined;
   const runs = await treeOf(env, principal.workspaceId, [], traceId, MOST_RUNS);
   return runs.length > 0 ? { runs: runs.map((run) => runOfTree(run, TREE_NAMES)) } : undefined;
 }
@@ -104,12 +109,14 @@ export async function completeName(
   { env, principal, visible }: Reader,
   { ref, argument }: CompleteRequestParams,
 ): Promise<CompleteResult["completion"]> {
-  if (ref.type !== "ref/resource" || ref.uri !== ASSISTANT || argument.name !== "name" || !mayRead(principal))
+  if (
+    ref.type !== "ref/resource" ||
+    ref.uri !== ASSISTANT ||
+    argument.name !== "name" ||
+    !may(principal, "assistants.read")
+  )
     return { values: [] };
   const names = await namesOfTools(env, principal.workspaceId, await visible());
   const values = names.filter((name) => name.toLowerCase().startsWith(argument.value.toLowerCase()));
   return { values: values.slice(0, MOST_VALUES), total: values.length, hasMore: values.length > MOST_VALUES };
 }
-
-/** `/mcp` needs the scope `write`, which does not include `read`. */
-const mayRead = ({ scopes }: Principal): boolean => scopes.includes("read");

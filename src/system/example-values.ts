@@ -40,6 +40,7 @@ export const VALUES: Record<string, unknown> = {
   messages: MESSAGES,
   values: { messages: MESSAGES },
   value: { colour: "blue" },
+  rules: [{ type: "set", set: "email" }],
   schedule: "0 9 * * 1-5",
   channels: ["values", "messages"],
   namespace: ["users", "ada"],

@@ -182,6 +182,7 @@ describe("a row that has changed since it was read is not written", () => {
       scopes: ["read", "write"] as ("read" | "write")[],
       expiresAt: null,
       allowedIps: null,
+      role: null,
     };
     const { row } = makeKey(maker, terms);
     expect(await rollKey(db, old, row, Date.now() + 3_600_000)).toBe(false);

@@ -19,6 +19,8 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "DELETE /api-keys/:id": "api_key.deleted",
   "DELETE /grants/:id": "grant.revoked",
   "DELETE /oauth-clients/:client_id": "grant.revoked",
+  "PUT /roles/:name": "role.updated",
+  "DELETE /roles/:name": "role.deleted",
   "PUT /masking-rules": "masking.updated",
   "POST /masking-rules/preview": { why: "It reads" },
   "POST /webhook-secrets": "webhook_secret.created",

@@ -37,7 +37,7 @@ async function newWorld(): Promise<void> {
 
 beforeAll(async () => {
   for (let i = 0; i < 3; i++) await newWorld();
-});
+}, 60_000);
 
 /** Calls for which the usual ones delete nothing. */
 const OTHERS: Record<string, (things: Things) => Partial<RouteCall>> = {

@@ -3,7 +3,6 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../support/app.ts";
 import { type Scope, SCOPES } from "../../src/principal.ts";
-import type { Access } from "../../src/auth/scopes.ts";
 import { sha256 } from "../../src/auth/secret.ts";
 import { newTokens, post } from "../oauth/person.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
@@ -68,7 +67,7 @@ const FREE = "let in";
 type Verdicts = Record<string, number | typeof FREE>;
 
 /** What each kind of caller gets; "let in" is any answer but a refusal for who they are, or a fault of the server. */
-function expectations(access: Access | "public"): Verdicts {
+function expectations(access: Scope | "deployment" | "public"): Verdicts {
   if (access === "public") return { anonymous: FREE, "wrong key": FREE, "expired token": FREE, key: FREE };
   if (access === "deployment") {
     return { anonymous: 401, "wrong key": 403, "deleted key": 403, "expired token": 401, key: 403, admin: FREE };
@@ -89,7 +88,7 @@ function expectations(access: Access | "public"): Verdicts {
   };
 }
 
-function headersOf(who: string, access: Access | "public"): Record<string, string> {
+function headersOf(who: string, access: Scope | "deployment" | "public"): Record<string, string> {
   const tenant = { "x-tenant-id": caller.workspaceId };
   switch (who) {
     case "anonymous":

@@ -6,9 +6,9 @@
  * - "deployment": only the deployment's admin key
  * - a scope: a key or token of the workspace that has it
  */
-import type { Access } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/principal.ts";
 
-export const ROUTES: Record<string, Access | "public"> = {
+export const ROUTES: Record<string, Scope | "deployment" | "public"> = {
   "GET /.well-known/agent-card.json": "public",
   "GET /.well-known/agent.json": "public",
   "GET /.well-known/jwks.json": "public",
@@ -146,6 +146,9 @@ export const ROUTES: Record<string, Access | "public"> = {
   "GET /api/v1/sessions/resolutions": "read",
   "PATCH /api/v1/sessions/:session_id": "write",
   "GET /api/v1/trace-attachments/:token": "public",
+  "GET /api/v1/roles": "admin",
+  "DELETE /api/v1/roles/:name": "admin",
+  "PUT /api/v1/roles/:name": "admin",
   "GET /api/v1/usage": "read",
   "GET /api/v1/webhook-secrets": "admin",
   "POST /api/v1/webhook-secrets": "admin",

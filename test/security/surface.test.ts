@@ -204,9 +204,9 @@ it("a route that the scope table forgot is refused, an unknown path is not found
 });
 
 it("a GET that does something needs the right to write", async () => {
-  expect(ruleFor("GET", "/threads/x/stream")?.access).toBe("read");
-  expect(ruleFor("HEAD", "/threads/x")?.access).toBe("read");
-  expect(ruleFor("GET", "/api/threads/x/stream/events", true)?.access).toBe("write");
+  expect(ruleFor("GET", "/threads/x/stream")?.access).toBe("threads.read");
+  expect(ruleFor("HEAD", "/threads/x")?.access).toBe("threads.read");
+  expect(ruleFor("GET", "/api/threads/x/stream/events", true)?.access).toBe("runs.create");
 
   const caller = await newCaller();
   const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read"] } });

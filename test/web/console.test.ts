@@ -54,6 +54,8 @@ describe("the audit log", () => {
     "api_key.rolled": false,
     "api_key.deleted": false,
     "api_key.ended": false,
+    "role.updated": false,
+    "role.deleted": false,
     "webhook_secret.created": false,
     "webhook_secret.deleted": false,
     "client.registered": false,

@@ -11,6 +11,7 @@ import { boundaryOf, type Part, readParts } from "./multipart.ts";
 import { type Gathering, REQUEST_VALUES } from "./operations.ts";
 import { elementsOf, isObjectText, membersOf } from "./skim.ts";
 import { Intake } from "./intake.ts";
+import { requirePermission } from "../../auth/require.ts";
 
 const doc = documented("Traces");
 const batchRoute = doc("Take a batch of runs as JSON: {post, patch}");
@@ -125,7 +126,9 @@ function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): Middle
   return async (c, next) => {
     const taken = await withClaim(c, async (claim) => {
       const bytes = await wholeJson(c.req.raw, claim);
-      if (isOurs(namesIn(bytes))) return handle(c, claim, bytes);
+      const isTrace = isOurs(namesIn(bytes));
+      requirePermission(c.get("principal"), isTrace ? "traces.write" : "runs.create");
+      if (isTrace) return handle(c, claim, bytes);
       const headers = new Headers(c.req.raw.headers);
       headers.delete("content-encoding");
       headers.delete("content-length");

@@ -1,4 +1,4 @@
-/** What is found without a rule of one's own: addresses, numbers with their checksums, and keys. Each takes linear time. */
+/** What is found without an expression of the workspace: addresses, numbers with their checksums, and keys. Each takes linear time. */
 
 export const SETS = ["email", "phone", "iban", "card", "key"] as const;
 export type SetName = (typeof SETS)[number];

@@ -1,6 +1,7 @@
 /** The masking rules of a workspace: `/api/v1/masking-rules`. */
 import { Hono } from "hono";
 import * as v from "valibot";
+import { requirePermission } from "../../auth/require.ts";
 import { audit } from "../../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { documented } from "../../http/documented.ts";
@@ -42,8 +43,9 @@ export const masking = new Hono<App>()
     body(PreviewRules),
     async (c) => {
       const { rules, session_id } = c.req.valid("json");
-      const { workspaceId, scopes } = c.get("principal");
-      if (!scopes.includes("read")) throw new Problem(403, 'The preview shows runs: it needs the scope "read", too.');
+      const { workspaceId } = c.get("principal");
+      // The preview shows runs.
+      requirePermission(c.get("principal"), "traces.read");
       const masker = await Masker.of(rules, c.env.ENCRYPTION_KEY);
       const wanted = { rules, projectIds: session_id === undefined ? [] : [session_id] };
       return c.json(await previewRules(c.env, workspaceId, wanted, masker));

@@ -9,6 +9,8 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["api_key.rolled", "Key replaced"],
       ["api_key.deleted", "Key revoked"],
       ["api_key.ended", "Key ended with its application"],
+      ["role.updated", "Role changed"],
+      ["role.deleted", "Role deleted"],
       ["webhook_secret.created", "Signing secret created"],
       ["webhook_secret.deleted", "Signing secret deleted"],
     ],

@@ -1,0 +1,62 @@
+/** Roles of a workspace: `/api/v1/roles`. */
+import { Hono } from "hono";
+import * as v from "valibot";
+import { audit } from "../audit/record.ts";
+import { database } from "../db/client.ts";
+import { documented } from "../http/documented.ts";
+import { Problem } from "../http/problem.ts";
+import type { App } from "../http/types.ts";
+import { body, param } from "../http/validate.ts";
+import { may, type Permission, PERMISSIONS } from "../principal.ts";
+import { ROLES } from "./roles.ts";
+import { deleteUnusedRole, findRole, listRoles, putRole } from "./roles-store.ts";
+import { RoleName } from "./schema.ts";
+
+const doc = documented("Workspaces and keys");
+
+const RoleParam = v.object({ name: RoleName });
+const Role = v.strictObject({
+  permissions: v.pipe(
+    v.array(v.picklist(Object.keys(PERMISSIONS) as Permission[])),
+    v.minLength(1),
+    v.transform((all) => [...new Set(all)]),
+  ),
+});
+
+const notBuiltIn = (name: string) => {
+  if (Object.hasOwn(ROLES, name)) throw new Problem(409, `The role ${name} is built in. Choose another name.`);
+};
+
+export const roles = new Hono<App>()
+  .get("/", doc("List the roles and their permissions: the built-in ones, and the workspace's own"), async (c) => {
+    const own = await listRoles(database(c.env.DB), c.get("principal").workspaceId);
+    const builtIn = Object.entries(ROLES).map(([name, permissions]) => ({ name, permissions, built_in: true }));
+    return c.json([...builtIn, ...own.map(({ name, permissions }) => ({ name, permissions, built_in: false }))]);
+  })
+  .put("/:name", doc("Make or change a role of the workspace"), param(RoleParam), body(Role), async (c) => {
+    const { name } = c.req.valid("param");
+    const { permissions } = c.req.valid("json");
+    notBuiltIn(name);
+    const maker = c.get("principal");
+    const more = permissions.filter((permission) => !may(maker, permission));
+    if (more.length > 0)
+      throw new Problem(403, `A role cannot have permissions that its maker lacks: ${more.join(", ")}.`);
+    const row = { workspaceId: maker.workspaceId, name, permissions, modifiedAt: Date.now() };
+    if (!(await putRole(database(c.env.DB), row)))
+      throw new Problem(409, "A workspace has at most 100 roles. Delete one first.");
+    await audit(c, { action: "role.updated", targetId: name, detail: { permissions } });
+    return c.json({ name, permissions, built_in: false });
+  })
+  .delete("/:name", doc("Delete a role that no API key has"), param(RoleParam), async (c) => {
+    const { name } = c.req.valid("param");
+    notBuiltIn(name);
+    const { workspaceId } = c.get("principal");
+    const db = database(c.env.DB);
+    if (!(await deleteUnusedRole(db, workspaceId, name))) {
+      if (await findRole(db, workspaceId, name))
+        throw new Problem(409, "An API key has this role. Change the key first.");
+      throw new Problem(404, "Role not found.");
+    }
+    await audit(c, { action: "role.deleted", targetId: name });
+    return c.body(null, 204);
+  });

@@ -1,0 +1,47 @@
+/** D1: the roles that a workspace has made. */
+import { and, asc, eq, notExists } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { insertBelow } from "../db/insert-below.ts";
+import { apiKeys, roles } from "../db/schema.ts";
+import { forgetCredentials } from "./credential-cache.ts";
+
+export type RoleRow = typeof roles.$inferSelect;
+
+const MOST_ROLES = 100;
+const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
+
+export async function findRole(db: Database, workspaceId: string, name: string): Promise<RoleRow | undefined> {
+  return db.select().from(roles).where(isRole(workspaceId, name)).get();
+}
+
+export async function listRoles(db: Database, workspaceId: string): Promise<RoleRow[]> {
+  return db.select().from(roles).where(eq(roles.workspaceId, workspaceId)).orderBy(asc(roles.name)).all();
+}
+
+/** Makes or changes a role. False when the workspace has as many as it may have. */
+export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
+  const { workspaceId, name, permissions, modifiedAt } = row;
+  const changed = await db
+    .update(roles)
+    .set({ permissions, modifiedAt })
+    .where(isRole(workspaceId, name))
+    .returning({ name: roles.name });
+  const held =
+    changed.length > 0 || (await insertBelow(db, roles, row, eq(roles.workspaceId, workspaceId), MOST_ROLES));
+  forgetCredentials();
+  return held;
+}
+
+/** Deletes a role that no key has. False when one has it, or there is none. */
+export async function deleteUnusedRole(db: Database, workspaceId: string, name: string): Promise<boolean> {
+  const users = db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.role, name)));
+  const gone = await db
+    .delete(roles)
+    .where(and(isRole(workspaceId, name), notExists(users)))
+    .returning({ name: roles.name });
+  forgetCredentials();
+  return gone.length > 0;
+}

@@ -1,0 +1,26 @@
+/** Roles: sets of permissions with a name. Four are built in; a workspace makes more. */
+import type { Database } from "../db/client.ts";
+import { type Permission, PERMISSIONS } from "../principal.ts";
+import { findRole } from "./roles-store.ts";
+
+const ALL = Object.keys(PERMISSIONS) as Permission[];
+const READING = ALL.filter((permission) => PERMISSIONS[permission] === "read");
+
+export const ROLES: Record<string, readonly Permission[]> = {
+  viewer: READING,
+  annotator: [...READING, "traces.annotate", "datasets.write"],
+  developer: ALL.filter((permission) => ["read", "write"].includes(PERMISSIONS[permission])),
+  admin: ALL,
+};
+
+/** The permissions of a role. None for one that does not exist: a role that is gone allows nothing. */
+export async function permissionsOfRole(
+  db: Database,
+  workspaceId: string,
+  name: string,
+): Promise<readonly Permission[]> {
+  if (Object.hasOwn(ROLES, name)) return ROLES[name] ?? [];
+  const row = await findRole(db, workspaceId, name);
+  // A later version may have had more permissions.
+  return (row?.permissions ?? []).filter((one): one is Permission => Object.hasOwn(PERMISSIONS, one));
+}

@@ -1,0 +1,162 @@
+/** A key with a role does what the role's permissions say, within its scopes; and it gives no other key more than it has. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ROLES } from "../../src/auth/roles.ts";
+import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/auth/scopes.ts";
+import { PERMISSIONS } from "../../src/principal.ts";
+import { newTokens, withToken } from "../oauth/person.ts";
+import { type Caller, newCaller, send } from "../support/caller.ts";
+import { firstText } from "./first-text.ts";
+import { callOf } from "./route-calls.ts";
+import { ROUTES } from "./routes.ts";
+import type { Things } from "./things.ts";
+
+const KEYS = "/api/v1/api-keys";
+const ROLES_PATH = "/api/v1/roles";
+const call = (key: string, path: string, method = "GET", body?: unknown) =>
+  send(path, { method, body, headers: { "x-api-key": key } });
+
+async function keyOf(caller: Caller, terms: object): Promise<{ id: string; key: string; scopes: string[] }> {
+  const made = await caller.fetch(KEYS, { body: terms });
+  expect(made.status).toBe(201);
+  return made.json();
+}
+
+const SCOPED = Object.entries(ROUTES).filter(([, access]) => access !== "public" && access !== "deployment");
+
+describe("on every route", { timeout: 60_000 }, () => {
+  let caller: Caller;
+  beforeAll(async () => {
+    caller = await newCaller();
+    await caller.fetch(`${ROLES_PATH}/reviewer`, {
+      method: "PUT",
+      body: { permissions: ["traces.read", "traces.annotate"] },
+    });
+  });
+
+  it("the permission belongs to the scope of the route", () => {
+    for (const [route, access] of SCOPED) {
+      const { method, path } = callOf(route, { marker: "none" } as Things);
+      const rule = ruleFor(method, path.split("?")[0] ?? "");
+      expect([route, rule && scopeOfRule(rule.access)]).toEqual([route, access]);
+    }
+  });
+
+  it.each([...Object.keys(ROLES), "reviewer"])(
+    "%s",
+    async (role) => {
+      const { key } = await keyOf(caller, { role });
+      const permissions = ROLES[role] ?? ["traces.read", "traces.annotate"];
+      const wrong: string[] = [];
+      for (const [route] of SCOPED.filter(([one]) => !one.startsWith("POST /oauth"))) {
+        const { method, path, body, headers } = callOf(route, {
+          marker: "none",
+          thread_id: crypto.randomUUID(),
+        } as Things);
+        const access = ruleFor(method, path.split("?")[0] ?? "")?.access;
+        const allowed =
+          access !== undefined &&
+          access !== "deployment" &&
+          permissionsOfRule(access).some((one) => permissions.includes(one));
+        const answer = await send(path, { method, body, headers: { "x-api-key": key, ...headers } });
+        await firstText(answer);
+        if ((answer.status !== 403) !== allowed) wrong.push(`${route}: ${answer.status}`);
+      }
+      expect(wrong).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+describe("a role", () => {
+  let caller: Caller;
+  beforeEach(async () => {
+    caller = await newCaller();
+  });
+  const put = (name: string, permissions: string[], key = caller.key) =>
+    call(key, `${ROLES_PATH}/${name}`, "PUT", { permissions });
+
+  it("gives a key the scopes of its permissions, and says what is missing", async () => {
+    const { key, scopes } = await keyOf(caller, { role: "viewer" });
+    expect(scopes).toEqual(["read"]);
+    const refused = await call(key, "/threads", "POST", {});
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('lacks the scope \\"write')]);
+    const annotator = await keyOf(caller, { role: "annotator" });
+    const other = await call(annotator.key, "/threads", "POST", {});
+    expect([other.status, await other.text()]).toEqual([403, expect.stringContaining("permission threads.write")]);
+  });
+
+  it("does not give more than the scopes have", async () => {
+    const { key } = await keyOf(caller, { role: "admin", scopes: ["read"] });
+    expect((await call(key, KEYS)).status).toBe(403);
+    expect((await call(key, "/datasets")).status).toBe(200);
+  });
+
+  it("that ingests does not start runs, and the other way around, though they share an address", async () => {
+    await put("ingest", ["traces.write"]);
+    await put("starter", ["runs.create"]);
+    const [ingest, starter] = [await keyOf(caller, { role: "ingest" }), await keyOf(caller, { role: "starter" })];
+    const id = crypto.randomUUID();
+    const trace = { id, name: "x", run_type: "chain", start_time: "2026-01-02T12:00:00Z", inputs: {} };
+    const run = { assistant_id: "echo", input: { messages: [] } };
+    expect((await call(ingest.key, "/runs", "POST", trace)).status).toBe(202);
+    expect((await call(ingest.key, "/runs", "POST", run)).status).toBe(403);
+    expect((await call(ingest.key, "/runs/batch", "POST", [run])).status).toBe(403);
+    expect((await call(starter.key, "/runs", "POST", { ...trace, id: crypto.randomUUID() })).status).toBe(403);
+    expect((await call(starter.key, "/runs/batch", "POST", { post: [trace] })).status).toBe(403);
+    expect((await call(starter.key, "/runs", "POST", run)).status).toBe(200);
+  });
+
+  it("changes hold at once, and one that a key has is not deleted", async () => {
+    await put("own", ["datasets.read"]);
+    const { key, id } = await keyOf(caller, { role: "own", scopes: ["read"] });
+    expect([(await call(key, "/datasets")).status, (await call(key, "/sessions")).status]).toEqual([200, 403]);
+    await put("own", ["traces.read"]);
+    expect([(await call(key, "/datasets")).status, (await call(key, "/sessions")).status]).toEqual([403, 200]);
+    expect((await caller.fetch(`${ROLES_PATH}/own`, { method: "DELETE" })).status).toBe(409);
+    await caller.fetch(`${KEYS}/${id}`, { method: "PATCH", body: { role: "viewer" } });
+    expect((await call(key, "/datasets")).status).toBe(200);
+    expect((await caller.fetch(`${ROLES_PATH}/own`, { method: "DELETE" })).status).toBe(204);
+    expect((await caller.fetch(`${ROLES_PATH}/own`, { method: "DELETE" })).status).toBe(404);
+  });
+
+  it("makes neither keys nor roles that may do more, and does not take a stronger key over", async () => {
+    await put("keeper", ["keys.manage", "roles.manage", "traces.read"]);
+    const keeper = await keyOf(caller, { role: "keeper" });
+    const strong = await keyOf(caller, {});
+    const by = (method: string, path: string, body?: object) =>
+      call(keeper.key, path, method, body).then(({ status }) => status);
+    expect(await by("POST", KEYS, { role: "admin" })).toBe(403);
+    expect(await by("POST", KEYS, { role: null })).toBe(403);
+    expect(await by("POST", KEYS, { role: "viewer" })).toBe(403);
+    expect(await by("PATCH", `${KEYS}/${keeper.id}`, { role: "admin" })).toBe(403);
+    expect(await by("PATCH", `${KEYS}/${keeper.id}`, { role: null })).toBe(403);
+    expect(await by("POST", `${KEYS}/${strong.id}/roll`, {})).toBe(403);
+    expect(await by("PUT", `${ROLES_PATH}/keeper`, { permissions: ["keys.manage", "audit.read"] })).toBe(403);
+    const made = await call(keeper.key, KEYS, "POST", {});
+    expect(await made.json()).toMatchObject({ role: "keeper", scopes: ["read", "admin"] });
+  });
+
+  it("of a key is that of what a person allows with it", async () => {
+    const { key } = await keyOf(caller, { role: "annotator" });
+    const { access_token } = await newTokens({ ...caller, key });
+    const status = async (path: string, method = "GET") =>
+      (await withToken(path, access_token, caller.workspaceId, method)).status;
+    expect([await status("/datasets"), await status("/threads", "POST"), await status("/mcp", "POST")]).toEqual([
+      200, 403, 403,
+    ]);
+  });
+
+  it("is a workspace's own", async () => {
+    const other = await newCaller();
+    await put("mine", ["traces.read"]);
+    expect((await other.fetch(KEYS, { body: { role: "mine" } })).status).toBe(422);
+    expect(JSON.stringify(await (await other.fetch(ROLES_PATH)).json())).not.toContain("mine");
+    expect((await put("viewer", ["traces.read"])).status).toBe(409);
+    expect((await put("Bad Name", ["traces.read"])).status).toBe(422);
+    expect((await put("none", ["traces.fly"])).status).toBe(422);
+  });
+});
+
+it("each permission is one of a role that is built in", () => {
+  expect([...(ROLES.admin ?? [])].toSorted()).toEqual(Object.keys(PERMISSIONS).toSorted());
+});
