@@ -22,7 +22,8 @@ export async function keepRoots(db: Database, bucket: R2Bucket, now: number): Pr
   for (let back = DAYS_BACK; back >= 1; back--) {
     const start = today - back * DAY_MS;
     const day = new Date(start).toISOString().slice(0, 10);
-    if (!(await hasRoots(db, day))) await noteRoots(db, day, start, start + DAY_MS);
+    // Entries of yesterday that were chained late may be the first of their workspace.
+    if (back === 1 || !(await hasRoots(db, day))) await noteRoots(db, day, start, start + DAY_MS);
   }
   for (const row of await unwrittenRoots(db, AT_ONCE)) {
     await writeRoot(bucket, row);

@@ -162,6 +162,7 @@ describe("a daily root", () => {
     await chainAll(db);
     await keepRoots(db, env.EXPORTS_BUCKET, now);
     const first = await read();
+    expect(first).toMatchObject({ day, seq: expect.any(Number) });
     // The call before stopped after it wrote the object.
     await env.DB.prepare("update audit_roots set written_at = null where workspace_id = ?")
       .bind(caller.workspaceId)

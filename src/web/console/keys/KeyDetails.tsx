@@ -61,6 +61,7 @@ export function KeyDetails({
         facts={{
           Key: <span className={css.mono}>{hint}…</span>,
           Scopes: scopes.join(", "),
+          ...(apiKey.role !== null && { Role: apiKey.role }),
           Expires: expires_at === null ? "never" : `${exactTime(expires_at)} (${expiryText(expires_at, Date.now())})`,
           ...(end_reason && { Ended: ENDS[end_reason] }),
           Networks: allowed_ips === null ? "any" : allowed_ips.join(", "),

@@ -20,9 +20,11 @@ export interface Key {
   expires_at: string | null;
   last_used_at: string | null;
   allowed_ips: string[] | null;
-  /** Why an application's key ended. */
   /** The key that replaced it. */
   successor_id: string | null;
+  /** What of its scopes it may use. */
+  role: string | null;
+  /** Why an application's key ended. */
   end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;
 }
 
