@@ -86,7 +86,8 @@ export const threads = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const { thread_id: targetId } = c.req.valid("param");
     if (await threadOf(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
-    if (!(await removeThread(c.env, workspaceId, targetId))) throw new Problem(404, `${threadName(targetId)} not found.`);
+    if (!(await removeThread(c.env, workspaceId, targetId)))
+      throw new Problem(404, `${threadName(targetId)} not found.`);
     return c.body(null, 204);
   })
   .post("/:thread_id/copy", doc("Copy a thread"), param(schema.ThreadParam), async (c) => {
