@@ -1,4 +1,5 @@
 /** A conversation over tabs, other views and reloads. */
+import type { Page, Request } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../support/server.ts";
 import {
@@ -10,12 +11,18 @@ import {
   expectAnswer,
   focused,
   log,
+  numbersTo,
   onStage,
   say,
   settled,
   strip,
   visit,
 } from "./page.ts";
+
+/** Makes the page think that its tab is in front, or behind another one. A headless browser shows every tab. */
+const show = (page: Page, isSeen: boolean) =>
+  page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => ${!isSeen} });
+    document.dispatchEvent(new Event("visibilitychange"))`);
 
 describe.runIf(browserHere)("a conversation over tabs and views", () => {
   const stage = onStage(() => startServer({ OFFLINE_MODEL_DELAY_MS: "15" }));
@@ -85,6 +92,50 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
       expect.stringMatching(/count to 400.*398 399 400/s),
     ]);
     await tab.close();
+    await close();
+  });
+
+  it("keeps no connection in a hidden tab, and shows what came meanwhile when it is seen again", async () => {
+    const { page, close } = await visit(stage);
+    const open = new Set<Request>();
+    const isStream = (request: Request) => request.url().endsWith("/stream/events");
+    page.on("request", (request) => isStream(request) && open.add(request));
+    for (const event of ["requestfinished", "requestfailed"] as const)
+      page.on(event as "requestfinished", (request) => open.delete(request));
+    await choose(page, "agent");
+    await say(page, "count to 400");
+    await expectAnswer(page, " 10 ");
+    await show(page, false);
+    await eventually(
+      async () => open.size,
+      (size) => expect(size).toBe(0),
+    );
+    const before = await answers(page).last().textContent();
+    const { url, headers } = stage.server;
+    const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    await eventually(
+      async () => (await (await fetch(`${url}/threads/${thread}`, { headers })).json<{ status: string }>()).status,
+      (status) => expect(status).toBe("idle"),
+    );
+    expect(await answers(page).last().textContent()).toBe(before);
+    await show(page, true);
+    await expectAnswer(page, numbersTo(400));
+    await settled(page);
+    await close();
+  });
+
+  it("works in the last of five tabs", async () => {
+    const { page, close } = await visit(stage);
+    const tabs = [page];
+    for (let n = 0; n < 4; n++) tabs.push(await page.context().newPage());
+    for (const [n, tab] of tabs.entries()) {
+      if (n > 0) await tab.goto(`${stage.server.url}/chat`);
+      await choose(tab, "agent");
+      await say(tab, `Tab ${n}`);
+      await expectAnswer(tab, `You said: "Tab ${n}"`);
+      await settled(tab);
+      if (n < 4) await show(tab, false);
+    }
     await close();
   });
 

@@ -13,13 +13,22 @@ Object.assign(box.style, {
   background: "#2a0f0f", color: "#ffd9d9", font: "13px/1.5 ui-monospace, monospace", whiteSpace: "pre-wrap",
 });
 const failed = "weirFailed" in document.documentElement.dataset;
-new EventSource("${EVENTS_PATH}").onmessage = ({ data }) => {
-  const error = JSON.parse(data);
-  box.textContent = error ?? "";
-  if (error && !failed) document.body.append(box);
-  else box.remove();
-  if (!error && failed) location.reload();
+let source;
+// A browser keeps six connections to a server, for all its tabs together.
+const follow = () => {
+  source?.close();
+  if (document.hidden) return;
+  source = new EventSource("${EVENTS_PATH}");
+  source.onmessage = ({ data }) => {
+    const error = JSON.parse(data);
+    box.textContent = error ?? "";
+    if (error && !failed) document.body.append(box);
+    else box.remove();
+    if (!error && failed) location.reload();
+  };
 };
+document.addEventListener("visibilitychange", follow);
+follow();
 `;
 
 /** Puts the script before the end of the page's head. */

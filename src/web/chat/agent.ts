@@ -1,9 +1,10 @@
 /** The stream of one thread, with what the page needs to know about its connection. */
 import { type AnyStream, useStream } from "@langchain/react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { SERVER } from "../api/server.ts";
 import type { RawMessage } from "../api/types.ts";
 import { noteConnected, noteLost } from "./connection.ts";
+import { Connections } from "./connections.ts";
 import { streamFetch } from "./stream-fetch.ts";
 import type { LiveCall } from "./turns.ts";
 
@@ -21,8 +22,12 @@ export function useAgent(options: {
   onCreated: () => void;
 }): Stream {
   // Another object would make another client, and with it another stream.
-  const [caller] = useState(() => ({ fetch: streamFetch(options.newestRun), maxRetries: 2 }));
-  return useStream({
+  const [{ connections, caller }] = useState(() => {
+    const connections = new Connections();
+    return { connections, caller: { fetch: streamFetch(options.newestRun, connections), maxRetries: 2 } };
+  });
+  useEffect(() => connections.watch(), [connections]);
+  const stream = useStream({
     assistantId: options.assistantId,
     apiUrl: SERVER,
     threadId: options.threadId ?? null,
@@ -34,6 +39,8 @@ export function useAgent(options: {
     onReconnect: noteLost,
     onConnected: noteConnected,
   });
+  useEffect(() => connections.setRunning(stream.isLoading), [connections, stream.isLoading]);
+  return stream;
 }
 
 /** The stream's messages as plain data: class instances have the same fields as their JSON. */

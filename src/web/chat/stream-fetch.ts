@@ -1,6 +1,7 @@
 /** The stream's `fetch`. It keeps the server from replaying what the page has read as the thread's state. */
 import { authFetch } from "../api/http.ts";
 import { forgetState, readState } from "../api/state.ts";
+import type { Connections } from "./connections.ts";
 
 interface Filter {
   namespaces?: unknown[][];
@@ -15,7 +16,7 @@ const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => 
  * subscription starts at the newest run of when the thread was opened, and a repeated one after its last event.
  * A subscription to a subagent (`namespaces`) still reads from the beginning: its run may be any of the thread's.
  */
-export function streamFetch(newestRun: string | undefined): typeof fetch {
+export function streamFetch(newestRun: string | undefined, connections: Connections): typeof fetch {
   let run = newestRun;
   /** Whether the thread has called any. */
   let subagents: boolean | undefined;
@@ -25,11 +26,13 @@ export function streamFetch(newestRun: string | undefined): typeof fetch {
     if (path.endsWith("/stream/events") && typeof init?.body === "string") {
       const { body } = init;
       const filter = JSON.parse(body) as Filter;
-      const last = seen.get(body);
       const first = run === undefined || filter.since !== undefined || !ofRoot(filter) ? {} : { since_run: run };
-      const from = last === undefined ? first : { since_event_id: last };
-      const answer = await authFetch(input, { ...init, body: JSON.stringify({ ...filter, ...from }) });
-      return noting(answer, (id) => seen.set(body, id));
+      const ask = (signal: AbortSignal) => {
+        const last = seen.get(body);
+        const from = last === undefined ? first : { since_event_id: last };
+        return authFetch(input, { ...init, signal, body: JSON.stringify({ ...filter, ...from }) });
+      };
+      return connections.open(ask, (id) => seen.set(body, id), init.signal ?? undefined);
     }
     const state = /\/threads\/([^/]+)\/state$/.exec(path)?.[1];
     if (state !== undefined && (init?.method ?? "GET") === "GET") {
@@ -54,24 +57,4 @@ export function streamFetch(newestRun: string | undefined): typeof fetch {
 async function startedRun(answer: Response): Promise<string | undefined> {
   const { result } = (await answer.json()) as { result?: { run_id?: unknown } };
   return typeof result?.run_id === "string" ? result.run_id : undefined;
-}
-
-/** Passes a stream of events on, and gives the id of each event that went by. */
-function noting(answer: Response, note: (id: string) => void): Response {
-  if (!answer.ok || !answer.body) return answer;
-  const decoder = new TextDecoder();
-  let rest = "";
-  const body = answer.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        const text = rest + decoder.decode(chunk, { stream: true });
-        const end = text.lastIndexOf("\n\n");
-        rest = text.slice(end + 1);
-        const id = end < 0 ? undefined : /^id: ?(.+)$/m.exec(text.slice(text.lastIndexOf("\nid:", end) + 1))?.[1];
-        controller.enqueue(chunk);
-        if (id) note(id);
-      },
-    }),
-  );
-  return new Response(body, { status: answer.status, headers: answer.headers });
 }
