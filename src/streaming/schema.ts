@@ -24,6 +24,7 @@ export const Filter = v.object({
   depth: v.nullish(count),
   since: v.nullish(count),
   since_run: v.nullish(Uuid),
+  after_run: v.nullish(Uuid),
   since_event_id: v.nullish(v.pipe(v.string(), v.maxLength(200))),
 });
 export type Filter = v.InferOutput<typeof Filter>;

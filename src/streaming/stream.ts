@@ -11,7 +11,8 @@ import type { Filter } from "./schema.ts";
 export async function startOf(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
-  const after = Math.max(filter.since ?? 0, (run ?? 1) - 1, ...cursors);
+  const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
+  const after = Math.max(filter.since ?? 0, (run ?? 1) - 1, ended ?? 0, ...cursors);
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 

@@ -215,8 +215,8 @@ export interface ThreadRpc {
 
   /** The log as lines of JSON (see `readEvents`): replayed, then live. A run id that is unknown: 404. */
   follow(query: TailQuery): Promise<ReadableStream<Uint8Array>>;
-  /** The sequence number of the last event that readers see, 0 when there is none. */
-  lastSeq(): Promise<number>;
+  /** The sequence number of the last event that readers see, or of a run that has ended; 0 when there is none. */
+  lastSeq(runId?: string): Promise<number>;
   /** Whether the log has the event of this number. A token may be lost with the process that sent it. */
   hasEvent(seq: number): Promise<boolean>;
   /** Of a run: the sequence number of its first event; of one that has not begun, the number after the last event. */

@@ -241,8 +241,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return this.read(query);
   }
 
-  async lastSeq(): Promise<number> {
-    return this.#context.eventLog.visible;
+  async lastSeq(runId?: string): Promise<number> {
+    return runId === undefined ? this.#context.eventLog.visible : (this.#context.run(runId)?.outcome.last_seq ?? 0);
   }
 
   async hasEvent(seq: number): Promise<boolean> {

@@ -249,6 +249,8 @@ describe("a stream", () => {
       second.slice(4),
     );
     expect(await read(caller, thread, { channels: ALL, since_run: crypto.randomUUID() }, { times: 2 })).toEqual(all);
+    expect(await read(caller, thread, { channels: ALL, after_run: runs[0] })).toEqual(second);
+    expect(await read(caller, thread, { channels: ALL, after_run: crypto.randomUUID() }, { times: 2 })).toEqual(all);
   });
 
   it("starts at the end for a run that has not begun, where its events come", async () => {

@@ -157,8 +157,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return resumed(await repeated(() => this.stub().follow(query)), inLog(this.stub, query), this.sleep);
   }
 
-  async lastSeq(): Promise<number> {
-    return repeated(() => this.stub().lastSeq());
+  async lastSeq(runId?: string): Promise<number> {
+    return repeated(() => this.stub().lastSeq(runId));
   }
 
   async hasEvent(seq: number): Promise<boolean> {

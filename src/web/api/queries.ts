@@ -82,9 +82,9 @@ export const historyKey = (threadId: string | undefined) => ["history", threadId
  * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
  * with its square. Only new ones are requested again.
  */
-export function useHistory(threadId: string | undefined, phase: number, enabled: boolean) {
+export function useHistory(threadId: string | undefined, phase: number, change: string | undefined, enabled: boolean) {
   return useQuery({
-    queryKey: [...historyKey(threadId), phase],
+    queryKey: [...historyKey(threadId), phase, change],
     enabled: enabled && threadId !== undefined,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {

@@ -51,13 +51,22 @@ export function forgetState(threadId: string): void {
   reading.delete(threadId);
 }
 
-/** The thread's current state, read once per phase. Null when it has none. */
-export function useThreadState(threadId: string | undefined, phase: number, enabled: boolean) {
+/**
+ * The thread's current state, read once per phase, and again when the thread has changed. Null when it has none.
+ *
+ * @param change when the thread changed, if it did since it was opened: the state of this phase may be of before that
+ */
+export function useThreadState(
+  threadId: string | undefined,
+  phase: number,
+  change: string | undefined,
+  enabled: boolean,
+) {
   const [opened] = useState(phase);
   return useQuery({
-    queryKey: ["state", threadId, phase],
+    queryKey: ["state", threadId, phase, change],
     enabled: enabled && threadId !== undefined,
-    queryFn: () => readState(threadId ?? "", phase !== opened),
+    queryFn: () => readState(threadId ?? "", phase !== opened || change !== undefined),
     staleTime: 0,
     gcTime: 0,
   });

@@ -66,7 +66,7 @@ export function Conversation({
   const stream = useAgent({
     assistantId: assistant.assistant_id,
     threadId,
-    newestRun: runs.newest,
+    newest: { id: runs.newest, open: runs.open },
     onThreadId,
     onCreated: () => created.current?.(),
   });

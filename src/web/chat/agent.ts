@@ -5,7 +5,7 @@ import { SERVER } from "../api/server.ts";
 import type { RawMessage } from "../api/types.ts";
 import { noteConnected, noteLost } from "./connection.ts";
 import { Connections } from "./connections.ts";
-import { streamFetch } from "./stream-fetch.ts";
+import { type NewestRun, streamFetch } from "./stream-fetch.ts";
 import type { LiveCall } from "./turns.ts";
 
 export type Stream = AnyStream;
@@ -17,14 +17,14 @@ export function useAgent(options: {
   assistantId: string;
   threadId: string | undefined;
   /** The newest run of the thread when it was opened. */
-  newestRun: string | undefined;
+  newest: NewestRun;
   onThreadId: (threadId: string) => void;
   onCreated: () => void;
 }): Stream {
   // Another object would make another client, and with it another stream.
   const [{ connections, caller }] = useState(() => {
     const connections = new Connections();
-    return { connections, caller: { fetch: streamFetch(options.newestRun, connections), maxRetries: 2 } };
+    return { connections, caller: { fetch: streamFetch(options.newest, connections), maxRetries: 2 } };
   });
   useEffect(() => connections.watch(), [connections]);
   const stream = useStream({

@@ -8,16 +8,27 @@ interface Filter {
   since?: number;
 }
 
+/** The newest run of a thread, if it has one. */
+export interface NewestRun {
+  id: string | undefined;
+  /** It has not ended. */
+  open: boolean;
+}
+
+/** The state has what a run that has ended left. Its messages may be of a branch that was abandoned since. */
+const startAt = ({ id, open }: NewestRun) => (id === undefined ? {} : open ? { since_run: id } : { after_run: id });
+
 /** Of the thread itself, not of a subagent. */
 const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => namespace.length === 0);
 
 /**
  * The client subscribes without a cursor and reads the thread's events from the first one, at each reconnect again. Here a
- * subscription starts at the newest run of when the thread was opened, and a repeated one after its last event.
+ * subscription starts at the run in progress or after the newest one of when the thread was opened, and a repeated one after
+ * its last event.
  * A subscription to a subagent (`namespaces`) still reads from the beginning: its run may be any of the thread's.
  */
-export function streamFetch(newestRun: string | undefined, connections: Connections): typeof fetch {
-  let run = newestRun;
+export function streamFetch(newest: NewestRun, connections: Connections): typeof fetch {
+  let run = newest;
   /** Whether the thread has called any. */
   let subagents: boolean | undefined;
   const seen = new Map<string, string>();
@@ -26,7 +37,7 @@ export function streamFetch(newestRun: string | undefined, connections: Connecti
     if (path.endsWith("/stream/events") && typeof init?.body === "string") {
       const { body } = init;
       const filter = JSON.parse(body) as Filter;
-      const first = run === undefined || filter.since !== undefined || !ofRoot(filter) ? {} : { since_run: run };
+      const first = filter.since !== undefined || !ofRoot(filter) ? {} : startAt(run);
       const ask = (signal: AbortSignal) => {
         const last = seen.get(body);
         const from = last === undefined ? first : { since_event_id: last };
@@ -48,7 +59,8 @@ export function streamFetch(newestRun: string | undefined, connections: Connecti
     const commanded = /\/threads\/([^/]+)\/commands$/.exec(path)?.[1];
     if (commanded === undefined) return answer;
     forgetState(commanded);
-    if (answer.ok) run = (await startedRun(answer.clone())) ?? run;
+    const started = answer.ok ? await startedRun(answer.clone()) : undefined;
+    if (started !== undefined) run = { id: started, open: true };
     return answer;
   };
 }

@@ -55,20 +55,21 @@ export function useThread(
   const { phase, run, steps } = thread;
   const running = isRunning(thread);
   const own = run?.mine === true && !run.ended;
-  const state = useThreadState(threadId, phase, !own);
+  const [openedAt] = useState(updatedAt);
+  const change = updatedAt === openedAt ? undefined : updatedAt;
+  const state = useThreadState(threadId, phase, change, !own);
   useEffect(() => {
     if (state.data !== undefined) tell({ type: "read", phase, state: readOf(state.data) });
   }, [state.data, phase]);
 
-  const [openedAt] = useState(updatedAt);
-  const runs = useRuns(own ? undefined : threadId, phase, updatedAt === openedAt ? undefined : updatedAt);
+  const runs = useRuns(own ? undefined : threadId, phase, change);
   const missed = useMissed(phase, first.newest, runs.data?.newest, onMissed);
   useEffect(() => {
     if (runs.data && !missed) tell({ type: "runs", open: runs.data.open });
   }, [runs.data, missed]);
 
   // The thread answers one call at a time, and its messages come first.
-  const history = useHistory(threadId, phase, !own && thread.read !== undefined);
+  const history = useHistory(threadId, phase, change, !own && thread.read !== undefined);
   useEffect(() => {
     if (history.data) tell({ type: "steps", steps: history.data });
   }, [history.data]);
