@@ -50,9 +50,10 @@ export function useDriver(wiring: Wiring): Driver {
       input: { messages: unknown[] } | null,
       forkFrom?: string,
       context: Record<string, unknown> = now.current.context,
+      again?: string,
     ) => {
       const { stream, view, toEnd } = now.current;
-      tell({ type: "submit", base: forkFrom === undefined ? undefined : view.upTo(forkFrom) });
+      tell({ type: "submit", base: forkFrom === undefined ? undefined : view.upTo(forkFrom), again });
       if (view.at !== undefined) view.goTo(undefined);
       toEnd();
       // A failure is shown under the message and in the status line.
@@ -86,7 +87,7 @@ export function useDriver(wiring: Wiring): Driver {
         submit(human(withText(contentAt(messageId), text)), fromOf(messageId));
       },
       retry: (messageId) => submit(human(contentAt(messageId)), fromOf(messageId)),
-      unsent: (messageId) => submit({ messages: [{ type: "human", content: contentAt(messageId), id: messageId }] }),
+      unsent: (id) => submit({ messages: [{ type: "human", content: contentAt(id), id }] }, undefined, undefined, id),
       goTo: (tip) => now.current.view.goTo(tip),
       rerun: (checkpoint) => submit(null, checkpoint),
       open: (callId) => now.current.open(callId),

@@ -40,8 +40,6 @@ interface Run {
   ended: boolean;
   /** The messages it started from, where they are known. */
   base: RawMessage[] | undefined;
-  /** Messages of the stream that are on another path. */
-  hidden: ReadonlySet<string>;
 }
 
 export interface Thread {
@@ -55,8 +53,10 @@ export interface Thread {
   at: string | undefined;
   live: RawMessage[];
   loading: boolean;
-  /** Messages of the stream that earlier runs left behind on another path. */
+  /** Messages of the stream that are on no path in view: what a run adds is what the stream has besides. */
   gone: ReadonlySet<string>;
+  /** Questions of this tab that the server did not take. */
+  unsent: ReadonlySet<string>;
   run: Run | undefined;
   partials: Partial[];
   /** Interrupts whose answer is under way. */
@@ -76,12 +76,14 @@ export type News =
   | { type: "at"; checkpoint: string | undefined }
   /** Whether the server has an open run. */
   | { type: "runs"; open: boolean }
-  /** This tab starts a run, from the messages given or from the newest state. */
-  | { type: "submit"; base?: RawMessage[] }
+  /** This tab starts a run, from the messages given or from the newest state. `again`: the question that was not sent. */
+  | { type: "submit"; base?: RawMessage[]; again?: string }
   | { type: "refused" }
   | { type: "stop"; seconds: number }
   | { type: "answer"; ids: string[]; said: Said[] }
   | { type: "unanswered"; ids: string[] };
+
+const NONE: ReadonlySet<string> = new Set();
 
 export const begin = (partials: Partial[] = []): Thread => ({
   phase: 0,
@@ -91,7 +93,8 @@ export const begin = (partials: Partial[] = []): Thread => ({
   at: undefined,
   live: [],
   loading: false,
-  gone: new Set(),
+  gone: NONE,
+  unsent: NONE,
   run: undefined,
   partials,
   answered: new Set(),
@@ -100,7 +103,6 @@ export const begin = (partials: Partial[] = []): Thread => ({
 });
 
 const idsOf = (messages: RawMessage[]) => new Set(messages.flatMap(({ id }) => id ?? []));
-const NONE: ReadonlySet<string> = new Set();
 
 export function reduce(thread: Thread, news: News): Thread {
   const { run } = thread;
@@ -108,21 +110,17 @@ export function reduce(thread: Thread, news: News): Thread {
     case "live": {
       const next = { ...thread, live: news.messages, loading: news.loading };
       // A run that follows another immediately, such as a queued one, continues in the same view.
-      if (news.loading && !thread.loading && run?.ended) return starts(next, { ...run, mine: false, ended: false });
-      if (news.loading && !thread.loading && !run)
-        return starts(next, { mine: false, sure: false, ended: false, base: undefined, hidden: NONE });
+      if (news.loading && !thread.loading && (run?.ended ?? true)) return follows(thread, next, run?.sure ?? false);
       return !news.loading && thread.loading && run && !run.ended ? ends(next) : next;
     }
     case "runs":
-      if (news.open && run?.ended) return starts(thread, { ...run, mine: false, ended: false });
-      if (news.open && !run)
-        return starts(thread, { mine: false, sure: true, ended: false, base: undefined, hidden: NONE });
+      if (news.open && (run?.ended ?? true)) return follows(thread, thread, true);
       if (news.open) return run?.sure ? thread : { ...thread, run: { ...run!, sure: true } };
       // A run that the server does not have: the stream replayed it, or did not see its end.
       return run && !run.ended && !run.mine ? ends(thread) : thread;
     case "read": {
       if (news.phase !== thread.phase) return thread;
-      if (run && !run.ended) return run.mine ? thread : { ...thread, run: joins(thread, run, news.state) };
+      if (run && !run.ended) return run.mine ? thread : joins(thread, run, news.state);
       return settles(thread, news.state);
     }
     case "steps":
@@ -136,13 +134,13 @@ export function reduce(thread: Thread, news: News): Thread {
       if (run?.sure && !run.ended) return { ...thread, stopped: undefined };
       // After a run has ended and before the state after it is read, the newest state known is what that run shows.
       const from = news.base ?? (run?.ended ? underway(thread) : thread.read?.messages);
-      const kept = from && idsOf(from);
-      const gone = kept ? thread.live.filter(({ id }) => id && !kept.has(id)) : [];
-      const started: Run = { mine: true, sure: true, ended: false, base: from, hidden: idsOf(gone) };
-      return { ...starts(thread, started), at: undefined, stopped: undefined };
+      const gone = new Set(from ? without(thread, from) : thread.gone);
+      if (news.again !== undefined) gone.delete(news.again);
+      const started: Run = { mine: true, sure: true, ended: false, base: from };
+      return { ...starts(thread, started), gone, unsent: NONE, at: undefined, stopped: undefined };
     }
     case "refused":
-      return run?.mine && !thread.loading ? { ...thread, phase: thread.phase + 1, run: undefined } : thread;
+      return run?.mine && !thread.loading ? refused(thread) : thread;
     case "stop":
       return { ...thread, stopped: news.seconds };
     case "answer":
@@ -163,17 +161,36 @@ const ends = (thread: Thread): Thread => ({
   run: thread.run && { ...thread.run, ended: true },
 });
 
-/** A run of another tab: the state read during it is its path, and what only the state before had is on another one. */
-function joins({ read }: Thread, run: Run, state: Read): Run {
+/** What the stream has and this path does not. */
+function without({ live, gone }: Thread, path: RawMessage[]): ReadonlySet<string> {
+  const kept = idsOf(path);
+  return new Set([...gone, ...idsOf(live)].filter((id) => !kept.has(id)));
+}
+
+/** A run of another tab, or one that waited: it continues in the view that is there. What the stream has besides is not its own. */
+function follows(before: Thread, now: Thread, sure: boolean): Thread {
+  const { run, read } = before;
+  const base = run ? underway(before) : read?.messages;
+  const next = starts(now, { mine: false, sure, ended: false, base });
+  return base ? { ...next, gone: without(before, base) } : next;
+}
+
+/** A run of another tab: the state read during it is its path, and what only its view so far had is on another one. */
+function joins(thread: Thread, run: Run, state: Read): Thread {
   const now = idsOf(state.messages);
-  const left = (read?.messages ?? []).filter(({ id }) => id && !now.has(id));
-  return { ...run, base: state.messages, hidden: new Set([...run.hidden, ...idsOf(left)]) };
+  const left = [...idsOf([...(run.base ?? []), ...(thread.read?.messages ?? [])])].filter((id) => !now.has(id));
+  return { ...thread, gone: new Set([...thread.gone, ...left]), run: { ...run, base: state.messages } };
+}
+
+function refused(thread: Thread): Thread {
+  const kept = idsOf(thread.read?.messages ?? []);
+  const own = thread.live.filter(({ type, id = "" }) => type === "human" && !kept.has(id) && !thread.gone.has(id));
+  return { ...thread, phase: thread.phase + 1, run: undefined, unsent: idsOf(own) };
 }
 
 function settles(thread: Thread, state: Read): Thread {
   const partials = thread.run?.sure ? [...thread.partials, ...lostTexts(thread, state)] : thread.partials;
-  const gone = thread.run ? new Set([...thread.gone, ...thread.run.hidden]) : thread.gone;
-  return { ...thread, read: state, run: undefined, partials, gone, answered: NONE };
+  return { ...thread, read: state, run: undefined, partials, gone: without(thread, state.messages), answered: NONE };
 }
 
 /**
@@ -183,7 +200,7 @@ function settles(thread: Thread, state: Read): Thread {
 function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
   if (finished && thread.stopped === undefined) return [];
   const kept = idsOf(messages);
-  const known = new Set(thread.partials.map(({ message }) => message.id));
+  const known = new Set([...thread.partials.map(({ message }) => message.id), ...idsOf(thread.run?.base ?? [])]);
   const shown = underway(thread);
   return shown.flatMap((message, i) => {
     const text = message.type === "ai" ? textOf(message) : "";
@@ -195,11 +212,11 @@ function lostTexts(thread: Thread, { messages, finished }: Read): Partial[] {
   });
 }
 
-function underway({ run, live, read }: Thread): RawMessage[] {
+function underway({ run, live, read, gone }: Thread): RawMessage[] {
   const base = run?.base ?? (live.length === 0 ? (read?.messages ?? []) : []);
   const known = idsOf(base);
   const byId = new Map(live.map((message) => [message.id, message]));
-  const rest = live.filter(({ id }) => !run?.hidden.has(id ?? "") && !known.has(id ?? ""));
+  const rest = live.filter(({ id = "" }) => !gone.has(id) && !known.has(id));
   return [...base.map((message) => byId.get(message.id) ?? message), ...rest];
 }
 
@@ -210,18 +227,16 @@ export function messagesOf(thread: Thread): RawMessage[] | undefined {
   const { at, tips, read, run, live } = thread;
   if (at !== undefined) return tips.get(at);
   if (!run && !read) return live.length > 0 ? live : undefined;
-  if (!run) return read && withPartials([...read.messages, ...unsent(thread, read)], thread.partials);
+  if (!run) return read && withPartials([...read.messages, ...unsentAfter(thread, read)], thread.partials);
   if (!run.base && !read && live.length === 0) return undefined;
   // Until the server confirms it, a run changes nothing.
   if (!run.sure && read) return withPartials(read.messages, thread.partials);
   return withPartials(underway(thread), thread.partials);
 }
 
-/** Questions that were sent, or tried to be, after the newest state. */
-function unsent({ live, gone }: Thread, { messages }: Read): RawMessage[] {
-  const last = live.findLastIndex(({ id }) => id !== undefined && id === messages.at(-1)?.id);
-  if (last < 0 && messages.length > 0) return [];
-  return live.slice(last + 1).filter(({ type, id }) => type === "human" && !gone.has(id ?? ""));
+function unsentAfter({ live, unsent }: Thread, { messages }: Read): RawMessage[] {
+  const known = idsOf(messages);
+  return live.filter(({ id = "" }) => unsent.has(id) && !known.has(id));
 }
 
 function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[] {
