@@ -15,7 +15,7 @@ import { deployUsers } from "./users.ts";
 
 const MARKER = "marker9d04";
 /** Methods that read and change nothing of the workspace. */
-const FREE = new Set(["MCP initialize", "MCP ping", "MCP resources/templates/list"]);
+const FREE = new Set(["MCP initialize", "MCP ping", "MCP resources/templates/list", "MCP logging/setLevel"]);
 /** Refusals with another status than 403. */
 const STATUS: Record<string, number> = {
   // JSON-RPC errors.
