@@ -17,7 +17,7 @@ type Chained = AuditEntryWire & { seq: number };
 
 /**
  * One result for each chain of the export. Each entry must have its own hash and follow the one before; each root must be
- * the hash of its entry. The old end may be missing when a root says what came before.
+ * the hash of its entry. The old end of the deployment's own chain may be missing when a root says what came before.
  */
 export function verifyAudit(entries: AuditEntryWire[], roots: AuditRoot[]): Verified[] {
   const chains = Map.groupBy(entries, ({ workspace_id }) => workspace_id);
@@ -37,6 +37,8 @@ function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: A
   const hashes = new Map(entries.map(({ seq, hash }) => [seq, hash]));
   if (first?.prev_hash) hashes.set(first.seq - 1, first.prev_hash);
   let anchored = first?.seq === 1;
+  // The server deletes the old end of the deployment's own chain only.
+  if (workspaceId !== null && first && first.seq !== 1) faults.push(`entries 1 to ${first.seq - 1} are missing`);
   let known = 0;
   for (const { day, seq, hash } of roots) {
     if (first && seq < first.seq - 1) continue;

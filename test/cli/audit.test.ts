@@ -38,7 +38,9 @@ function write(name: string, values: object[]): string {
 async function verify(...argv: string[]): Promise<[code: number, text: string]> {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});
   const code = await run(["verify", ...argv]);
-  return [code, log.mock.calls.flat().join("\n")];
+  const text = log.mock.calls.flat().join("\n");
+  log.mockRestore();
+  return [code, text];
 }
 
 test("an export, newest first, with its roots in folders", async () => {

@@ -136,6 +136,28 @@ it("moves a trace that cannot be stored to the outbox, and tries again", async (
   await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(2);
 });
 
+it("keeps a trace for as long as it cannot be stored", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+  const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  await expect.poll(async () => (await traceOf(caller.workspaceId, thread)).queued, { timeout: 10_000 }).toBe(1);
+  for (const attempts of [8, 20]) {
+    await runInDurableObject(stub(), (_, { storage }) => {
+      storage.sql.exec("UPDATE outbox SET attempts = ?, due = 0 WHERE id = (SELECT min(id) FROM outbox)", attempts);
+    });
+    await abortAllDurableObjects();
+    await runDurableObjectAlarm(stub());
+    const left = () =>
+      runInDurableObject(stub(), (_, { storage }) =>
+        storage.sql.exec<{ attempts: number }>("SELECT attempts FROM outbox ORDER BY id LIMIT 1").toArray(),
+      );
+    await expect.poll(left, { timeout: 10_000 }).toEqual([{ attempts: attempts + 1 }]);
+  }
+  add.mockRestore();
+});
+
 it("keeps a trace whose move to the outbox fails", async () => {
   const caller = await newCaller();
   const thread = await newThread(caller);

@@ -20,6 +20,8 @@ const FOUND: [set: SetName, text: string, masked: string][] = [
   ["card", "4111 1111 1111 1111, 378282246310005 or 5555-5555-5555-4444", "#, # or #"],
   ["card", "exp 4111111111111111 12/29", "exp # 12/29"],
   ["card", "12 4111 1111 1111 1111 2029", "12 # 2029"],
+  ["card", "1 2 3 4 5 6 4111111111111111 7 8 9", "1 2 3 4 5 6 # 7 8 9"],
+  ["card", `${"0 ".repeat(50_000)}4111-1111-1111-1111`, `${"0 ".repeat(50_000)}#`],
   ["key", "sk-proj-abcdefghijklmnop1234 ghp_abcdefghijklmnopqrstuvwxyz0123456789", "# #"],
   ["key", "AKIAIOSFODNN7EXAMPLE; weir_key_0123456789abcdefghijklmn", "#; #"],
   ["key", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "Bearer #"],
@@ -104,6 +106,19 @@ describe("a value", () => {
     });
     expect(Object.keys(own.field("inputs", JSON.parse('{"__proto__":"a@b.io"}')) as object)).toEqual(["__proto__"]);
   });
+  it("has members whose names are masked alike, in time that grows with their number", async () => {
+    const own = await masker({ type: "set", set: "email" });
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`n${i}@b.io`, i]));
+    const names = Object.keys(own.field("inputs", many) as object);
+    expect([names.length, names.at(-1)]).toEqual([50_000, "[masked:email] (50000)"]);
+  }, 20_000);
+  it("of ten million digits is masked or left, and never fails", async () => {
+    const own = await masker(
+      ...(["email", "phone", "iban", "card", "key"] as const).map((set): MaskRule => ({ type: "set", set })),
+    );
+    for (const text of ["1".repeat(9_900_000), "0 12 ".repeat(1_900_000), `sk-${"a".repeat(9_900_000)}`])
+      expect(typeof own.field("inputs", text)).toBe("string");
+  }, 60_000);
   it("names of attachments that are masked alike stay apart, and are the same when sent again", async () => {
     const own = await masker({ type: "set", set: "email" });
     const names = ["a@b.io", "c@d.io", "a@b.io", "plain.txt"].map((name) => own.attachment(name));
@@ -113,6 +128,17 @@ describe("a value", () => {
   });
 });
 
+describe("what each match contains", () => {
+  it.each([
+    ["[[:alnum:]_-]{20,}", undefined],
+    ["[[:xdigit:]-]{32,}", undefined],
+    ["[]a-z]{5}", undefined],
+    ["[^]x]y", undefined],
+    ["EMP-[0-9]+", "EMP-"],
+    ["\\[x\\]ab", "ab"],
+  ])("%s: %s", (pattern, needed) => expect(neededBy(pattern)).toBe(needed));
+});
+
 describe("a pattern from outside", () => {
   const regex = (pattern: string, more = {}): MaskRule => ({ type: "regex", pattern, ignore_case: false, ...more });
   it("masks what it matches, beside others", async () => {
@@ -120,6 +146,23 @@ describe("a pattern from outside", () => {
     const text = own.field("error", "EMP-12 and EMP-7: SECRET=x$1 ok");
     expect(text).toBe("[masked:employee] and [masked:employee]: [masked:regex] ok");
   });
+  it("masks with a class of POSIX", async () => {
+    const own = await masker(regex("[[:alnum:]_-]{20,}"));
+    expect(own.field("error", "token abcdefghijklmnopqrstuvwx")).toBe("token [masked:regex]");
+  });
+  it("finds the same in a long text as in a short one, also where pieces meet", async () => {
+    const own = await masker(regex("<[a-z]+>"), regex("k=\\S+"));
+    for (const before of [16_000, 16_380, 16_384, 30_000]) {
+      const text = `${".".repeat(before)}<abc> k=${"s".repeat(40_000)} <d>${".".repeat(20_000)}<e>`;
+      expect(own.field("error", text)).toBe(
+        `${".".repeat(before)}[masked:regex] [masked:regex] [masked:regex]${".".repeat(20_000)}[masked:regex]`,
+      );
+    }
+  });
+  it("that reads to the end for each match ends", async () => {
+    const own = await masker(regex("x(?:[^y]*y)?"));
+    expect(own.field("error", "x".repeat(1_000_000))).toMatch(/^(?:\[masked:regex\])+$/);
+  }, 20_000);
   it.each([
     "(a)\\1",
     "(?=a)",

@@ -1,4 +1,5 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
+import { toProblem } from "../../http/problem.ts";
 import { storeOwnRuns } from "../../traces/self.ts";
 import type { ThreadContext } from "../context.ts";
 import type { OutboxRow } from "../storage/outbox-store.ts";
@@ -6,7 +7,7 @@ import { type Call, CALL_OF, packCall, sendCall, unpackCall } from "./call.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
 import { type Delivery, webhookCall } from "./webhook.ts";
 
-/** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged. */
+/** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged, but not a trace. */
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
@@ -97,7 +98,7 @@ export class Outbox {
       if (call) await this.#send(call);
       outbox.remove(row.id);
     } catch (error) {
-      this.#postpone(row, String(error));
+      this.#postpone(row, error);
     }
   }
 
@@ -130,10 +131,12 @@ export class Outbox {
     return this.onTask(env, { workspaceId, threadId, ...effect });
   }
 
-  #postpone(row: OutboxRow, reason: string): void {
+  #postpone(row: OutboxRow, error: unknown): void {
     const { tables, threadId } = this.context;
-    const seconds = RETRY_SECONDS[row.attempts];
-    const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason };
+    // A trace waits until the trace platform takes it, also for longer than a receiver is called.
+    const isKept = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
+    const seconds = RETRY_SECONDS[row.attempts] ?? (isKept ? RETRY_SECONDS.at(-1) : undefined);
+    const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason: String(error) };
     console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
     if (seconds === undefined) tables.outbox.remove(row.id);
     else tables.outbox.retry(row, Date.now() + seconds * 1000);

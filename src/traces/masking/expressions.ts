@@ -1,6 +1,7 @@
 /**
- * Regular expressions from outside, by RE2: their time is linear in the text, where a backtracking engine can take longer
- * than an invocation may. All of them are tried in one pass; only those that match replace.
+ * Regular expressions from outside, by RE2: one search takes time that is linear in the text, where a backtracking engine can
+ * take longer than an invocation may. All of them are tried in one pass; only those that match replace. Many searches, each of
+ * which reads to the end, would take quadratic time: a long text is searched in pieces, and all searches together are bounded.
  */
 import type { RE2JS } from "re2js";
 import { Problem } from "../../http/problem.ts";
@@ -17,13 +18,13 @@ const MOST_MEMORY = 2 * 1024 * 1024;
 /** Masks a text by the rules; `null` without rules. @throws Problem 422 that says which pattern cannot be used */
 export async function compileExpressions(rules: RegexRule[]): Promise<((text: string) => string) | undefined> {
   if (rules.length === 0) return undefined;
-  const { Matcher, RE2JS, RE2Set } = await import("re2js");
+  const { RE2JS, RE2Set } = await import("re2js");
   const set = new RE2Set(RE2Set.UNANCHORED, 0, MOST_MEMORY);
   const all = rules.map((rule) => {
     const pattern = rule.ignore_case ? `(?i)${rule.pattern}` : rule.pattern;
     const compiled = compile(RE2JS, pattern, rule.pattern);
     set.add(pattern);
-    return { compiled, mark: Matcher.quoteReplacement(markOf(rule)) };
+    return { compiled, mark: markOf(rule) };
   });
   set.compile();
   const needed = rules.map((rule) => (rule.ignore_case ? undefined : neededBy(rule.pattern)));
@@ -33,10 +34,49 @@ export async function compileExpressions(rules: RegexRule[]): Promise<((text: st
     if (!mayMatch(text)) return text;
     for (const place of set.match(text)) {
       const rule = all[place];
-      if (rule) masked = rule.compiled.matcher(masked).replaceAll(rule.mark);
+      if (rule) masked = replaceAll(rule.compiled, masked, rule.mark);
     }
     return masked;
   };
+}
+
+/** Characters of a piece of a long text. */
+const PIECE = 16_384;
+/** By how many two pieces overlap: a match that needs more to be seen is not found where a piece ends. */
+const OVERLAP = 2_048;
+/** The most characters that the searches of one pattern in one text read together, if each reads to the end of its piece. */
+const MOST_READ = 30_000_000;
+
+/** Replaces what the pattern finds. What is left when the bound is reached is masked whole. */
+function replaceAll(pattern: RE2JS, text: string, mark: string): string {
+  let masked = "";
+  let read = 0;
+  let size = PIECE;
+  for (let at = 0; at < text.length;) {
+    const piece = text.slice(at, at + size);
+    const isLast = at + size >= text.length;
+    const matcher = pattern.matcher(piece);
+    let end = 0;
+    let next = isLast ? piece.length : piece.length - OVERLAP;
+    size = PIECE;
+    while (matcher.find()) {
+      const start = matcher.start();
+      read += piece.length - start;
+      if (read > MOST_READ) return masked + mark;
+      if (!isLast && (start >= next || matcher.end() === piece.length)) {
+        // The next piece has it whole. One that reaches the end of this piece may be longer than a piece.
+        if (start < next) size = 2 * piece.length;
+        next = start;
+        break;
+      }
+      masked += piece.slice(end, start) + mark;
+      end = matcher.end();
+    }
+    next = Math.max(end, next);
+    masked += piece.slice(end, next);
+    at += next;
+  }
+  return masked;
 }
 
 /** Texts in which an assertion alone, such as `\b`, matches. */

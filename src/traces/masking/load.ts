@@ -13,7 +13,7 @@ interface Loaded {
 const cache = new RowCache<Loaded>();
 /** What was compiled last, by workspace: a compilation takes longer than a read. */
 const compiled = new Map<string, Loaded>();
-const KEPT_MOST = 100;
+const KEPT_MOST = 10;
 
 /**
  * Undefined when the workspace has no rules. Ingest fails when the rules cannot be read: nothing is stored that a rule may

@@ -20,6 +20,9 @@ const SHORT = 40;
 /** A number of fewer digits is none that a rule for numbers finds. */
 const LONG_NUMBER = 1_000_000;
 
+/** In place of a text in which a search does not end. */
+const TOO_LARGE = "[masked:too large to search]";
+
 export class Masker {
   readonly #paths: PathRule[];
   readonly #known = new Map<string, string>();
@@ -85,6 +88,7 @@ export class Masker {
 
   #members(members: Record<string, unknown>, states: State[]): Record<string, unknown> {
     let changed: Map<string, unknown> | undefined;
+    const alike = new Map<string, number>();
     for (const [place, [key, item]] of Object.entries(members).entries()) {
       const name = this.#text(key);
       const masked = this.#value(item, this.#below(states, key));
@@ -92,7 +96,7 @@ export class Masker {
         if (masked === item && name === key) continue;
         changed = new Map(Object.entries(members).slice(0, place));
       }
-      changed.set(apart(name, changed), masked);
+      changed.set(apart(name, changed, alike), masked);
     }
     return changed ? Object.fromEntries(changed) : members;
   }
@@ -116,9 +120,15 @@ export class Masker {
   }
 
   #masked(text: string): string {
-    let masked = this.expressions ? this.expressions(text) : text;
-    for (const { mask, mark } of this.#sets) masked = mask(masked, mark);
-    return masked;
+    try {
+      let masked = this.expressions ? this.expressions(text) : text;
+      for (const { mask, mark } of this.#sets) masked = mask(masked, mark);
+      return masked;
+    } catch (error) {
+      // The stack of the engine of expressions is too small for a match of millions of characters.
+      if (error instanceof RangeError) return TOO_LARGE;
+      throw error;
+    }
   }
 
   #below(states: State[], key: string): State[] {
@@ -135,9 +145,11 @@ export class Masker {
   }
 }
 
-/** The name of a member that no other of the object has: two names may be masked alike. */
-function apart(name: string, taken: Map<string, unknown>): string {
+/** The name of a member that no other of the object has: two names may be masked alike. `alike`: how often each came. */
+function apart(name: string, taken: Map<string, unknown>, alike: Map<string, number>): string {
   let own = name;
-  for (let count = 2; taken.has(own); count++) own = `${name} (${count})`;
+  let count = alike.get(name) ?? 1;
+  while (taken.has(own)) own = `${name} (${(count += 1)})`;
+  alike.set(name, count);
   return own;
 }

@@ -11,6 +11,8 @@ const OPTIONAL = /^(?:[*?]|\{0)/;
 export function neededBy(pattern: string): string | undefined {
   // `\x41`, `\pL` and `\Q` take more than one character.
   if (/\\[^\W_dwsbDWSB]/.test(pattern)) return undefined;
+  // A class may begin with its own bracket, or have a class of POSIX in it.
+  if (/[[\]]/.test(pattern.replaceAll(/\\./g, "").replaceAll(/\[\^?[^[\]^][^[\]]*\]/g, ""))) return undefined;
   // A bar, a group or a flag may change what the rest means.
   if (/[|()]/.test(pattern.replaceAll(/\\./g, ""))) return undefined;
   const found: string[] = [];

@@ -12,9 +12,10 @@ function email(text: string, mark: string): string {
   return text.includes("@") ? text.replaceAll(EMAIL, mark) : text;
 }
 
-/** Digits with a few separators, by which people write numbers. The class has no upper bound, so that no number is cut. */
-const DIGITS = /\d(?:[ .()/-]{0,2}\d){6,}/;
-const PHONE = /(?<![\w.])(?:\+ ?)?\(?\d(?:[ .()/-]{0,2}\d){6,}(?!\w)/g;
+/** Digits with a few separators, by which people write numbers. */
+const DIGITS = /\d(?:[ .()/-]{0,2}\d){6}/;
+/** Longer than any number, so that none is cut. A bound, because the engine keeps each digit of a match on its stack. */
+const PHONE = /(?<![\w.])(?:\+ ?)?\(?\d(?:[ .()/-]{0,2}\d){6,40}(?!\w)/g;
 /** 3-3-4 as in North America, a trunk prefix, or an area code in brackets. */
 const NATIONAL = /^(?:1[ .-])?\d{3}[ .-]\d{3}[ .-]\d{4}$|^0\d{1,5}[ .()/-]|^\(\d{2,5}\)/;
 const DATE = /^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}/;
@@ -97,7 +98,6 @@ function iban(text: string, mark: string): string {
   return end === 0 ? text : masked + text.slice(end);
 }
 
-const CARD_CANDIDATE = /(?<!\d)\d(?:[ -]?\d){12,}/g;
 /** Visa, Mastercard, American Express, Discover, Diners Club, JCB, UnionPay, Maestro: 13 to 19 digits, the likeliest first. */
 const CARD_LENGTHS = [16, 15, 14, 19, 18, 17, 13];
 const CARD_PREFIX = /^(?:4|5[0-8]|2(?:2[2-9]|[3-6]|7[01]|720)|3[04-9]|6)/;
@@ -112,29 +112,42 @@ function hasLuhnChecksum(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Masks the cards in a row of digits: other digits may stand beside them, behind a separator. */
-function cardsIn(found: string, mark: string): string {
-  const digits = [...found.matchAll(/\d/g)].map(({ 0: digit, index }) => ({ digit, index }));
-  const isApart = (place: number) => place === 0 || digits[place]?.index !== (digits[place - 1]?.index ?? 0) + 1;
-  let text = "";
-  let end = 0;
-  for (let place = 0; place < digits.length; place++) {
-    if (!isApart(place)) continue;
-    const length = CARD_LENGTHS.find((length) => {
-      if (place + length > digits.length || (place + length < digits.length && !isApart(place + length))) return false;
-      const number = digits.slice(place, place + length).map(({ digit }) => digit);
-      return CARD_PREFIX.test(number.join("")) && hasLuhnChecksum(number.join(""));
-    });
-    if (length === undefined) continue;
-    text += found.slice(end, digits[place]?.index) + mark;
-    end = (digits[place + length - 1]?.index ?? 0) + 1;
-    place += length - 1;
+const isDigit = (text: string, at: number) => {
+  const code = text.charCodeAt(at);
+  return code > 47 && code < 58;
+};
+
+/** Where the card ends whose first digit is at this place; 0 when there is none. Other digits stand behind a separator. */
+function cardEnd(text: string, start: number): number {
+  let digits = "";
+  const ends: number[] = [];
+  for (let at = start; digits.length < 19; at++) {
+    if (isDigit(text, at)) {
+      digits += text[at];
+      ends.push(at + 1);
+    } else if ((text[at] !== " " && text[at] !== "-") || !isDigit(text, at + 1)) break;
   }
-  return text + found.slice(end);
+  const length = CARD_LENGTHS.find((length) => {
+    const end = ends[length - 1];
+    const number = digits.slice(0, length);
+    return end !== undefined && !isDigit(text, end) && CARD_PREFIX.test(number) && hasLuhnChecksum(number);
+  });
+  return length === undefined ? 0 : (ends[length - 1] ?? 0);
 }
 
 function card(text: string, mark: string): string {
-  return DIGITS.test(text) ? text.replaceAll(CARD_CANDIDATE, (found) => cardsIn(found, mark)) : text;
+  if (!DIGITS.test(text)) return text;
+  let masked = "";
+  let end = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (!isDigit(text, at) || isDigit(text, at - 1)) continue;
+    const after = cardEnd(text, at);
+    if (after === 0) continue;
+    masked += text.slice(end, at) + mark;
+    end = after;
+    at = after - 1;
+  }
+  return end === 0 ? text : masked + text.slice(end);
 }
 
 /** Keys by the prefixes that their makers publish for scanners, JSON Web Tokens and private keys in PEM. */

@@ -222,7 +222,9 @@ export function migrate(storage: DurableObjectStorage): void {
       if (fresh !== undefined && done.size === 0) storage.sql.exec(fresh);
       storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
     }
-    if (readMeta(storage.sql, "format") !== FORMATS.partition) writeMeta(storage.sql, "format", FORMATS.partition);
+    // Older indexes without groups are those of format 1, which the version before reads.
+    if (done.size === 0) writeMeta(storage.sql, "format", FORMATS.partition);
+    else if (readMeta(storage.sql, "format") === undefined) writeMeta(storage.sql, "format", 1);
   });
 }
 

@@ -12,10 +12,13 @@ import { body } from "../../http/validate.ts";
 import { forgetMaskers } from "../masking/load.ts";
 import { Masker } from "../masking/masker.ts";
 import { previewRules } from "./preview.ts";
-import { MaskRules } from "../masking/rules.ts";
+import { type MaskRule, MaskRules } from "../masking/rules.ts";
 import { readRules, writeRules } from "../masking/store.ts";
 
 const doc = documented("Workspaces and keys");
+
+/** What the audit trail says of a rule. Its pattern may be the secret itself. */
+const describeRule = ({ type, name, ...rule }: MaskRule) => ({ type, name, ...("set" in rule && { set: rule.set }) });
 
 const PreviewRules = v.strictObject({
   ...MaskRules.entries,
@@ -34,7 +37,7 @@ export const masking = new Hono<App>()
     await Masker.of(rules, c.env.ENCRYPTION_KEY);
     if (!(await writeRules(database(c.env.DB), workspaceId, rules))) throw new Problem(404, "Workspace not found.");
     forgetMaskers();
-    await audit(c, { action: "masking.updated", targetId: workspaceId, detail: { rules } });
+    await audit(c, { action: "masking.updated", targetId: workspaceId, detail: { rules: rules.map(describeRule) } });
     return c.json({ rules });
   })
   .post(

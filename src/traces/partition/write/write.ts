@@ -1,4 +1,5 @@
 /** Upserting a batch of writes in one transaction. */
+import { FORMATS } from "../../../db/format.ts";
 import { uuidTime } from "../../dotted.ts";
 import { joinPayloads, PACKED_COLUMNS, payloadOf } from "../../packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs } from "../blobs.ts";
@@ -9,7 +10,7 @@ import type { PriceTable } from "../../usage/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { byTrace, dissolveGroups, groupRuns } from "../groups.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
-import { addToCounts, lastNumber, noteWritten } from "../meta.ts";
+import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../meta.ts";
 import { noteMoves } from "../moves.ts";
 import { writePayloads } from "../payloads.ts";
 import { placeDerived } from "./place.ts";
@@ -105,6 +106,8 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
   const last = lastNumber(sql);
   groupRuns(rows);
+  // The version before would not find the others of a group, and gives a run no number of its first change.
+  if (rows.length > 0 && readMeta(sql, "format") !== FORMATS.partition) writeMeta(sql, "format", FORMATS.partition);
   for (const [index, row] of rows.entries()) {
     row.n = last + 1 + index;
     row.born = change;
