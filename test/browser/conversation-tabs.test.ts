@@ -124,6 +124,25 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await close();
   });
 
+  it("sends what waits for the end of a run, also while the tab is hidden", async () => {
+    const { page, close } = await visit(stage);
+    await choose(page, "agent");
+    await say(page, "count to 200");
+    await expectAnswer(page, " 10 ");
+    await say(page, "Queued");
+    await show(page, false);
+    const { url, headers } = stage.server;
+    const thread = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const runs = async () =>
+      (await (await fetch(`${url}/threads/${thread}/runs`, { headers })).json<{ status: string }[]>()).map(
+        ({ status }) => status,
+      );
+    await eventually(runs, (statuses) => expect(statuses).toEqual(["success", "success"]));
+    await show(page, true);
+    await expectAnswer(page, 'You said: "Queued"');
+    await close();
+  });
+
   it("works in the last of five tabs", async () => {
     const { page, close } = await visit(stage);
     const tabs = [page];

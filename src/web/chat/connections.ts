@@ -1,8 +1,13 @@
 /**
  * The connections of a conversation's streams. A browser keeps six connections to a server over HTTP/1.1, for all its tabs
- * together, so a hidden tab keeps none, and a window without focus keeps them only while a run is in progress.
+ * together, so a hidden tab keeps none, and a window without focus keeps them only while a run is in progress. A hidden tab whose
+ * run is in progress looks from time to time: messages that wait for the run's end are sent then, and the title says what waits.
  * The client of the stream does not notice: its response stays open, and continues after the last event.
  */
+
+/** Milliseconds between two looks of a hidden tab, and for which each keeps a connection. */
+const LOOK_EVERY = 8_000;
+const LOOK_FOR = 1_500;
 
 /** Requests the stream, after the last event that was passed on. */
 type Ask = (signal: AbortSignal) => Promise<Response>;
@@ -10,6 +15,7 @@ type Ask = (signal: AbortSignal) => Promise<Response>;
 export class Connections {
   #all = new Set<Connection>();
   #running = false;
+  #looking: ReturnType<typeof setTimeout> | undefined;
 
   /** Follows the tab until the returned function is called. */
   watch(): () => void {
@@ -17,6 +23,7 @@ export class Connections {
     document.addEventListener("visibilitychange", update);
     for (const event of ["focus", "blur"]) addEventListener(event, update);
     return () => {
+      clearTimeout(this.#looking);
       document.removeEventListener("visibilitychange", update);
       for (const event of ["focus", "blur"]) removeEventListener(event, update);
     };
@@ -42,10 +49,21 @@ export class Connections {
   }
 
   #update(): void {
+    clearTimeout(this.#looking);
     const rests = document.hidden || (!this.#running && !document.hasFocus());
+    this.#setOpen(!rests);
+    if (document.hidden && this.#running) this.#looking = setTimeout(() => this.#look(), LOOK_EVERY);
+  }
+
+  #look(): void {
+    this.#setOpen(true);
+    this.#looking = setTimeout(() => this.#update(), LOOK_FOR);
+  }
+
+  #setOpen(isOpen: boolean): void {
     for (const connection of this.#all) {
-      if (rests) connection.rest();
-      else void connection.wake();
+      if (isOpen) void connection.wake();
+      else connection.rest();
     }
   }
 }
