@@ -95,7 +95,7 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await close();
   });
 
-  it("keeps no connection in a hidden tab, and shows what came meanwhile when it is seen again", async () => {
+  it("keeps no connection in a hidden tab, and shows what arrived in the meantime when it is seen again", async () => {
     const { page, close } = await visit(stage);
     const open = new Set<Request>();
     const isStream = (request: Request) => request.url().endsWith("/stream/events");

@@ -30,6 +30,7 @@ const BENCHES: [name: string, rows: (string | RegExp)[], options?: Partial<Optio
   ["exports", ["none"], { rows: 2_000 }],
   ["backfill", ["`{}`", /gt\(latency/]],
   ["day", ["ingest", "export, none"]],
+  ["masking", ["none", "ten"]],
   ["runs", ["rows written: Thread", "echo, 1 at a time"]],
   ["cost", ["run of `echo`", "row exported", "minute connected, SSE"]],
 ];

@@ -104,7 +104,7 @@ describe("a run's durability", () => {
     const thread = await newThread(caller);
     await stream(caller, thread, { assistant_id: "agent", input: say("count to 3"), durability });
     const [run] = await get<{ run_id: string }[]>(caller, `/threads/${thread}/runs`);
-    // Runs of other tests may go on in the same isolate.
+    // Runs of other tests may continue in the same isolate.
     const own = append.mock.calls.filter(([{ runId }]) => runId === run?.run_id);
     const appended = own.map(([{ method, data, token }]) => ({ method, data, token }));
     append.mockRestore();
