@@ -47,12 +47,13 @@ export const lazy = <T>(spec: string, load: () => Promise<Record<string, unknown
  * what it registers.
  */
 export function createWeir({ graphs: entries, app, config: given = {}, schemas = {}, ui = {}, ...own }: WeirOptions) {
-  const config = Object.assign(settings, readConfig(given));
+  const read = readConfig(given);
+  const config = Object.assign(settings, read);
   Object.assign(graphs, entries);
   Object.assign(builtSchemas, schemas);
   Object.assign(uis, ui);
   Object.assign(custom, own);
-  noteDeployed({ graphs: entries, schemas, ui, app, config, own });
+  noteDeployed({ graphs: entries, schemas, ui, app, config: read, own });
   let made: ReturnType<typeof createApp> | undefined;
 
   /** A custom application may hold checks of its own, so nothing is answered without it. */

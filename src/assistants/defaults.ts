@@ -31,20 +31,18 @@ export const graphIds = (): string[] => Object.keys(graphs);
 /** The graph for requests without a graph: `agent`, or the first of the registry. */
 export const defaultGraphId = (): string => ("agent" in graphs ? "agent" : (graphIds()[0] ?? ""));
 
-/** The id of a graph's default assistant. */
-export const defaultAssistantId = (graphId: string): string => uuidv5(NAMESPACE, graphId);
-
 const known = new Map<string, string>();
 
-/** The ids of the default assistants, by graph. */
-function idOfGraph(): Map<string, string> {
-  for (const graphId of graphIds()) if (!known.has(graphId)) known.set(graphId, defaultAssistantId(graphId));
-  return known;
+/** The id of a deployed graph's default assistant. */
+export function defaultAssistantId(graphId: string): string {
+  const id = known.get(graphId) ?? uuidv5(NAMESPACE, graphId);
+  known.set(graphId, id);
+  return id;
 }
 
 /** Converts a graph id to the id of its default assistant. Other ids are returned in lower case. */
 export function assistantIdOf(idOrGraphId: string): string {
-  return idOfGraph().get(idOrGraphId) ?? idOrGraphId.toLowerCase();
+  return Object.hasOwn(graphs, idOrGraphId) ? defaultAssistantId(idOrGraphId) : idOrGraphId.toLowerCase();
 }
 
 /** The source of the default assistants, to detect whether a workspace has the current ones. */
@@ -54,7 +52,7 @@ export function defaultsStamp(): string {
 
 /** Whether the id is that of a deployed graph's default assistant, in any workspace. */
 export function isDefaultAssistant(id: string): boolean {
-  return [...idOfGraph().values()].includes(id);
+  return graphIds().some((graphId) => defaultAssistantId(graphId) === id);
 }
 
 /**
@@ -63,9 +61,16 @@ export function isDefaultAssistant(id: string): boolean {
  */
 export function defaultAssistants(): DefaultAssistant[] {
   const settings = v.parse(Settings, JSON.parse((env as Env).LANGGRAPH_CONFIG ?? "{}"));
-  return [...idOfGraph()].map(([graphId, id]) => {
+  return graphIds().map((graphId) => {
     const { configurable, context = {} } = settings[graphId] ?? {};
     const { description, metadata = {} } = configured.graphs[graphId] ?? {};
-    return { id, graphId, config: configurable ? { configurable } : {}, context, description, metadata };
+    return {
+      id: defaultAssistantId(graphId),
+      graphId,
+      config: configurable ? { configurable } : {},
+      context,
+      description,
+      metadata,
+    };
   });
 }

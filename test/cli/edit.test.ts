@@ -79,6 +79,33 @@ it("removes a graph and an auth that langgraph.json no longer has", async () => 
   expect(workerd()).toEqual(before);
 });
 
+it("removes settings and a default assistant that langgraph.json no longer has", async () => {
+  const expiring = async (key: string) => {
+    await client.store.putItem(["expiry"], key, { is: "stored" });
+    const { thread_id } = await client.threads.create();
+    const answered = await fetch(`${dev.url}/threads/${thread_id}?include=ttl`);
+    const { ttl } = await answered.json<{ ttl?: object }>();
+    const item = await client.store.getItem(["expiry"], key);
+    return { thread: ttl !== undefined, item: item === null };
+  };
+  // A ten-thousandth of a minute is over before the item is read.
+  const store = { ttl: { default_ttl: 0.0001 } };
+  const before = workerd();
+  project.write("langgraph.json", config({ store, checkpointer: { ttl: { default_ttl: 1_000 } } }));
+  await expect.poll(async () => answer("slow"), PATIENCE).toMatch(/^(old|new)$/);
+  expect(await expiring("with")).toEqual({ thread: true, item: true });
+  const [found] = await client.assistants.search({ graphId: "slow" });
+  const id = found?.assistant_id ?? "";
+  expect(await client.assistants.get(id)).toMatchObject({ graph_id: "slow" });
+
+  project.write("langgraph.json", { graphs: { agent: "./agent.ts:graph" } });
+  await expect.poll(async () => answer("slow"), PATIENCE).toContain("404");
+  expect(await expiring("without")).toEqual({ thread: false, item: false });
+  await client.assistants.delete(id);
+  await expect(client.assistants.get(id)).rejects.toThrow("404");
+  expect(workerd()).toEqual(before);
+});
+
 it("starts workerd again for code that packages in memory refuse, and for a file beside the bundle", async () => {
   const before = workerd();
   const registered = (word: string) =>
