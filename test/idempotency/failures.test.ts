@@ -1,11 +1,12 @@
 /** A request under an Idempotency-Key whose storage fails: the client repeats it, and its work is done once. */
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { message1, rpc } from "../a2a/rpc.ts";
 import { human } from "../streaming/client.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { type Failing, failStorage } from "../support/failing-storage.ts";
+import { type MultipartPart, NOON, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
 import { get, say } from "../threads/client.ts";
 
 let caller: Caller;
@@ -13,7 +14,10 @@ let restore = () => {};
 beforeEach(async () => {
   caller = await newCaller();
 });
-afterEach(() => restore());
+afterEach(() => {
+  restore();
+  vi.useRealTimers();
+});
 
 async function fail(failing: Failing): Promise<void> {
   restore = await runInDurableObject(env.THREAD.getByName("none:none"), (_, { storage }) =>
@@ -22,6 +26,8 @@ async function fail(failing: Failing): Promise<void> {
 }
 
 const headers = { "idempotency-key": "k" };
+/** More than the time after which a request without an answer counts as failed. */
+const ABANDONED_MS = 121_000;
 const create = () => caller.fetch("/assistants", { body: { graph_id: "echo", name: "made once" }, headers });
 const count = async () => (await caller.fetch("/assistants/count", { body: { name: "made once" } })).json();
 
@@ -49,6 +55,33 @@ it("holds its key when the answer to the claim is lost", async () => {
   expect((await create()).status).toBe(200);
   expect(left).toBeLessThanOrEqual(0);
   expect(await count()).toBe(1);
+});
+
+/** Sends a request whose answer is not kept, and sends it again after the time in which the first one counts as under way. */
+async function sendTwice(send: () => Promise<Response>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  await fail({ d1: (statements) => /^update "idempotency_keys"/i.test(statements) });
+  expect(await (await send()).json()).toMatchObject({ rejected: 0, errors: [] });
+  restore();
+  vi.setSystemTime(Date.now() + ABANDONED_MS);
+  const again = await send();
+  expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([202, null]);
+}
+
+const unnamed = { name: "unnamed", run_type: "chain", inputs: {}, start_time: NOON / 1000, session_name: "tests" };
+it.each([
+  ["/runs", unnamed, 1],
+  ["/runs/batch", { post: [unnamed, unnamed] }, 2],
+])("stores trace runs without ids once: %s", async (path, body, count) => {
+  await sendTwice(() => caller.fetch(path, { body, headers }));
+  expect(await storedRuns(caller)).toHaveLength(count);
+});
+
+it("stores feedback without an id once that arrives with its run", async () => {
+  const run = sentRun(NOON);
+  const feedback: MultipartPart = { name: `feedback.${run.id}`, data: JSON.stringify({ key: "short", score: 0 }) };
+  await sendTwice(() => sendMultipart(caller, [...runParts("post", run), feedback], { headers }));
+  expect(await get(caller, `/feedback?run=${run.id}`)).toMatchObject([{ key: "short", run_id: run.id }]);
 });
 
 const dataset = { name: "made once" };

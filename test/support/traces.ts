@@ -94,7 +94,7 @@ export function runParts(kind: "post" | "patch", run: Record<string, unknown>): 
 export async function sendMultipart(
   caller: Caller,
   parts: MultipartPart[],
-  options: { encoding?: "gzip"; path?: string } = {},
+  options: { encoding?: "gzip"; path?: string; headers?: Record<string, string> } = {},
 ): Promise<Response> {
   const body = multipart(parts);
   const packed = options.encoding ? await compress(body) : body;
@@ -102,6 +102,7 @@ export async function sendMultipart(
     method: "POST",
     body: packed,
     headers: {
+      ...options.headers,
       "content-type": "multipart/form-data; boundary=----LangSmithFormBoundaryabc",
       ...(options.encoding ? { "content-encoding": options.encoding } : {}),
     },

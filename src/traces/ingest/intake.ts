@@ -1,7 +1,10 @@
 /** Stores the operations of one request in their partitions. */
+import type { Context } from "hono";
 import { type Database, database } from "../../db/client.ts";
 import type { Principal } from "../../principal.ts";
 import { toProblem } from "../../http/problem.ts";
+import type { App } from "../../http/types.ts";
+import { idempotentId } from "../../idempotency/middleware.ts";
 import { createFeedback } from "../feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
@@ -34,8 +37,14 @@ export class Intake {
   readonly #days = new Set<string>();
 
   /** An intake whose runs are masked by the rules of the principal's workspace. */
-  static async masked(env: Env, principal: Principal, batched = false): Promise<Intake> {
-    return new Intake(env, principal, new Gathering(await maskerOf(env, principal.workspaceId)), batched);
+  static async masked(env: Env, principal: Principal, batched = false, newId?: () => string): Promise<Intake> {
+    return new Intake(env, principal, new Gathering(await maskerOf(env, principal.workspaceId), newId), batched);
+  }
+
+  /** `masked`, for a request: what it sends without an id has the same id when it is repeated under its Idempotency-Key. */
+  static async begin(c: Context<App>): Promise<Intake> {
+    let made = 0;
+    return Intake.masked(c.env, c.get("principal"), false, () => idempotentId(c, String(made++)));
   }
 
   /** `batched`: the runs may share a transaction with later ones, which delays them by a tenth of a second. */

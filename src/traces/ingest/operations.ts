@@ -65,8 +65,11 @@ const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_ti
 
 /** Gathers the parts of each run, in any order. It can be drained while more parts arrive. */
 export class Gathering {
-  /** `masker`: masks what is gathered, before anything else reads it. */
-  constructor(private readonly masker?: Masker) {}
+  /** `masker`: masks what is gathered, before anything else reads it. `newId`: the id of what is sent without one. */
+  constructor(
+    private readonly masker?: Masker,
+    private readonly newId: () => string = uuidv7,
+  ) {}
 
   readonly feedback: { runId: string; body: Record<string, unknown> }[] = [];
   readonly faults: IngestFault[] = [];
@@ -147,7 +150,7 @@ export class Gathering {
     // `createRun` of the JavaScript SDK may send a run without an id: the platform gives it one.
     const isUnnamed = kind === "post" && pathId === undefined && (given["id"] ?? null) === null;
     const isNew = isUnnamed && typeof given["name"] === "string";
-    const id = isNew ? uuidv7() : asUuid(pathId ?? given["id"]);
+    const id = isNew ? this.newId() : asUuid(pathId ?? given["id"]);
     if (!id) {
       const shown = typeof given["id"] === "string" ? given["id"].slice(0, 80) : null;
       return this.fault(shown, "id: expected a UUID");
@@ -208,8 +211,9 @@ export class Gathering {
     if (this.feedback.length === MAX_FEEDBACK)
       return this.fault(id, `feedback: a request has at most ${MAX_FEEDBACK} of them`);
     const { run_id } = value;
-    if (typeof run_id !== "string" || run_id === id) this.feedback.push({ runId: id, body: value });
-    else this.feedback.push({ runId: run_id, body: { id, ...value } });
+    const isOfRun = typeof run_id !== "string" || run_id === id;
+    const feedbackId = value["id"] ?? (isOfRun ? this.newId() : id);
+    this.feedback.push({ runId: isOfRun ? id : run_id, body: { ...value, id: feedbackId } });
   }
 
   private addField(kind: Kind, id: string, name: string, json: Uint8Array): void {

@@ -42,7 +42,7 @@ function commonRoutes(): Hono<App> {
     .post("/runs/multipart", doc("Take runs as multipart/form-data"), (c) =>
       withClaim(c, async (claim) => {
         const boundary = boundaryOf(c.req.header("content-type") ?? null);
-        const intake = await Intake.masked(c.env, c.get("principal"));
+        const intake = await Intake.begin(c);
         const { gathering } = intake;
         const add = (part: Part) => gathering.addPart(part);
         await readParts(decodedBody(c.req.raw), boundary, add, async (waiting) => {
@@ -73,7 +73,7 @@ async function wholeJson(request: Request, claim: Claim): Promise<Uint8Array<Arr
 
 async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promise<Response> {
   if (!isObjectText(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
-  const intake = await Intake.masked(c.env, c.get("principal"));
+  const intake = await Intake.begin(c);
   const { gathering } = intake;
   for (const [kind, runs] of membersOf(body)) {
     if ((kind !== "post" && kind !== "patch") || isNull(runs)) continue;
@@ -99,7 +99,7 @@ async function takeRun(c: Context<App>, _claim: Claim, body: Uint8Array): Promis
 
 /** Takes a single run. 422 for any fault, because the request holds nothing else. */
 async function takeOne(c: Context<App>, kind: "post" | "patch", body: Uint8Array, id?: string): Promise<Response> {
-  const intake = await Intake.masked(c.env, c.get("principal"));
+  const intake = await Intake.begin(c);
   intake.gathering.addRunText(kind, body, id);
   refuseFaults(intake.gathering);
   const answer = await intake.finish();

@@ -30,7 +30,7 @@ export const otlp = new Hono<App>().post(
       await claim.hold(OBJECTS * bytes.byteLength);
       const spans = isJson ? spansFromJson(jsonOf(bytes)) : spansOf(c, bytes);
       if (spans.length > MAX_SPANS) throw tooManySpans();
-      const intake = await Intake.masked(c.env, c.get("principal"));
+      const intake = await Intake.begin(c);
       gather(intake.gathering, spans, c.req.header("langsmith-project"));
       return intake.finish();
     });
