@@ -51,6 +51,8 @@ export async function continueCall(
   const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
   const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
   if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
+  const earlier = await findResult(by, threadId, run);
+  if (earlier) return earlier;
   const asked = standing.interrupts.filter((id) => Object.hasOwn(responses, id));
   if (standing.interrupts.length === 0) throw invalid("The thread does not wait for an answer.");
   // Responses to anything else are ignored.
@@ -68,6 +70,8 @@ export async function answerInterrupt(
   const standing = isUuid(threadId) && (await threadStub(by.env, by.principal.workspaceId, threadId).standing());
   if (!standing || standing.assistantId === undefined) throw unknownThread();
   const request = await runRequest(by, threadId, { assistant_id: standing.assistantId }, run.id);
+  const earlier = await findResult(by, threadId, run);
+  if (earlier) return earlier;
   const id = interruptId ?? standing.interrupts[0];
   if (id === undefined) throw invalid("The thread does not wait for an answer.");
   if (interruptId === undefined && standing.interrupts.length > 1)
@@ -75,10 +79,28 @@ export async function answerInterrupt(
   return wait(by, threadId, { ...request, command: { resume: { [id]: answer } }, answers: [id] }, run);
 }
 
+/**
+ * The result of the run that an earlier request under the same Idempotency-Key began: the questions that it answered wait no longer.
+ * Undefined when there is no such run. Read the questions before, so that the run cannot begin in between.
+ */
+async function findResult(by: Caller, threadId: string, run: ToolRun): Promise<Result | undefined> {
+  const seq = await threadStub(by.env, by.principal.workspaceId, threadId).firstSeq(run.id);
+  return seq === undefined ? undefined : follow(by, threadId, seq, run);
+}
+
 async function wait(by: Caller, threadId: string, request: RunRequest, run: ToolRun): Promise<Result> {
-  const { id: runId, signal, report, elicits, schema } = run;
+  const { seq } = await threadStub(by.env, by.principal.workspaceId, threadId).launch(request);
+  return follow(by, threadId, seq, run);
+}
+
+/** Reports the run's events from `seq` on, and gives its result. */
+async function follow(
+  by: Caller,
+  threadId: string,
+  seq: number,
+  { id: runId, signal, report, elicits, schema }: ToolRun,
+): Promise<Result> {
   const thread = threadStub(by.env, by.principal.workspaceId, threadId);
-  const { seq } = await thread.launch(request);
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
