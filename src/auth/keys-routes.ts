@@ -7,22 +7,12 @@ import { documented } from "../http/documented.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
+import { type Deleted, deleteKeys, findDeletion } from "./delete-store.ts";
 import { checkTerms, makeKey } from "./keys.ts";
 import { type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
-import {
-  type ApiKeyRow,
-  deleteKeys,
-  findKey,
-  hasExpired,
-  insertKey,
-  listKeys,
-  MOST_KEYS,
-  revokeGrantsOf,
-  rollKey,
-  updateKey,
-} from "./store.ts";
+import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";
 
 const doc = documented("Workspaces and keys");
 
@@ -58,6 +48,16 @@ async function knownRole(c: Context<App>, role: string | null): Promise<readonly
 function scopesOf({ scopes }: Principal, permissions: readonly Permission[] | undefined): Scope[] {
   const needed = permissions && new Set<Scope>(permissions.map((permission) => PERMISSIONS[permission]));
   return scopes.filter((scope) => needed?.has(scope) ?? true);
+}
+
+/** Records what a deletion deletes and revokes, except what was `noted` before. */
+async function noteDeletion(c: Context<App>, { keys, grants }: Deleted, noted?: Deleted): Promise<void> {
+  const isNew = (one: { id: string }) =>
+    ![...(noted?.keys ?? []), ...(noted?.grants ?? [])].some(({ id }) => id === one.id);
+  for (const { id, name } of keys.filter(isNew)) {
+    await audit(c, { action: "api_key.deleted", targetId: id, detail: { name } });
+  }
+  for (const { id } of grants.filter(isNew)) await audit(c, { action: "grant.revoked", targetId: id });
 }
 
 export const keys = new Hono<App>()
@@ -145,14 +145,11 @@ export const keys = new Hono<App>()
   .delete("/:id", doc("Delete an API key"), param(KeyParam), query(DeleteKey), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const gone = await deleteKeys(db, workspaceId, c.req.valid("param").id, c.req.valid("query").predecessors);
-    if (gone.length === 0) throw notFound();
-    for (const { id, name } of gone) {
-      await audit(c, { action: "api_key.deleted", targetId: id, detail: { name } });
-      // The OAuth grants that were allowed with this key end with it.
-      for (const grant of await revokeGrantsOf(db, workspaceId, id, Date.now())) {
-        await audit(c, { action: "grant.revoked", targetId: grant.id });
-      }
-    }
+    const deletion = { workspaceId, id: c.req.valid("param").id, predecessors: c.req.valid("query").predecessors };
+    const found = await findDeletion(db, deletion);
+    if (found.keys.length + found.grants.length === 0) throw notFound();
+    await noteDeletion(c, found);
+    const done = await deleteKeys(db, deletion, Date.now());
+    await noteDeletion(c, done, found);
     return c.body(null, 204);
   });

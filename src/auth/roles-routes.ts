@@ -9,7 +9,7 @@ import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
 import { may, type Permission, PERMISSIONS } from "../principal.ts";
 import { ROLES } from "./roles.ts";
-import { deleteUnusedRole, findRole, listRoles, putRole } from "./roles-store.ts";
+import { deleteUnusedRole, findRole, isRoleUsed, listRoles, putRole } from "./roles-store.ts";
 import { RoleName } from "./schema.ts";
 
 const doc = documented("Workspaces and keys");
@@ -52,11 +52,10 @@ export const roles = new Hono<App>()
     notBuiltIn(name);
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    if (!(await deleteUnusedRole(db, workspaceId, name))) {
-      if (await findRole(db, workspaceId, name))
-        throw new Problem(409, "An API key has this role. Change the key first.");
-      throw new Problem(404, "Role not found.");
-    }
+    const inUse = () => new Problem(409, "An API key has this role. Change the key first.");
+    if (!(await findRole(db, workspaceId, name))) throw new Problem(404, "Role not found.");
+    if (await isRoleUsed(db, workspaceId, name)) throw inUse();
     await audit(c, { action: "role.deleted", targetId: name });
+    if (!(await deleteUnusedRole(db, workspaceId, name))) throw inUse();
     return c.body(null, 204);
   });

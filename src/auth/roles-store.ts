@@ -10,6 +10,12 @@ export type RoleRow = typeof roles.$inferSelect;
 const MOST_ROLES = 100;
 const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
 
+const keysWith = (db: Database, workspaceId: string, name: string) =>
+  db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.role, name)));
+
 export async function findRole(db: Database, workspaceId: string, name: string): Promise<RoleRow | undefined> {
   return db.select().from(roles).where(isRole(workspaceId, name)).get();
 }
@@ -32,15 +38,16 @@ export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
   return held;
 }
 
+/** Whether a key has the role. */
+export async function isRoleUsed(db: Database, workspaceId: string, name: string): Promise<boolean> {
+  return (await keysWith(db, workspaceId, name).limit(1).get()) !== undefined;
+}
+
 /** Deletes a role that no key has. False when one has it, or there is none. */
 export async function deleteUnusedRole(db: Database, workspaceId: string, name: string): Promise<boolean> {
-  const users = db
-    .select({ id: apiKeys.id })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.role, name)));
   const gone = await db
     .delete(roles)
-    .where(and(isRole(workspaceId, name), notExists(users)))
+    .where(and(isRole(workspaceId, name), notExists(keysWith(db, workspaceId, name))))
     .returning({ name: roles.name });
   forgetCredentials();
   return gone.length > 0;

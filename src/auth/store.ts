@@ -1,25 +1,8 @@
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  exists,
-  getTableColumns,
-  gt,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  or,
-  type SQL,
-  sql,
-} from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { insertBelow } from "../db/insert-below.ts";
+import { and, asc, desc, eq, exists, gt, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { insertBelow, rowIf } from "../db/insert-below.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
 import { forgetCredentials } from "./credential-cache.ts";
-import { keyEnds } from "./ended-store.ts";
 import { apiKeys, oauthGrants, oauthTokens, workspaces } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
@@ -30,10 +13,17 @@ export function hasExpired({ expiresAt }: Pick<ApiKeyRow, "expiresAt">): boolean
   return expiresAt !== null && expiresAt <= Date.now();
 }
 
+/**
+ * A condition: the API key with which a person allowed the grant exists, or they signed in without one. A grant whose key is
+ * gone allows nothing: what its role and networks were is not known.
+ */
+export const isAllowed = sql<boolean>`(${oauthGrants.credentialId} = 'open' OR ${oauthGrants.credentialId} LIKE 'openid:%' OR EXISTS (
+  SELECT 1 FROM api_keys k WHERE k.id = ${oauthGrants.credentialId} AND k.workspace_id = ${oauthGrants.workspaceId}))`;
+
 /** A condition: no OAuth grant made the key, or one that has not ended. */
 function grantLives(db: Database): SQL | undefined {
   const unexpired = or(isNull(oauthGrants.expiresAt), gt(oauthGrants.expiresAt, Date.now()));
-  const lives = and(eq(oauthGrants.id, apiKeys.grantId), isNull(oauthGrants.revokedAt), unexpired);
+  const lives = and(eq(oauthGrants.id, apiKeys.grantId), isNull(oauthGrants.revokedAt), unexpired, isAllowed);
   return or(isNull(apiKeys.grantId), exists(db.select({ id: oauthGrants.id }).from(oauthGrants).where(lives)));
 }
 
@@ -46,7 +36,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<ApiKeyR
     .get();
 }
 
-/** An access token with its grant, in one read. */
+/** An access token with its grant, in one read. None when the API key with which a person allowed it is gone. */
 export async function findAccess(db: Database, hash: string) {
   return db
     .select({
@@ -65,7 +55,7 @@ export async function findAccess(db: Database, hash: string) {
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
     .leftJoin(apiKeys, and(eq(apiKeys.id, oauthGrants.credentialId), eq(apiKeys.workspaceId, oauthGrants.workspaceId)))
-    .where(and(eq(oauthTokens.hash, hash), eq(oauthTokens.kind, "access")))
+    .where(and(eq(oauthTokens.hash, hash), eq(oauthTokens.kind, "access"), isAllowed))
     .get();
 }
 
@@ -137,8 +127,17 @@ export async function updateKey(
   return changed[0];
 }
 
-/** What a successor takes over from its key. */
-const TERMS = new Set<keyof ApiKeyRow>(["name", "scopes", "expiresAt", "allowedIps", "grantId", "role"]);
+/** What others may change of a key, and what its successor takes over. */
+const TERMS = ["name", "scopes", "expiresAt", "allowedIps", "grantId", "role", "successorId"] as const;
+
+/** The key, if its terms are those that were read. */
+export function unchangedKey(db: Database, read: ApiKeyRow) {
+  const terms = TERMS.map((name) => sql`${apiKeys[name]} IS ${sql.param(read[name], apiKeys[name])}`);
+  return db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, read.workspaceId), eq(apiKeys.id, read.id), ...terms));
+}
 
 /**
  * Inserts the successor of a key, which ends at `until`. Its OAuth grants go to the successor. False when the key has been
@@ -148,16 +147,11 @@ export async function rollKey(db: Database, old: ApiKeyRow, successor: ApiKeyRow
   const { workspaceId, id } = old;
   const expiresAt = Math.min(until, old.expiresAt ?? Infinity);
   const isOld = and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id));
-  const columns = Object.entries(getTableColumns(apiKeys)) as [keyof ApiKeyRow, SQLiteColumn][];
-  const asRead = columns.flatMap(([name, column]) =>
-    TERMS.has(name) ? [sql`${column} IS ${sql.param(old[name], column)}`] : [],
-  );
-  const values = columns.map(([name, column]) => sql`${sql.param(successor[name], column)}`);
   const made = exists(db.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, successor.id)));
   const [rolled] = await db.batch([
     db
       .insert(apiKeys)
-      .select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${apiKeys} WHERE ${and(isOld, ...asRead)}`)
+      .select(rowIf(apiKeys, successor, exists(unchangedKey(db, old))))
       .returning({ id: apiKeys.id }),
     db.update(apiKeys).set({ expiresAt, successorId: successor.id }).where(and(isOld, made)),
     db
@@ -184,45 +178,4 @@ export async function noteKeyUse(db: Database, id: string, now: number, before: 
 /** Deletes keys that expired before this time, milliseconds since 1970. */
 export async function deleteExpiredKeys(db: Database, before: number): Promise<void> {
   await deleteOverdue(db, apiKeys, lt(apiKeys.expiresAt, before));
-}
-
-/**
- * The deleted keys: the one of this id, and with `predecessors` also the keys that were rolled to it, whose overlap would
- * continue. None when this workspace has none with the id.
- */
-export async function deleteKeys(
-  db: Database,
-  workspaceId: string,
-  id: string,
-  predecessors: boolean,
-): Promise<ApiKeyRow[]> {
-  const chain = sql`(WITH RECURSIVE chain(id) AS (SELECT ${id} UNION
-    SELECT k.id FROM api_keys k JOIN chain c ON k.successor_id = c.id WHERE k.workspace_id = ${workspaceId})
-    SELECT id FROM chain)`;
-  const which = predecessors ? sql`${apiKeys.id} IN ${chain}` : eq(apiKeys.id, id);
-  const ended = await db
-    .delete(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), which))
-    .returning();
-  forgetCredentials();
-  return ended;
-}
-
-/** Ends the OAuth grants that were allowed with this API key. */
-export async function revokeGrantsOf(
-  db: Database,
-  workspaceId: string,
-  credentialId: string,
-  now: number,
-): Promise<GrantRow[]> {
-  const [ended] = await db.batch([
-    db
-      .update(oauthGrants)
-      .set({ revokedAt: now })
-      .where(and(madeWith(workspaceId, credentialId), isNull(oauthGrants.revokedAt)))
-      .returning(),
-    ...keyEnds(db, now),
-  ]);
-  forgetCredentials();
-  return ended;
 }

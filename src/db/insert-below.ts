@@ -1,4 +1,4 @@
-/** Quotas of a workspace. */
+/** Inserts that depend on other rows: quotas of a workspace, and what a row needs to be there. */
 import { getTableColumns, type InferInsertModel, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
@@ -19,13 +19,21 @@ export async function insertBelow<Table extends SQLiteTable>(
   where: SQL | undefined,
   most: number,
 ): Promise<boolean> {
-  const columns = Object.entries(getTableColumns(table)) as [keyof typeof row & string, SQLiteColumn][];
-  const values = columns.map(([name, column]) => sql`${sql.param(row[name] ?? null, column)}`);
+  const columns = Object.values(getTableColumns(table)) as SQLiteColumn[];
+  const names = columns.map(({ name }) => sql.identifier(name));
   const inserted = await db.all(
-    sql`INSERT INTO ${table} (${sql.join(
-      columns.map(([, column]) => sql.identifier(column.name)),
-      sql`, `,
-    )}) SELECT ${sql.join(values, sql`, `)} WHERE ${fewerThan(table, where, most)} RETURNING 1`,
+    sql`INSERT INTO ${table} (${sql.join(names, sql`, `)}) ${rowIf(table, row, fewerThan(table, where, most))} RETURNING 1`,
   );
   return inserted.length > 0;
+}
+
+/** For `insert(table).select(…)`: the row, if the condition holds. */
+export function rowIf<Table extends SQLiteTable>(
+  table: Table,
+  row: InferInsertModel<Table>,
+  condition: SQL | undefined,
+): SQL {
+  const columns = Object.entries(getTableColumns(table)) as [keyof typeof row & string, SQLiteColumn][];
+  const values = columns.map(([name, column]) => sql`${sql.param(row[name] ?? null, column)}`);
+  return sql`SELECT ${sql.join(values, sql`, `)} WHERE ${condition}`;
 }

@@ -175,7 +175,9 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
     return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
   }
-  const code = await grant(c, request, person, scopes, key?.expiresAt ?? null);
+  const code = await grant(c, request, person, scopes, key);
+  if (code === undefined)
+    return askSignIn(c, request, "The API key that you signed in with has changed. Sign in again.");
   return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
 }
 
@@ -189,21 +191,21 @@ async function keyOf(
   return key && !hasExpired(key) ? key : "ended";
 }
 
-/** Records the grant, which ends at `expiresAt`, and returns its authorization code. */
+/** Records the grant, which ends with `key`, and returns its authorization code. Undefined when the key has changed. */
 async function grant(
   c: Context<App>,
   request: AuthorizationRequest,
   person: SignInRow,
   scopes: Scope[],
-  expiresAt: number | null,
-) {
+  key: ApiKeyRow | undefined,
+): Promise<string | undefined> {
   const { client, redirectUri, challenge, resource } = request;
   const { workspaceId, credentialId } = person;
   const db = database(c.env.DB);
   const code = newSecret("weir_code_");
   const now = Date.now();
   const id = crypto.randomUUID();
-  await insertGrant(
+  const inserted = await insertGrant(
     db,
     client,
     {
@@ -215,7 +217,7 @@ async function grant(
       resource,
       createdAt: now,
       revokedAt: null,
-      expiresAt,
+      expiresAt: key?.expiresAt ?? null,
     },
     {
       hash: sha256(code),
@@ -227,7 +229,9 @@ async function grant(
       expiresAt: now + CODE_MS,
       successor: null,
     },
+    key,
   );
+  if (!inserted) return undefined;
   await audit(c, {
     workspaceId,
     actor: { kind: "person", credentialId },

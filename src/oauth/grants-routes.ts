@@ -38,7 +38,8 @@ export const grants = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const grant = await findGrant(db, workspaceId, c.req.param("id"));
-    if (!grant || !(await revokeGrant(db, grant.id, Date.now()))) throw new Problem(404, "Grant not found.");
+    if (!grant || grant.revokedAt !== null) throw new Problem(404, "Grant not found.");
     await audit(c, { action: "grant.revoked", targetId: grant.id });
+    await revokeGrant(db, grant.id, Date.now());
     return c.body(null, 204);
   });

@@ -2,9 +2,10 @@ import { and, desc, eq, exists, gt, isNotNull, isNull, lt, ne, not, notExists, o
 import { alias } from "drizzle-orm/sqlite-core";
 import { endKeys, keyEnds } from "../auth/ended-store.ts";
 import { forgetCredentials } from "../auth/credential-cache.ts";
-import type { GrantRow } from "../auth/store.ts";
+import { type ApiKeyRow, type GrantRow, isAllowed, unchangedKey } from "../auth/store.ts";
 import type { Database } from "../db/client.ts";
 import { deleteOverdue } from "../db/delete.ts";
+import { rowIf } from "../db/insert-below.ts";
 import { oauthClients, oauthCodes, oauthGrants, oauthSignIns, oauthTokens } from "../db/schema.ts";
 
 export type ClientRow = typeof oauthClients.$inferSelect;
@@ -44,18 +45,30 @@ export async function takeSignIn(db: Database, hash: string, now: number): Promi
 
 /**
  * A person's yes: the grant, its code, and the client as it was shown, together. The token endpoint reads that client: it
- * fetches no metadata document.
+ * fetches no metadata document. False when the API key of the person is no longer as it was read: the grant would not end
+ * with it.
  */
-export async function insertGrant(db: Database, client: ClientRow, grant: GrantRow, code: CodeRow): Promise<void> {
+export async function insertGrant(
+  db: Database,
+  client: ClientRow,
+  grant: GrantRow,
+  code: CodeRow,
+  key: ApiKeyRow | undefined,
+): Promise<boolean> {
   const { id: _id, createdAt: _createdAt, ...shown } = { ...client, usedAt: grant.createdAt };
-  await db.batch([
-    db.insert(oauthGrants).values(grant),
-    db.insert(oauthCodes).values(code),
+  const granted = exists(db.select({ id: oauthGrants.id }).from(oauthGrants).where(eq(oauthGrants.id, grant.id)));
+  const [inserted] = await db.batch([
+    db
+      .insert(oauthGrants)
+      .select(rowIf(oauthGrants, grant, key ? exists(unchangedKey(db, key)) : sql`true`))
+      .returning({ id: oauthGrants.id }),
+    db.insert(oauthCodes).select(rowIf(oauthCodes, code, granted)),
     db
       .insert(oauthClients)
-      .values({ ...client, usedAt: grant.createdAt })
+      .select(rowIf(oauthClients, { ...client, usedAt: grant.createdAt }, granted))
       .onConflictDoUpdate({ target: oauthClients.id, set: shown }),
   ]);
+  return inserted.length > 0;
 }
 
 /** An authorization code with its grant, also when it was used or has expired. */
@@ -64,7 +77,7 @@ export async function findCode(db: Database, hash: string): Promise<{ code: Code
     .select({ code: oauthCodes, grant: oauthGrants })
     .from(oauthCodes)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthCodes.grantId))
-    .where(eq(oauthCodes.hash, hash))
+    .where(and(eq(oauthCodes.hash, hash), isAllowed))
     .get();
 }
 
@@ -74,7 +87,7 @@ export async function findToken(db: Database, hash: string): Promise<{ token: To
     .select({ token: oauthTokens, grant: oauthGrants })
     .from(oauthTokens)
     .innerJoin(oauthGrants, eq(oauthGrants.id, oauthTokens.grantId))
-    .where(eq(oauthTokens.hash, hash))
+    .where(and(eq(oauthTokens.hash, hash), isAllowed))
     .get();
 }
 

@@ -10,7 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body } from "../http/validate.ts";
 import { purposeOf } from "./sign.ts";
-import { deleteSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
+import { deleteSecret, findSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
 
 const DAY_SECONDS = 24 * 3600;
 /** Each valid secret adds one signature to every delivery. */
@@ -61,8 +61,10 @@ export const webhooks = new Hono<App>()
   .delete("/webhook-secrets/:id", doc("Delete a secret: it signs nothing from then on"), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
-    const gone = await deleteSecret(db, workspaceId, c.req.param("id"));
-    if (!gone) throw new Problem(404, "Webhook secret not found.");
-    await audit(c, { action: "webhook_secret.deleted", targetId: gone.id });
+    const notFound = () => new Problem(404, "Webhook secret not found.");
+    const targetId = c.req.param("id");
+    if (!(await findSecret(db, workspaceId, targetId))) throw notFound();
+    await audit(c, { action: "webhook_secret.deleted", targetId });
+    if (!(await deleteSecret(db, workspaceId, targetId))) throw notFound();
     return c.body(null, 204);
   });

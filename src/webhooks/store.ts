@@ -24,6 +24,14 @@ export async function rotateSecret(db: Database, row: WebhookSecretRow, until: n
   ]);
 }
 
+export async function findSecret(db: Database, workspaceId: string, id: string): Promise<WebhookSecretRow | undefined> {
+  return db
+    .select()
+    .from(webhookSecrets)
+    .where(and(eq(webhookSecrets.workspaceId, workspaceId), eq(webhookSecrets.id, id)))
+    .get();
+}
+
 /** The deleted secret; undefined when this workspace has none with the id. */
 export async function deleteSecret(
   db: Database,

@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeKey } from "../../src/auth/keys.ts";
-import { deleteKeys, findKey, rollKey, updateKey } from "../../src/auth/store.ts";
+import { deleteKeys } from "../../src/auth/delete-store.ts";
+import { findKey, rollKey, updateKey } from "../../src/auth/store.ts";
 import { changed } from "../../src/crons/cron.ts";
 import { findCron, recordDue, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -169,7 +170,7 @@ describe("a row that has changed since it was read is not written", () => {
     ["narrowed", (key) => updateKey(db, key, { scopes: ["read"] })],
     ["given an end", (key) => updateKey(db, key, { expiresAt: Date.now() + 60_000 })],
     ["limited to a network", (key) => updateKey(db, key, { allowedIps: ["192.0.2.0/24"] })],
-    ["deleted", (key) => deleteKeys(db, key.workspaceId, key.id, false)],
+    ["deleted", (key) => deleteKeys(db, { ...key, predecessors: false }, Date.now())],
   ])("a key that was %s gets no successor with its earlier terms", async (_, change) => {
     const { id } = await call("/api/v1/api-keys", { name: "k" });
     const old = await findKey(db, caller.workspaceId, id);
