@@ -8,7 +8,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param, query } from "../http/validate.ts";
 import { type Deleted, deleteKeys, findDeletion } from "./delete-store.ts";
-import { checkTerms, makeKey } from "./keys.ts";
+import { checkTerms, type KeyTerms, makeKey } from "./keys.ts";
 import { type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
@@ -30,6 +30,14 @@ const toWire = (row: ApiKeyRow) => ({
   end_reason: row.endReason,
   successor_id: row.successorId,
   role: row.role,
+});
+
+const termsOf = ({ name, scopes, expiresAt, allowedIps, role }: ApiKeyRow): KeyTerms => ({
+  name,
+  scopes: scopes as Scope[],
+  expiresAt,
+  allowedIps,
+  role,
 });
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -97,23 +105,24 @@ export const keys = new Hono<App>()
     body(UpdateKey),
     async (c) => {
       const maker = c.get("principal");
-      const { name, scopes, role, expires_at: expiresAt, allowed_ips: allowedIps } = c.req.valid("json");
-      checkTerms(maker, { scopes, expiresAt, allowedIps, role }, await knownRole(c, role ?? null));
       const db = database(c.env.DB);
-      const { workspaceId } = maker;
-      const row = await findKey(db, workspaceId, c.req.valid("param").id);
-      if (!row) throw notFound();
+      const { expires_at: expiresAt, allowed_ips: allowedIps, ...others } = c.req.valid("json");
       const change = {
-        ...(name !== undefined && { name }),
-        ...(scopes !== undefined && { scopes }),
-        ...(role !== undefined && { role }),
+        ...others,
         ...(expiresAt !== undefined && { expiresAt }),
         ...(allowedIps !== undefined && { allowedIps }),
       };
-      if (Object.keys(change).length === 0) return c.json(toWire(row));
-      const changed = await updateKey(db, row, change);
-      if (!changed) throw notFound();
-      await audit(c, { action: "api_key.updated", targetId: row.id, detail: c.req.valid("json") });
+      const changes = Object.keys(change);
+      const changed = await untilUnchanged(async () => {
+        const row = await findKey(db, maker.workspaceId, c.req.valid("param").id);
+        if (!row) throw notFound();
+        if (changes.length === 0) return row;
+        const terms = { ...termsOf(row), ...change };
+        if (changes.some((field) => field !== "name")) checkTerms(maker, terms, await knownRole(c, terms.role));
+        return (await updateKey(db, row, change)) ?? CHANGED;
+      });
+      if (changes.length === 0) return c.json(toWire(changed));
+      await audit(c, { action: "api_key.updated", targetId: changed.id, detail: c.req.valid("json") });
       return c.json(toWire(changed));
     },
   )
@@ -130,9 +139,8 @@ export const keys = new Hono<App>()
         const old = await findKey(db, maker.workspaceId, c.req.valid("param").id);
         if (!old) throw notFound();
         if (hasExpired(old)) throw new Problem(409, "The API key has expired. Create a new one.");
-        const { name, expiresAt, allowedIps, role } = old;
-        const terms = { name, scopes: old.scopes as Scope[], expiresAt, allowedIps, role };
-        checkTerms(maker, terms, await knownRole(c, role));
+        const terms = termsOf(old);
+        checkTerms(maker, terms, await knownRole(c, terms.role));
         const { key, row } = makeKey(maker, terms);
         row.grantId ??= old.grantId;
         return (await rollKey(db, old, row, Date.now() + overlap_seconds * 1000)) ? { key, row, old } : CHANGED;

@@ -1,7 +1,7 @@
 /** The rights that a caller may give to an API key: only those of its own credential. */
 import { Problem } from "../http/problem.ts";
 import { hintOf, newApiKey } from "./api-key.ts";
-import { may, type Permission, type Principal, type Scope } from "../principal.ts";
+import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 import { sha256 } from "./secret.ts";
 import type { ApiKeyRow } from "./store.ts";
 
@@ -32,29 +32,33 @@ export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: 
   return { key, row };
 }
 
-/** @throws Problem 403 when the role, with these `permissions`, has more than the maker's own. */
-function checkRole(maker: Principal, role: string | null, permissions: readonly Permission[] = []): void {
-  if (maker.permissions === undefined && role === null) return;
-  if (role === null) throw new Problem(403, "A credential with a role makes keys with a role only.");
-  const more = permissions.filter((permission) => !may(maker, permission));
-  if (maker.permissions !== undefined && more.length > 0)
-    throw new Problem(403, `A key cannot have a role with permissions that its maker lacks: ${more.join(", ")}.`);
-}
+const ALL = Object.keys(PERMISSIONS) as Permission[];
 
-/** @throws Problem 403 when the maker's own credential has fewer scopes, ends earlier, or works from other networks only. */
+/**
+ * Checks what a key will be, not only what a request changes of it: scopes that are harmless with one role are not with
+ * another.
+ *
+ * @param permissions those of its role
+ * @throws Problem 403 when the maker's own credential has fewer scopes or permissions, ends earlier, or works from other
+ *   networks only.
+ */
 export function checkTerms(
   maker: Principal,
-  { scopes, expiresAt, allowedIps, role }: Partial<KeyTerms>,
-  permissions?: readonly Permission[],
+  { scopes, expiresAt, allowedIps, role }: KeyTerms,
+  permissions: readonly Permission[],
 ): void {
-  const more = scopes?.filter((scope) => !maker.scopes.includes(scope)) ?? [];
-  if (more.length > 0) throw new Problem(403, `A key cannot have scopes that its maker lacks: ${more.join(", ")}.`);
-  if (expiresAt !== undefined && (expiresAt ?? Infinity) > (maker.expiresAt ?? Infinity)) {
+  const scopesMore = scopes.filter((scope) => !maker.scopes.includes(scope));
+  if (scopesMore.length > 0)
+    throw new Problem(403, `A key cannot have scopes that its maker lacks: ${scopesMore.join(", ")}.`);
+  if ((expiresAt ?? Infinity) > (maker.expiresAt ?? Infinity))
     throw new Problem(403, "A key cannot last longer than the key that makes it.");
-  }
-  if (role !== undefined) checkRole(maker, role, permissions);
+  if (role === null && maker.permissions !== undefined)
+    throw new Problem(403, "A credential with a role makes keys with a role only.");
+  const key = { scopes, permissions: role === null ? undefined : permissions };
+  const more = ALL.filter((permission) => may(key, permission) && !may(maker, permission));
+  if (more.length > 0)
+    throw new Problem(403, `A key cannot have permissions that its maker lacks: ${more.join(", ")}.`);
   const own = maker.allowedIps;
-  if (allowedIps !== undefined && own && !allowedIps?.every((network) => own.includes(network))) {
+  if (own && !allowedIps?.every((network) => own.includes(network)))
     throw new Problem(403, "A key cannot work from networks from which the key that makes it does not.");
-  }
 }

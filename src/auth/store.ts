@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, exists, gt, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { insertBelow, rowIf } from "../db/insert-below.ts";
 import { deleteOverdue } from "../db/delete.ts";
 import type { Database } from "../db/client.ts";
@@ -107,36 +107,43 @@ export async function findKey(db: Database, workspaceId: string, id: string): Pr
 
 type KeyChange = Partial<Pick<ApiKeyRow, "name" | "scopes" | "expiresAt" | "allowedIps" | "role">>;
 
-/** Changes a key. Its OAuth grants end when it does. Undefined when there is no such key. */
-export async function updateKey(
-  db: Database,
-  { workspaceId, id }: Pick<ApiKeyRow, "workspaceId" | "id">,
-  change: KeyChange,
-): Promise<ApiKeyRow | undefined> {
-  const mine = and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, id));
-  const { expiresAt = null } = change;
-  const [changed] = await db.batch([
-    db
-      .update(apiKeys)
-      .set({ ...change, ...("expiresAt" in change && { endReason: null }) })
-      .where(mine)
-      .returning(),
-    ...("expiresAt" in change ? [db.update(oauthGrants).set({ expiresAt }).where(madeWith(workspaceId, id))] : []),
-  ]);
-  forgetCredentials();
-  return changed[0];
-}
-
 /** What others may change of a key, and what its successor takes over. */
 const TERMS = ["name", "scopes", "expiresAt", "allowedIps", "grantId", "role", "successorId"] as const;
 
 /** The key, if its terms are those that were read. */
 export function unchangedKey(db: Database, read: ApiKeyRow) {
-  const terms = TERMS.map((name) => sql`${apiKeys[name]} IS ${sql.param(read[name], apiKeys[name])}`);
+  const terms = TERMS.map((name) => {
+    const [now, then] = [apiKeys[name], sql.param(read[name], apiKeys[name])];
+    // Whoever wrote the row may have formatted it in another way.
+    return now.columnType === "SQLiteTextJson" ? sql`json(${now}) IS json(${then})` : sql`${now} IS ${then}`;
+  });
   return db
     .select({ id: apiKeys.id })
     .from(apiKeys)
     .where(and(eq(apiKeys.workspaceId, read.workspaceId), eq(apiKeys.id, read.id), ...terms));
+}
+
+/**
+ * Changes a key. Its OAuth grants end when it does. Undefined when the key has been deleted, or its terms are no longer those
+ * that were read, with which the change was checked.
+ */
+export async function updateKey(db: Database, read: ApiKeyRow, change: KeyChange): Promise<ApiKeyRow | undefined> {
+  const unchanged = unchangedKey(db, read);
+  const ends =
+    change.expiresAt === undefined ? oauthGrants.expiresAt : sql.param(change.expiresAt, oauthGrants.expiresAt);
+  const [, changed] = await db.batch([
+    db
+      .update(oauthGrants)
+      .set({ expiresAt: sql`${ends}` })
+      .where(and(madeWith(read.workspaceId, read.id), exists(unchanged))),
+    db
+      .update(apiKeys)
+      .set({ ...change, ...(change.expiresAt !== undefined && { endReason: null }) })
+      .where(inArray(apiKeys.id, unchanged))
+      .returning(),
+  ]);
+  forgetCredentials();
+  return changed[0];
 }
 
 /**

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeKey } from "../../src/auth/keys.ts";
 import { deleteKeys } from "../../src/auth/delete-store.ts";
-import { findKey, rollKey, updateKey } from "../../src/auth/store.ts";
+import { type ApiKeyRow, findKey, rollKey, updateKey } from "../../src/auth/store.ts";
 import { changed } from "../../src/crons/cron.ts";
 import { findCron, recordDue, updateCron } from "../../src/crons/store.ts";
 import { database } from "../../src/db/client.ts";
@@ -166,12 +166,31 @@ describe("a row that has changed since it was read is not written", () => {
     expect(await findCron(db, caller.workspaceId, cron_id)).toMatchObject({ enabled: true, nextRunDate: next });
   });
 
-  it.each<[string, (key: { workspaceId: string; id: string }) => Promise<unknown>]>([
+  const KEY_CHANGES: [string, (key: ApiKeyRow) => Promise<unknown>][] = [
     ["narrowed", (key) => updateKey(db, key, { scopes: ["read"] })],
     ["given an end", (key) => updateKey(db, key, { expiresAt: Date.now() + 60_000 })],
     ["limited to a network", (key) => updateKey(db, key, { allowedIps: ["192.0.2.0/24"] })],
     ["deleted", (key) => deleteKeys(db, { ...key, predecessors: false }, Date.now())],
-  ])("a key that was %s gets no successor with its earlier terms", async (_, change) => {
+    ["given a role", (key) => updateKey(db, key, { role: "viewer" })],
+  ];
+
+  it.each(KEY_CHANGES)("a key that was %s is not changed by a request that read it before", async (_, change) => {
+    const { id } = await call("/api/v1/api-keys", { name: "k" });
+    const old = await findKey(db, caller.workspaceId, id);
+    if (!old) throw new Error("There is no key.");
+    await change(old);
+    const after = await findKey(db, caller.workspaceId, id);
+    expect(await updateKey(db, old, { name: "n", expiresAt: Date.now() + 3_600_000 })).toBeUndefined();
+    expect(await findKey(db, caller.workspaceId, id)).toEqual(after);
+  });
+
+  it("a key whose row was written with spaces is changed", async () => {
+    const { id } = await call("/api/v1/api-keys", { name: "k" });
+    await env.DB.prepare(`UPDATE api_keys SET scopes = '["read", "write"]' WHERE id = ?`).bind(id).run();
+    expect(await call(`/api/v1/api-keys/${id}`, { name: "n" }, "PATCH")).toMatchObject({ name: "n" });
+  });
+
+  it.each(KEY_CHANGES)("a key that was %s gets no successor with its earlier terms", async (_, change) => {
     const { id } = await call("/api/v1/api-keys", { name: "k" });
     const old = await findKey(db, caller.workspaceId, id);
     if (!old) throw new Error("There is no key.");

@@ -136,6 +136,51 @@ describe("a role", () => {
     expect(await made.json()).toMatchObject({ role: "keeper", scopes: ["read", "admin"] });
   });
 
+  it("is compared as the key will be, and not only what a request changes", async () => {
+    await put("keeper", ["keys.manage"]);
+    await put("auditor", ["keys.manage", "audit.read", "traces.read"]);
+    const keeper = await keyOf(caller, { role: "keeper", scopes: ["admin"] });
+    const patch = async ({ id }: { id: string }, body: object) => call(keeper.key, `${KEYS}/${id}`, "PATCH", body);
+    const plain = await keyOf(caller, { role: null, scopes: ["read"] });
+    const strong = await keyOf(caller, { role: "auditor", scopes: ["read"] });
+    for (const one of [plain, strong]) expect((await patch(one, { scopes: ["admin"] })).status).toBe(403);
+    expect(await (await patch(strong, { scopes: ["admin"] })).text()).toContain("audit.read");
+    for (const change of [{ expires_at: null }, { allowed_ips: null }, { role: "auditor" }])
+      expect((await patch(strong, change)).status).toBe(403);
+    expect((await call(plain.key, KEYS)).status).toBe(403);
+    expect((await patch(strong, { name: "renamed" })).status).toBe(200);
+    const own = await keyOf(caller, { role: "keeper", scopes: ["admin"] });
+    expect((await patch(own, { allowed_ips: ["192.0.2.0/24"], scopes: ["admin"] })).status).toBe(200);
+  });
+
+  it("is compared within the networks and the time of the maker, too", async () => {
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const short = await keyOf(caller, { expires_at });
+    const bound = await keyOf(caller, { allowed_ips: ["192.0.2.0/24"] });
+    const long = await keyOf(caller, { scopes: ["read"] });
+    const change = { scopes: ["read", "write"] };
+    expect((await call(short.key, `${KEYS}/${long.id}`, "PATCH", change)).status).toBe(403);
+    const headers = { "x-api-key": bound.key, "cf-connecting-ip": "192.0.2.1" };
+    expect((await send(`${KEYS}/${long.id}`, { method: "PATCH", body: change, headers })).status).toBe(403);
+    const ends = { ...change, expires_at };
+    expect((await call(short.key, `${KEYS}/${long.id}`, "PATCH", ends)).status).toBe(200);
+  });
+
+  it("counts within the scopes only: a key makes and rolls one like itself", async () => {
+    const one = await keyOf(caller, { role: "admin", scopes: ["read", "admin"] });
+    const rolled = await call(one.key, `${KEYS}/${one.id}/roll`, "POST", {});
+    expect([rolled.status, await rolled.json()]).toEqual([
+      201,
+      expect.objectContaining({ role: "admin", scopes: ["read", "admin"] }),
+    ]);
+    const made = await call(one.key, KEYS, "POST", {});
+    expect([made.status, await made.json()]).toEqual([
+      201,
+      expect.objectContaining({ role: "admin", scopes: ["read", "admin"] }),
+    ]);
+    expect((await call(one.key, KEYS, "POST", { scopes: ["write"] })).status).toBe(403);
+  });
+
   it("of a key is that of what a person allows with it", async () => {
     const { key } = await keyOf(caller, { role: "annotator" });
     const { access_token } = await newTokens({ ...caller, key });
