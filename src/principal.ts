@@ -41,6 +41,7 @@ export const PERMISSIONS = {
   "workspace.empty": "admin",
 } as const satisfies Record<string, Scope>;
 export type Permission = keyof typeof PERMISSIONS;
+export const ALL_PERMISSIONS = Object.keys(PERMISSIONS) as Permission[];
 
 /** Whether the credential has the permission: its scopes do, and its role, if it has one. */
 export function may(

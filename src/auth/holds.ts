@@ -5,7 +5,7 @@ import { toProblem } from "../http/problem.ts";
 import { userOf } from "../users/authenticate.ts";
 import { type Credential, credentialOf } from "./credential-cache.ts";
 import { isWithin } from "../http/network.ts";
-import type { Principal, Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Principal, type Scope } from "../principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "./secret.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
@@ -89,7 +89,8 @@ export function presentedBy({ url, method, headers }: Request, { user }: Princip
 }
 
 /**
- * Whether the credential that opened a stream or a socket still holds. One that ended a moment ago may hold for five more
+ * Whether the credential that opened a stream or a socket still holds, and may do all that it might then: its role or scopes
+ * may have changed, and a stream does not ask again what it may send. One that ended a moment ago may hold for five more
  * seconds (auth/known.ts). A check that fails for a fault of the server says yes: the next one decides.
  */
 export async function stillHolds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
@@ -104,17 +105,19 @@ export async function stillHolds(env: Env, principal: Principal, presented: Pres
 
 async function holds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
   const { kind, hash = "" } = principal;
-  if (kind === "key") return keyHolds(await keyCredential(env, hash), presented);
-  if (kind === "token") return ((await tokenCredential(env, hash))?.expiresAt ?? 0) > Date.now();
+  if (kind === "key") return credentialHolds(await keyCredential(env, hash), principal, presented);
+  if (kind === "token") return credentialHolds(await tokenCredential(env, hash), principal, presented);
   if (kind === "admin") return isAdminKey(hash, env);
   if (kind === "user") return userHolds(principal, presented);
   return true;
 }
 
-function keyHolds(credential: Credential | undefined, { address }: Presented): boolean {
-  if (!credential || credential.expiresAt <= Date.now()) return false;
-  const { allowedIps } = credential.principal;
-  return !allowedIps || isWithin(address, allowedIps);
+/** Whether a credential is valid from the caller's address, and still has all permissions that it had for `principal`. */
+function credentialHolds(now: Credential | undefined, principal: Principal, { address }: Presented): boolean {
+  if (!now || now.expiresAt <= Date.now()) return false;
+  const { allowedIps } = now.principal;
+  if (allowedIps && !isWithin(address, allowedIps)) return false;
+  return !ALL_PERMISSIONS.some((permission) => may(principal, permission) && !may(now.principal, permission));
 }
 
 /** Calls the deployment's `authenticate` at most every five seconds for one set of headers. */

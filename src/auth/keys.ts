@@ -1,7 +1,7 @@
 /** The rights that a caller may give to an API key: only those of its own credential. */
 import { Problem } from "../http/problem.ts";
 import { hintOf, newApiKey } from "./api-key.ts";
-import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
+import { ALL_PERMISSIONS, may, type Permission, type Principal, type Scope } from "../principal.ts";
 import { sha256 } from "./secret.ts";
 import type { ApiKeyRow } from "./store.ts";
 
@@ -32,8 +32,6 @@ export function makeKey(maker: Principal, terms: KeyTerms): { key: string; row: 
   return { key, row };
 }
 
-const ALL = Object.keys(PERMISSIONS) as Permission[];
-
 /**
  * Checks what a key will be, not only what a request changes of it: scopes that are harmless with one role are not with
  * another.
@@ -55,7 +53,7 @@ export function checkTerms(
   if (role === null && maker.permissions !== undefined)
     throw new Problem(403, "A credential with a role makes keys with a role only.");
   const key = { scopes, permissions: role === null ? undefined : permissions };
-  const more = ALL.filter((permission) => may(key, permission) && !may(maker, permission));
+  const more = ALL_PERMISSIONS.filter((permission) => may(key, permission) && !may(maker, permission));
   if (more.length > 0)
     throw new Problem(403, `A key cannot have permissions that its maker lacks: ${more.join(", ")}.`);
   const own = maker.allowedIps;

@@ -1,16 +1,15 @@
 /** Roles: sets of permissions with a name. Four are built in; a workspace makes more. */
 import type { Database } from "../db/client.ts";
-import { type Permission, PERMISSIONS } from "../principal.ts";
+import { ALL_PERMISSIONS, type Permission, PERMISSIONS } from "../principal.ts";
 import { findRole } from "./roles-store.ts";
 
-const ALL = Object.keys(PERMISSIONS) as Permission[];
-const READING = ALL.filter((permission) => PERMISSIONS[permission] === "read");
+const READING = ALL_PERMISSIONS.filter((permission) => PERMISSIONS[permission] === "read");
 
 export const ROLES: Record<string, readonly Permission[]> = {
   viewer: READING,
   annotator: [...READING, "traces.annotate", "datasets.write"],
-  developer: ALL.filter((permission) => ["read", "write"].includes(PERMISSIONS[permission])),
-  admin: ALL,
+  developer: ALL_PERMISSIONS.filter((permission) => ["read", "write"].includes(PERMISSIONS[permission])),
+  admin: ALL_PERMISSIONS,
 };
 
 /** The permissions of a role. None for one that does not exist: a role that is gone allows nothing. */

@@ -147,6 +147,81 @@ describe.each(["revoked", "expired"] as const)("with a token that is %s", (how) 
   });
 });
 
+describe("a credential that may do less than when it opened a stream", () => {
+  const KEYS = "/api/v1/api-keys";
+  const admin = (caller: Caller, path: string, method: string, body: object) =>
+    send(path, { method, body, headers: { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId } });
+  const putRole = (caller: Caller, permissions: string[]) =>
+    admin(caller, "/api/v1/roles/shrinking", "PUT", { permissions });
+  const RIGHTS = ["threads.read", "threads.write", "runs.create"];
+
+  type Change = (caller: Caller, id: string) => Promise<unknown>;
+  const LESS: Record<string, Change> = {
+    "the role has fewer permissions": (caller) => putRole(caller, ["threads.read", "threads.write"]),
+    "the key has another role": (caller, id) => admin(caller, `${KEYS}/${id}`, "PATCH", { role: "viewer" }),
+    "the key has fewer scopes": (caller, id) => admin(caller, `${KEYS}/${id}`, "PATCH", { scopes: ["read"] }),
+    "the key has other networks": (caller, id) =>
+      admin(caller, `${KEYS}/${id}`, "PATCH", { allowed_ips: ["198.51.100.0/24"] }),
+  };
+  const AS_MUCH: Record<string, Change> = {
+    "the role has more permissions": (caller) => putRole(caller, [...RIGHTS, "store.read"]),
+    "the key has another name": (caller, id) => admin(caller, `${KEYS}/${id}`, "PATCH", { name: "renamed" }),
+    "the key has networks with the address": (caller, id) =>
+      admin(caller, `${KEYS}/${id}`, "PATCH", { allowed_ips: ["192.0.2.0/24"] }),
+  };
+
+  /** A key with a role, or a token that was allowed with it. */
+  async function credential(kind: string) {
+    const caller = await newCaller();
+    await putRole(caller, RIGHTS);
+    const made = await admin(caller, KEYS, "POST", { role: "shrinking", scopes: ["read", "write"] });
+    const { id, key } = await made.json<{ id: string; key: string }>();
+    const by: Record<string, string> =
+      kind === "key"
+        ? { "x-api-key": key }
+        : { authorization: `Bearer ${(await newTokens({ ...caller, key })).access_token}` };
+    const ask: Fetch = (path, { headers, ...more } = {}) =>
+      send(path, { ...more, headers: { ...by, "cf-connecting-ip": "192.0.2.7", ...headers } });
+    const thread = await newThread(ask);
+    return { caller, id, ask, thread };
+  }
+
+  const cases = (changes: Record<string, Change>) =>
+    Object.entries(changes).flatMap(([name, change]) => [
+      ["key", name, change] as const,
+      // The scopes of a token are those of its grant.
+      ...(name.includes("scopes") ? [] : [["token", name, change] as const]),
+    ]);
+
+  it("ends its stream", async () => {
+    const { caller, ask, thread } = await credential("token");
+    const stream = await ask(`/threads/${thread}/stream`);
+    await putRole(caller, ["threads.write", "runs.create"]);
+    expect(await lastEvent(stream)).toBe(ENDED);
+  });
+
+  it.each(cases(LESS))("of a %s ends its socket: %s", async (kind, _, change) => {
+    const { caller, id, ask, thread } = await credential(kind);
+    const socket = await open(ask, thread);
+    await change(caller, id);
+    command(socket, "run.start", { assistant_id: "echo", input: { messages: [] } });
+    expect((await socket.closed).code).toBe(4401);
+    expect(socket.frames).toEqual([]);
+    const runs = await caller.fetch(`/threads/${thread}/runs`);
+    expect(await runs.json()).toEqual([]);
+  });
+
+  it.each(cases(AS_MUCH))("of a %s keeps its socket: %s", async (kind, _, change) => {
+    const { caller, id, ask, thread } = await credential(kind);
+    const socket = await open(ask, thread);
+    await change(caller, id);
+    command(socket);
+    await expect.poll(() => socket.frames.length).toBe(1);
+    expect(socket.frames[0]).toContain('"success"');
+    socket.socket.close();
+  });
+});
+
 it("a user whom the deployment has removed reads no more", async () => {
   const known = new Set(["gil"]);
   deployUsers();
