@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import type * as v from "valibot";
 import { audit } from "../audit/record.ts";
+import { requirePermission } from "../auth/require.ts";
 import { assistantIdOf } from "../assistants/defaults.ts";
 import { resolveAssistant } from "../assistants/store.ts";
 import { database } from "../db/client.ts";
@@ -33,11 +34,15 @@ import { threadName } from "../threads/named.ts";
 const doc = documented("Crons");
 const notFound = () => new Problem(404, "Cron not found.");
 
+/** Who makes or changes a cron decides what it runs. @throws Problem 403 without `runs.create` */
+const requireRuns = (c: Context<App>) => requirePermission(c.get("principal"), "runs.create");
+
 async function create(
   c: Context<App>,
   input: v.InferOutput<typeof CreateCron>,
   threadId: string | null,
 ): Promise<Response> {
+  requireRuns(c);
   const { workspaceId, user } = c.get("principal");
   const db = database(c.env.DB);
   const assistant = await resolveAssistant(db, workspaceId, input.assistant_id);
@@ -116,6 +121,7 @@ export const crons = new Hono<App>()
     return c.json(toWire(row));
   })
   .patch("/:cron_id", doc("Change a cron; what is left out stays"), param(CronPath), body(UpdateCron), async (c) => {
+    requireRuns(c);
     const { cron_id } = c.req.valid("param");
     const { workspaceId, user } = c.get("principal");
     const db = database(c.env.DB);

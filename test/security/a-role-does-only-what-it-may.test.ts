@@ -106,6 +106,28 @@ describe("a role", () => {
     expect((await call(starter.key, "/runs", "POST", run)).status).toBe(200);
   });
 
+  it("that has crons and no runs cannot run through a cron", async () => {
+    await put("scheduler", ["crons.read", "crons.write", "threads.write"]);
+    await put("runner", ["crons.read", "crons.write", "threads.write", "runs.create"]);
+    const scheduler = await keyOf(caller, { role: "scheduler" });
+    const runner = await keyOf(caller, { role: "runner" });
+    const cron = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };
+    const { thread_id } = await (await call(scheduler.key, "/threads", "POST", {})).json<{ thread_id: string }>();
+    const made = await call(runner.key, "/runs/crons", "POST", cron);
+    const { cron_id } = await made.json<{ cron_id: string }>();
+    const asked: [method: string, path: string, body: object][] = [
+      ["POST", "/runs/crons", cron],
+      ["POST", `/threads/${thread_id}/runs/crons`, cron],
+      ["PATCH", `/runs/crons/${cron_id}`, { schedule: "* * * * *" }],
+    ];
+    for (const [method, path, body] of asked) {
+      const refused = await call(scheduler.key, path, method, body);
+      expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("permission runs.create")]);
+      expect((await call(runner.key, path, method, body)).status).toBe(200);
+    }
+    expect((await call(scheduler.key, `/runs/crons/${cron_id}`, "DELETE")).status).toBe(204);
+  });
+
   it("changes hold at once, and one that a key has is not deleted", async () => {
     await put("own", ["datasets.read"]);
     const { key, id } = await keyOf(caller, { role: "own", scopes: ["read"] });
