@@ -1,8 +1,10 @@
 /** `/oauth/introspect` (RFC 7662): what an access token may do, for a service of the workspace that receives it. */
 import type { Context } from "hono";
+import { tokenCredential } from "../auth/holds.ts";
 import { sha256 } from "../auth/secret.ts";
 import { database } from "../db/client.ts";
 import type { App } from "../http/types.ts";
+import { ALL_PERMISSIONS, may, PERMISSIONS } from "../principal.ts";
 import { requiredField } from "./form.ts";
 import { issuerOf } from "./issuer.ts";
 import { findToken } from "./store.ts";
@@ -15,16 +17,23 @@ const INACTIVE = { active: false };
  * workspace, one that has ended, and a refresh token, which a service must not take for an access token.
  */
 export async function introspectToken(c: Context<App>, form: URLSearchParams) {
-  const found = await findToken(database(c.env.DB), sha256(requiredField(form, "token")));
+  const hash = sha256(requiredField(form, "token"));
+  const found = await findToken(database(c.env.DB), hash);
   if (!found) return INACTIVE;
   const { token, grant } = found;
   const expiresAt = Math.min(token.expiresAt, grant.expiresAt ?? Infinity);
   const isOwn = grant.workspaceId === c.get("principal").workspaceId;
   if (token.kind !== "access" || !isOwn || hasEnded(grant) || expiresAt <= Date.now()) return INACTIVE;
+  const principal = (await tokenCredential(c.env, hash))?.principal;
+  if (!principal) return INACTIVE;
+  const permissions = ALL_PERMISSIONS.filter((permission) => may(principal, permission));
+  const left = new Set<string>(permissions.map((permission) => PERMISSIONS[permission]));
   const issuer = issuerOf(c);
   return {
     active: true,
-    scope: token.scopes.join(" "),
+    // Of some scopes, the role of the person's key may leave nothing.
+    scope: token.scopes.filter((scope) => left.has(scope)).join(" "),
+    permissions,
     client_id: grant.clientId,
     token_type: "Bearer",
     exp: Math.floor(expiresAt / 1000),

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sha256 } from "../../src/auth/secret.ts";
+import { PERMISSIONS } from "../../src/principal.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import { newTokens, post, refresh, type Tokens } from "./person.ts";
 
@@ -10,6 +11,7 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 
+const READING = Object.entries(PERMISSIONS).flatMap(([permission, scope]) => (scope === "read" ? [permission] : []));
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const ask = (token: string, headers: Record<string, string> = { "x-api-key": caller.key }) =>
   send("/oauth/introspect", { body: new URLSearchParams({ token }).toString(), headers: { ...FORM, ...headers } });
@@ -25,6 +27,7 @@ describe("an access token", () => {
     expect(rest).toEqual({
       active: true,
       scope: "read",
+      permissions: READING,
       client_id: client,
       token_type: "Bearer",
       sub: expect.any(String),
@@ -48,6 +51,24 @@ describe("an access token", () => {
     const { client, refresh_token } = await newTokens(caller, { scope: "read write" });
     const narrow = await (await refresh(client, refresh_token, { scope: "read" })).json<Tokens>();
     expect(await told(narrow.access_token)).toMatchObject({ active: true, scope: "read" });
+  });
+
+  it("may do no more than the role of its person's key", async () => {
+    const roles = "/api/v1/roles/of-a-person";
+    const put = (permissions: string[]) => caller.fetch(roles, { method: "PUT", body: { permissions } });
+    await put(["traces.read", "threads.read", "runs.create"]);
+    const made = await caller.fetch("/api/v1/api-keys", { body: { role: "of-a-person", scopes: ["read", "write"] } });
+    const { key } = await made.json<{ key: string }>();
+    const { access_token } = await newTokens({ ...caller, key }, { scope: "read write" });
+    const of = async () => told(access_token) as Promise<{ scope: string; permissions: string[] }>;
+    expect(await of()).toMatchObject({
+      scope: "read write",
+      permissions: ["threads.read", "traces.read", "runs.create"],
+    });
+    await put(["traces.read"]);
+    expect(await of()).toMatchObject({ active: true, scope: "read", permissions: ["traces.read"] });
+    await put(["keys.manage"]);
+    expect(await of()).toMatchObject({ active: true, scope: "", permissions: [] });
   });
 
   it("ends with its grant", async () => {
