@@ -10,7 +10,7 @@ import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { param, query } from "../http/validate.ts";
 import { isDocumentId } from "./client-document.ts";
-import { type AllowedClient, listClients, revokeClient } from "./clients-store.ts";
+import { type AllowedClient, listClients, listGrantIds, revokeClient } from "./clients-store.ts";
 
 const doc = documented("OAuth");
 
@@ -53,11 +53,17 @@ export const oauthClients = new Hono<App>()
     async (c) => {
       const { workspaceId } = c.get("principal");
       const clientId = c.req.valid("param").client_id;
-      const ended = await revokeClient(database(c.env.DB), workspaceId, clientId, Date.now());
-      if (ended.length === 0) throw new Problem(404, "No application with this client_id has access.");
-      for (const id of ended) {
-        await audit(c, { action: "grant.revoked", targetId: id, detail: { client_id: clientId } });
-      }
+      const db = database(c.env.DB);
+      const now = Date.now();
+      const found = await listGrantIds(db, workspaceId, clientId, now);
+      if (found.length === 0) throw new Problem(404, "No application with this client_id has access.");
+      const note = async (ids: string[]) => {
+        for (const id of ids)
+          await audit(c, { action: "grant.revoked", targetId: id, detail: { client_id: clientId } });
+      };
+      await note(found);
+      const ended = await revokeClient(db, workspaceId, clientId, now);
+      await note(ended.filter((id) => !found.includes(id)));
       return c.body(null, 204);
     },
   );

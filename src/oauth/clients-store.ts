@@ -45,6 +45,24 @@ export async function listClients(
   }));
 }
 
+const ofClient = (workspaceId: string, clientId: string, now: number) =>
+  and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId));
+
+/** The ids of the grants that a client has in the workspace and that have not ended. */
+export async function listGrantIds(
+  db: Database,
+  workspaceId: string,
+  clientId: string,
+  now: number,
+): Promise<string[]> {
+  const rows = await db
+    .select({ id: oauthGrants.id })
+    .from(oauthGrants)
+    .where(ofClient(workspaceId, clientId, now))
+    .all();
+  return rows.map(({ id }) => id);
+}
+
 /** Ends all grants that a client has in the workspace. Gives the ids of those that had not ended or expired before. */
 export async function revokeClient(
   db: Database,
@@ -56,7 +74,7 @@ export async function revokeClient(
     db
       .update(oauthGrants)
       .set({ revokedAt: now })
-      .where(and(standing(workspaceId, now), eq(oauthGrants.clientId, clientId)))
+      .where(ofClient(workspaceId, clientId, now))
       .returning({ id: oauthGrants.id }),
     ...keyEnds(db, now),
   ]);

@@ -145,6 +145,11 @@ const THINGS: Record<string, () => Promise<{ path: string; target: string; exist
     const [{ id } = { id: "" }] = await grants();
     return { path: `/api/v1/grants/${id}`, target: id, exists: async () => (await grants()).length > 0 };
   },
+  "an application": async () => {
+    const { client } = await newTokens(caller);
+    const [{ id } = { id: "" }] = await grants();
+    return { path: `/api/v1/oauth-clients/${client}`, target: id, exists: async () => (await grants()).length > 0 };
+  },
 };
 
 it.each(Object.entries(THINGS))("%s is not deleted unrecorded", async (_, make) => {
