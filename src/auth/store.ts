@@ -114,7 +114,7 @@ const TERMS = ["name", "scopes", "expiresAt", "allowedIps", "grantId", "role", "
 export function unchangedKey(db: Database, read: ApiKeyRow) {
   const terms = TERMS.map((name) => {
     const [now, then] = [apiKeys[name], sql.param(read[name], apiKeys[name])];
-    // Whoever wrote the row may have formatted it in another way.
+    // The text of the column may have another format than `JSON.stringify` gives.
     return now.columnType === "SQLiteTextJson" ? sql`json(${now}) IS json(${then})` : sql`${now} IS ${then}`;
   });
   return db

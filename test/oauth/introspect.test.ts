@@ -60,15 +60,15 @@ describe("an access token", () => {
     const made = await caller.fetch("/api/v1/api-keys", { body: { role: "of-a-person", scopes: ["read", "write"] } });
     const { key } = await made.json<{ key: string }>();
     const { access_token } = await newTokens({ ...caller, key }, { scope: "read write" });
-    const of = async () => told(access_token) as Promise<{ scope: string; permissions: string[] }>;
-    expect(await of()).toMatchObject({
+    const answer = async () => (await ask(access_token)).json();
+    expect(await answer()).toMatchObject({
       scope: "read write",
       permissions: ["threads.read", "traces.read", "runs.create"],
     });
     await put(["traces.read"]);
-    expect(await of()).toMatchObject({ active: true, scope: "read", permissions: ["traces.read"] });
+    expect(await answer()).toMatchObject({ active: true, scope: "read", permissions: ["traces.read"] });
     await put(["keys.manage"]);
-    expect(await of()).toMatchObject({ active: true, scope: "", permissions: [] });
+    expect(await answer()).toMatchObject({ active: true, scope: "", permissions: [] });
   });
 
   it("ends with its grant", async () => {

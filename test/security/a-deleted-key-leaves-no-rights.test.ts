@@ -100,7 +100,7 @@ describe("where a key is gone and its grant is not", () => {
     expect(await remove(`${KEYS}/${id}`)).toBe(404);
   });
 
-  it("the key of another workspace is nobody's", async () => {
+  it("a key of another workspace is not found", async () => {
     const { id, key } = await newKey();
     const { access_token } = await newTokens({ ...caller, key });
     const other = await newCaller();
