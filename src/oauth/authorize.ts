@@ -164,7 +164,9 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
   const key = await keyOf(c, signIn.person);
   if (key === "ended") return askSignIn(c, request, "The API key that you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
-  const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope));
+  // The key may have been narrowed since the sign-in.
+  const mayGive = (scope: Scope) => key?.scopes.includes(scope) ?? true;
+  const scopes = grantable(request, signIn.person).filter((scope) => ticked.includes(scope) && mayGive(scope));
   const person = await endSignIn(c, signIn.secret);
   if (!person) return askSignIn(c, request, "This page was answered already. Sign in again.");
   const origin = issuerOf(c);

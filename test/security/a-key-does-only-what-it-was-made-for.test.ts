@@ -128,6 +128,16 @@ describe("a key that expires", () => {
   });
 });
 
+it("a person whose key was narrowed after the sign-in allows what is left", async () => {
+  const { id, key } = await make({ scopes: ["read", "write"] });
+  const browser = new Browser();
+  const form = await browser.consentForm(request(await newClient()), key);
+  await change(id, { scopes: ["read"] });
+  expect((await browser.submit(form)).status).toBe(303);
+  const grants = await (await caller.fetch("/api/v1/grants")).json();
+  expect(grants).toMatchObject([{ granted_by: id, scopes: ["read"] }]);
+});
+
 it("a person whose key was deleted after the sign-in allows nothing", async () => {
   const { id, key } = await make({ scopes: ["read"] });
   const browser = new Browser();
