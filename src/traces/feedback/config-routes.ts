@@ -9,7 +9,7 @@ import type { App } from "../../http/types.ts";
 import { body, query } from "../../http/validate.ts";
 import { changeCategories } from "./categories.ts";
 import { ConfigKey, CreateConfig, ListConfigs, UpdateConfig } from "./schema.ts";
-import { addConfig, changeConfig, type ConfigRow, deleteConfig, listConfigs } from "./token-store.ts";
+import { addConfig, changeConfig, type ConfigRow, deleteConfig, findConfig, listConfigs } from "./token-store.ts";
 
 const doc = documented("Feedback");
 
@@ -51,9 +51,10 @@ export const feedbackConfigs = new Hono<App>()
   .delete("/feedback-configs", doc("Delete a key's config"), query(ConfigKey), async (c) => {
     const { workspaceId } = c.get("principal");
     const { feedback_key: targetId } = c.req.valid("query");
-    const gone = await deleteConfig(database(c.env.DB), workspaceId, targetId);
-    if (!gone) throw new Problem(404, "There is no config of this key.");
+    const db = database(c.env.DB);
+    if (!(await findConfig(db, workspaceId, targetId))) throw new Problem(404, "There is no config of this key.");
     await audit(c, { action: "feedback_config.deleted", targetId });
+    await deleteConfig(db, workspaceId, targetId);
     return c.body(null, 204);
   });
 
