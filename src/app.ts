@@ -36,9 +36,9 @@ import { refuseUnserved } from "./traces/not-served.ts";
 import { masking } from "./traces/rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
-import { behalfOfCaller, bodyAgain } from "./users/app.ts";
+import { bodyAgain, mountApp } from "./users/app.ts";
 import { deleteThreadsOf } from "./threads/requests/clear.ts";
-import { guardUsers } from "./permissions/guard.ts";
+import { guardBuiltIn, guardUsers } from "./permissions/guard.ts";
 import { custom } from "./users/registry.ts";
 import { webhooks } from "./webhooks/routes.ts";
 
@@ -53,11 +53,9 @@ export function createApp({ http }: Config): Hono<App> {
   app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateAnswers, plainErrors, authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers, idempotency);
-  if (custom.app)
-    app
-      .use(behalfOfCaller)
-      .route("/", custom.app as Hono<App>)
-      .use(bodyAgain);
+  if (custom.app) mountApp(app, custom.app);
+  app.use(guardBuiltIn);
+  if (custom.app) app.use(bodyAgain);
 
   app.route("/", system);
   app.route("/", oauth);

@@ -106,7 +106,10 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
   }
   const access = userRouteScope(c);
   const ownRoutes = { read: "assistants.read", write: "runs.create" } as const;
-  if ((access === "read" || access === "write") && may(principal, ownRoutes[access])) return;
+  if ((access === "read" || access === "write") && may(principal, ownRoutes[access])) {
+    c.set("appOnly", true);
+    return;
+  }
   // An unknown path gets a 404. A route that is missing from the table is refused.
   const routed = matchedRoutes(c).some(({ method, path }) => method !== "ALL" || path !== "/*");
   if (routed) throw new Problem(403, "No scope allows this call.");

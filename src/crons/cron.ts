@@ -3,13 +3,14 @@ import type * as v from "valibot";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../http/bytes.ts";
 import { nextTime } from "../db/unchanged.ts";
 import type { FiringState } from "../db/crons.ts";
+import { readOwnPath, type StoredWebhook } from "../loopback/webhook.ts";
 import { idsOf } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
 import type { CronRow, ListedFiring } from "./store.ts";
 
-type Creation = v.InferOutput<typeof CreateCron>;
-type Change = v.InferOutput<typeof UpdateCron>;
+type Creation = v.InferOutput<typeof CreateCron> & Pick<StoredWebhook, "own_webhook">;
+type Change = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhook">;
 
 /**
  * A new cron; `threadId` null: each firing gets a thread of its own, which is deleted afterwards unless the cron keeps
@@ -77,11 +78,16 @@ export function toWire(row: CronRow) {
     next_run_date: row.enabled ? iso(row.nextRunDate) : null,
     enabled: row.enabled,
     user_id: row.userId,
-    payload: row.payload,
+    payload: toWirePayload(row.payload),
     metadata: row.metadata,
     created_at: iso(row.createdAt),
     updated_at: iso(row.updatedAt),
   };
+}
+
+function toWirePayload({ own_webhook, ...payload }: StoredWebhook & Record<string, unknown>) {
+  const path = readOwnPath({ ...payload, own_webhook });
+  return path === undefined ? payload : { ...payload, webhook: path };
 }
 
 /** The states of a firing on the wire. A client need not know whether the thread of a run is kept. */

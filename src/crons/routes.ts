@@ -12,7 +12,7 @@ import { page, selected } from "../http/paging.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
 import { body, param } from "../http/validate.ts";
-import { webhookOf } from "../users/webhook.ts";
+import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../idempotency/middleware.ts";
 import { threadStub } from "../threads/stub.ts";
 import { changed, made, toWire, toWireFiring } from "./cron.ts";
@@ -50,10 +50,10 @@ async function create(
   if (threadId !== null && !(await threadStub(c.env, workspaceId, threadId).get())) {
     throw new Problem(404, `${threadName(threadId)} not found.`);
   }
-  const webhook = webhookOf(c, input.webhook);
+  const webhook = readWebhook(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
   if (earlier) return c.json(toWire(earlier));
-  const cron = made({ id, workspaceId }, { ...input, webhook, assistant_id: assistant.assistant_id }, threadId);
+  const cron = made({ id, workspaceId }, { ...input, ...webhook, assistant_id: assistant.assistant_id }, threadId);
   const row = { ...cron, ...(await ownedBy(c.env, cron.id, user)) };
   if (!(await insertCron(db, row)))
     throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
@@ -126,7 +126,7 @@ export const crons = new Hono<App>()
     const { workspaceId, user } = c.get("principal");
     const db = database(c.env.DB);
     if (Object.keys(c.req.valid("json")).length === 0) throw new Problem(400, "Name at least one field to change.");
-    const change = { ...c.req.valid("json"), webhook: webhookOf(c, c.req.valid("json").webhook) };
+    const change = { ...c.req.valid("json"), ...readWebhook(c, c.req.valid("json").webhook) };
     // A user who changes a cron cannot make it act as another user: from then on it acts as the user who changed it.
     const owner = user && (await ownedBy(c.env, cron_id, user));
     const after = await untilUnchanged(async () => {

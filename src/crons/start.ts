@@ -1,6 +1,7 @@
 /** A firing's run, on the thread that runs it. */
 import { configurableOf, runRequest } from "../threads/requests/runs/request.ts";
 import { threadStub } from "../threads/stub.ts";
+import type { StoredWebhook } from "../loopback/webhook.ts";
 import type { RunCreate } from "../threads/requests/runs/schema.ts";
 import type { FiringIds, Threads } from "./fire.ts";
 import type { CronRow } from "./store.ts";
@@ -31,5 +32,6 @@ async function start(env: Env, cron: CronRow, { threadId, runId }: FiringIds): P
   const by = { env, principal, configurable: configurableOf(new Headers(), principal) };
   // Each firing checks again whether its user may run the assistant there.
   const request = await runRequest(by, threadId, body as unknown as RunCreate, runId);
-  await threadStub(env, cron.workspaceId, threadId).startRun(request);
+  const { own_webhook } = cron.payload as StoredWebhook;
+  await threadStub(env, cron.workspaceId, threadId).startRun({ ...request, own_webhook });
 }

@@ -5,9 +5,16 @@ export interface App {
   Bindings: Env;
   /**
    * `threadId`: the id of the thread that the path names in another way. `serverFault`: the answer has the status 200 and
-   * says that the server failed, as JSON-RPC does. `idempotency`: what the request has under its Idempotency-Key.
+   * says that the server failed, as JSON-RPC does. `idempotency`: what the request has under its Idempotency-Key. `appOnly`:
+   * only the project's `app` may answer the request, and no built-in route.
    */
-  Variables: { principal: Principal; threadId?: string; serverFault?: boolean; idempotency?: IdempotencyKey };
+  Variables: {
+    principal: Principal;
+    threadId?: string;
+    serverFault?: boolean;
+    idempotency?: IdempotencyKey;
+    appOnly?: boolean;
+  };
 }
 
 /** The Idempotency-Key of a request. Times are milliseconds since 1970. */

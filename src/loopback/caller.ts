@@ -25,5 +25,15 @@ export function noteInner(request: Request, principal: Principal): void {
   inner.set(request, principal);
 }
 
+/** Requests that only the project's `app` may answer. */
+const forApp = new WeakSet<Request>();
+
+/** Records that only the project's `app` may answer the request, and no built-in route. */
+export function noteForApp(request: Request): void {
+  forApp.add(request);
+}
+
+export const isForApp = (request: Request): boolean => forApp.has(request);
+
 /** On whose behalf the project's code makes this request; undefined for a request from outside. */
 export const innerCaller = (request: Request): Principal | undefined => inner.get(request);

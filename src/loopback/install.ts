@@ -4,13 +4,10 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { Problem, problemResponse } from "../http/problem.ts";
-import { type Behalf, behalf, noteInner, onBehalf } from "./caller.ts";
+import { ORIGIN, ownAddress } from "./address.ts";
+import { type Behalf, behalf, noteForApp, noteInner, onBehalf } from "./caller.ts";
 
 type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
-
-const FETCH = Symbol.for("langgraph_api:fetch");
-/** A host of no network: the address is never connected to. */
-const ORIGIN = "http://weir.internal";
 
 /** How many calls of this server to itself may be nested: a run starts a run that starts a run, and so on. */
 export const MOST_NESTED = 10;
@@ -18,18 +15,26 @@ export const MOST_NESTED = 10;
 /** The ExecutionContext of a call outside of a request. */
 const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext;
 
+/** The Worker's own. */
+let worker: Fetch | undefined;
+
 /** Sets the globals. `fetch` is the Worker's own. */
 export function installLoopback(fetch: Fetch): void {
+  worker = fetch;
   Object.assign(globalThis, {
     [Symbol.for("langgraph_api:url")]: ORIGIN,
-    [FETCH]: async (input: RequestInfo | URL, init?: RequestInit) => call(fetch, new Request(input, init)),
+    [Symbol.for("langgraph_api:fetch")]: async (input: RequestInfo | URL, init?: RequestInit) =>
+      call(fetch, new Request(input, init)),
   });
 }
 
-/** Calls a path of this server in this isolate, on behalf of a caller. */
-export async function callOwn(on: Behalf, path: string, init: RequestInit): Promise<Response> {
-  const own = (globalThis as Record<symbol, unknown>)[FETCH] as typeof fetch;
-  return onBehalf(on, () => own(`${ORIGIN}${path}`, init));
+/** Calls a path of the project's `app` in this isolate, on behalf of a caller. Built-in routes do not answer it. */
+export async function callApp(on: Behalf, path: string, init: RequestInit): Promise<Response> {
+  const address = ownAddress(path);
+  if (!address || !worker) throw new Error(`${path} is no path of this server.`);
+  const [fetch, request] = [worker, new Request(address, init)];
+  noteForApp(request);
+  return onBehalf(on, () => call(fetch, request));
 }
 
 async function call(fetch: Fetch, request: Request): Promise<Response> {

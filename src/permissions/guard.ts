@@ -5,6 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
+import { isForApp } from "../loopback/caller.ts";
 import { userRouteScope } from "../users/app.ts";
 import { Call } from "./call.ts";
 import {
@@ -76,20 +77,37 @@ const TABLE: Row[] = [
   ["POST", /^\/(?:a2a\/[^/]+|agui\/[^/]+(?:\/connect)?)\/?$/, async () => {}],
 ];
 
+const notForUsers = () => new Problem(403, "This call is not for users of this deployment.");
+
 /** Lets a user's request through, narrowed to what the user may see. Other callers pass untouched. */
 export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
+  if (isForApp(c.req.raw)) c.set("appOnly", true);
   const principal = c.get("principal") as App["Variables"]["principal"] | undefined;
   if (!principal?.user) return next();
   const { method, path } = c.req;
   const verb = c.req.header("upgrade") === undefined ? method : "SOCKET";
   const row = TABLE.find(([methods, pattern]) => (methods === "*" || methods === verb) && pattern.test(path));
-  if (!row && userRouteScope(c)) return next();
-  if (!row) throw new Problem(403, "This call is not for users of this deployment.");
+  if (!row && !userRouteScope(c)) throw notForUsers();
+  if (!row) {
+    c.set("appOnly", true);
+    return next();
+  }
   const [id, ...others] = row[1].exec(path)?.slice(1) ?? [];
   const ids = id === undefined ? [] : [c.get("threadId") ?? id, ...others];
   const answer = await row[2](new Call(c, ids.map(decoded)));
   if (answer) return answer;
   return next();
+};
+
+/**
+ * Refuses what the project's `app` has passed on when no rule lets a built-in route answer it. It is mounted between the `app` and
+ * the built-in routes: only there it is known that the `app` does not answer.
+ */
+export const guardBuiltIn: MiddlewareHandler<App> = async (c, next) => {
+  if (!c.get("appOnly")) return next();
+  const principal = c.get("principal") as App["Variables"]["principal"] | undefined;
+  if (principal?.kind === "user") throw notForUsers();
+  return c.notFound();
 };
 
 function decoded(part: string): string {

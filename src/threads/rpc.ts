@@ -1,5 +1,6 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { Json } from "../json.ts";
+import type { OwnWebhook } from "../loopback/webhook.ts";
 import type { WireCommand } from "../runtime/drive.ts";
 import type { ThreadRecord } from "./record.ts";
 import type { CopiedRow, CopyPlace } from "./storage/copy-store.ts";
@@ -52,6 +53,7 @@ export interface RunRequest {
   durability?: "sync" | "async" | "exit";
   on_disconnect?: "cancel" | "continue";
   webhook?: string;
+  own_webhook?: OwnWebhook;
   /** The kinds of feedback that its end gives links for, and the address of this server for those links. */
   feedback_keys?: string[];
   origin?: string;

@@ -1,6 +1,7 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import { remoteProblem } from "../http/problem.ts";
 import type { Json } from "../json.ts";
+import { readOwnPath } from "../loopback/webhook.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./storage/tables.ts";
@@ -119,7 +120,7 @@ function toWireKwargs(request: RunRequest): Json {
     stream_mode: request.stream_mode ?? ["values"],
     interrupt_before: request.interrupt_before ?? null,
     interrupt_after: request.interrupt_after ?? null,
-    webhook: request.webhook ?? null,
+    webhook: readOwnPath(request) ?? request.webhook ?? null,
     feedback_keys: request.feedback_keys ?? null,
     temporary: request.temporary ?? false,
     subgraphs: request.stream_subgraphs ?? false,

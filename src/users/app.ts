@@ -1,23 +1,42 @@
 /** The user's own Hono application, mounted before the built-in routes. */
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
+import { inspectRoutes } from "hono/dev";
 import { matchedRoutes } from "hono/route";
+import type { RouterRoute } from "hono/types";
+import { getPathNoStrict } from "hono/utils/url";
 import type { Principal, Scope } from "../principal.ts";
 import type { App } from "../http/types.ts";
 import { onBehalf } from "../loopback/caller.ts";
 import { custom } from "./registry.ts";
 
-/** The scope that a route of the user's application needs; undefined when none of them answers this request. */
+/** The routes and the middleware of the user's application, as the server's application has them. */
+const own = new WeakSet<RouterRoute>();
+
+/** Mounts the user's application. */
+export function mountApp(app: Hono<App>, application: NonNullable<typeof custom.app>): void {
+  const before = app.routes.length;
+  app.use(behalfOfCaller).route("/", application as Hono<App>);
+  for (const route of app.routes.slice(before)) own.add(route);
+}
+
+/**
+ * The scope that a route of the user's application needs; undefined when none of them is for this request. Middleware with a path
+ * counts, because a handler may have the same form. What the application passes on must not be answered by a built-in route.
+ */
 export function userRouteScope(c: Context<App>): Scope | undefined {
-  const own = new Set(custom.app?.routes.map(({ path }) => path));
-  if (!matchedRoutes(c).some(({ path }) => path !== "/*" && own.has(path))) return undefined;
+  if (!matchedRoutes(c).some((route) => route.path !== "/*" && own.has(route))) return undefined;
   return c.req.method === "GET" || c.req.method === "HEAD" ? "read" : "write";
 }
 
-/** Whether a route of the user's application, and not only its middleware, takes a POST to this path. */
-export function takesPost(path: string): boolean {
-  const { pathname } = new URL(path, "http://weir.internal");
-  const [matched = []] = custom.app?.router.match("POST", pathname) ?? [];
-  return matched.some(([[, route]]) => route.path !== "/*");
+/** Whether a handler of the user's application, and not only its middleware, takes a POST to this address. */
+export function takesPost(address: URL): boolean {
+  if (!custom.app) return false;
+  const { routes, router } = custom.app;
+  const [matched] = router.match("POST", getPathNoStrict(new Request(address)));
+  const inspected = inspectRoutes(custom.app);
+  return matched.some(
+    ([[, route]]) => route.method === "POST" || inspected[routes.indexOf(route)]?.isMiddleware === false,
+  );
 }
 
 /** The application's own calls of this server act for the caller of its route. */

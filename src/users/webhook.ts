@@ -3,17 +3,27 @@ import { webhookFault } from "../http/address.ts";
 import { addressOf } from "../http/origin.ts";
 import { Problem } from "../http/problem.ts";
 import type { App } from "../http/types.ts";
+import { ownAddress } from "../loopback/address.ts";
+import type { StoredWebhook } from "../loopback/webhook.ts";
 import { takesPost } from "./app.ts";
 
 /**
- * Where a webhook is sent: a path of the project's own `app` as it is, which is called in this server, and else an absolute
- * address. Another path means this server. @throws Problem 422 when it may not be called.
+ * Where a webhook is sent: an absolute address. A path means this server, and one that the project's own `app` takes is called
+ * within it. @throws Problem 422 when the webhook may not be called.
  */
-export function webhookOf(c: Context<App>, webhook: string | null | undefined): string | undefined {
-  if (!webhook) return undefined;
-  if (webhook.startsWith("/") && takesPost(webhook)) return webhook;
-  const { href } = new URL(webhook.startsWith("/") ? `${addressOf(c)}${webhook}` : webhook);
-  const fault = webhookFault(href, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
+export function readWebhook(c: Context<App>, given: string | null | undefined): StoredWebhook {
+  if (!given) return {};
+  if (!given.startsWith("/")) return { webhook: allowed(c, new URL(given).href) };
+  const own = ownAddress(given);
+  if (!own)
+    throw new Problem(422, "Invalid body.webhook: must be an http(s) URL or a path that begins with one slash.");
+  const path = own.pathname + own.search;
+  const url = new URL(addressOf(c) + path).href;
+  return takesPost(own) ? { webhook: url, own_webhook: { path, url } } : { webhook: allowed(c, url) };
+}
+
+function allowed(c: Context<App>, url: string): string {
+  const fault = webhookFault(url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
   if (fault) throw new Problem(422, `Invalid body.webhook: ${fault}.`);
-  return href;
+  return url;
 }

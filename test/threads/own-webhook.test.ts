@@ -1,11 +1,18 @@
 /** A webhook that is a path of the project's own `app`: it is called in this server, for the user of the run. */
 import "../../src/index.ts";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { Client } from "@langchain/langgraph-sdk";
 import { Hono } from "hono";
 import { beforeEach, expect, it, vi } from "vitest";
+import { threadsOf } from "../../src/crons/start.ts";
+import { type CronRow, findCron } from "../../src/crons/store.ts";
+import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/graphs/index.ts";
+import { readOwnPath } from "../../src/loopback/webhook.ts";
+import { sendCall } from "../../src/threads/tasks/call.ts";
 import { custom } from "../../src/users/registry.ts";
-import { newCaller, send } from "../support/caller.ts";
+import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";
 
 interface Got {
@@ -33,7 +40,10 @@ const app = new Hono()
     });
     return c.json({}, statuses.shift() ?? 200);
   })
-  .get("/only-read", (c) => c.json({}));
+  .get("/only-read", (c) => c.json({}))
+  .use("/store/*", async (_c, next) => next())
+  .all("/only-middleware", async (_c, next) => next())
+  .post("/threads/:id/copy", async (_c, next) => next());
 
 Object.assign(graphs, { echo: pack.whoami });
 Object.assign(custom, { auth: pack.auth, app });
@@ -73,7 +83,92 @@ it("is tried again until it succeeds, with the same delivery", async () => {
   expect(second?.signature).toMatch(/^t=\d+,v1=/);
 });
 
-it.each(["/only-read", "/elsewhere", "/threads/search", "/api/v1/api-keys"])(
+/** The rows of a thread's webhooks that are not delivered. */
+const waiting = ({ workspaceId }: Caller, thread: string) =>
+  runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) =>
+    storage.sql
+      .exec<{ body: string; attempts: number }>("SELECT body, attempts FROM outbox WHERE kind = 'webhook'")
+      .toArray(),
+  );
+
+const run = async (caller: Caller, thread: string, webhook: string) => {
+  const body = { assistant_id: "echo", input: {}, webhook, if_not_exists: "create" };
+  await (await caller.fetch(`/threads/${thread}/runs/wait`, { body })).text();
+};
+
+it("is stored with its address, which an earlier version calls after a rollback, and shown as it was given", async () => {
+  statuses = [500];
+  const [caller, thread] = [await newCaller(), crypto.randomUUID()];
+  await run(caller, thread, "/hooks/kept?x=1#part");
+  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]));
+  const [row] = await waiting(caller, thread);
+  expect(JSON.parse(row?.body ?? "")).toMatchObject({
+    url: "https://weir.test/hooks/kept?x=1",
+    path: "/hooks/kept?x=1",
+  });
+  const [shown] = await (await caller.fetch(`/threads/${thread}/runs`)).json<[{ kwargs: object }]>();
+  expect(shown.kwargs).toMatchObject({ webhook: "/hooks/kept?x=1" });
+  expect(shown.kwargs).not.toHaveProperty("own_webhook");
+});
+
+it("of a cron is stored and shown in the same way, and called by its runs", async () => {
+  const caller = await newCaller();
+  const given = { assistant_id: "echo", schedule: "0 0 1 1 *", input: {}, webhook: "/hooks/cron" };
+  const made = await (await caller.fetch("/runs/crons", { body: given })).json<{ cron_id: string; payload: object }>();
+  expect(made.payload).toMatchObject({ webhook: "/hooks/cron" });
+  expect(made.payload).not.toHaveProperty("own_webhook");
+  const stored = async () => (await findCron(database(env.DB), caller.workspaceId, made.cron_id)) as CronRow;
+  const url = "https://weir.test/hooks/cron";
+  expect((await stored()).payload).toMatchObject({ webhook: url, own_webhook: { path: "/hooks/cron", url } });
+  await threadsOf(env).start(await stored(), { threadId: crypto.randomUUID(), runId: crypto.randomUUID() });
+  await vi.waitFor(() => expect(by("cron")).toHaveLength(1));
+  // An earlier version leaves the path where it is.
+  const change = { method: "PATCH", body: { webhook: "https://hooks.example/cron" } };
+  const changed = await (await caller.fetch(`/runs/crons/${made.cron_id}`, change)).json<{ payload: object }>();
+  expect(changed.payload).toEqual({ ...made.payload, webhook: "https://hooks.example/cron" });
+  expect(readOwnPath((await stored()).payload)).toBeUndefined();
+});
+
+it("is no built-in route, also when the app passes the call on", async () => {
+  const [caller, thread] = [await newCaller(), crypto.randomUUID()];
+  await run(caller, thread, `/threads/${thread}/copy`);
+  await vi.waitFor(async () => expect(await waiting(caller, thread)).toMatchObject([{ attempts: 1 }]));
+  expect(await (await caller.fetch("/threads/count", { body: {} })).json()).toBe(1);
+  expect((await caller.fetch(`/threads/${thread}/copy`, { body: {} })).status).toBe(200);
+});
+
+it.each([
+  ["/hooks/slash/", "slash"],
+  ["/hooks/./dot", "dot"],
+  ["/hooks/caf%C3%A9", "café"],
+])("is found as the server finds it: %s", async (webhook, id) => {
+  await run(await newCaller(), crypto.randomUUID(), webhook);
+  await vi.waitFor(() => expect(by(id)).toHaveLength(1));
+});
+
+it.each(["//", "//hooks/first", "/\\hooks/first", "/.//hooks/first", "/\t/hooks/first"])(
+  "names no other host: %j",
+  async (webhook) => {
+    const caller = await newCaller();
+    for (const [path, more] of [
+      ["/runs", {}],
+      ["/runs/crons", { schedule: "0 0 1 1 *" }],
+    ] as const) {
+      const answer = await caller.fetch(path, { body: { assistant_id: "echo", input: {}, webhook, ...more } });
+      expect([path, answer.status]).toEqual([path, 422]);
+      expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("one slash") });
+    }
+  },
+);
+
+it("leaves a line in the log when its address may no longer be called", async () => {
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  await sendCall(env, crypto.randomUUID(), { url: "https://10.0.0.1/", delivery: "d-1", headers: {}, body: "{}" });
+  expect(log.mock.calls.flat().join()).toContain("d-1");
+  log.mockRestore();
+});
+
+it.each(["/only-read", "/only-middleware", "/store/items", "/elsewhere", "/threads/search", "/api/v1/api-keys"])(
   "no other path is called in this server: %s",
   async (webhook) => {
     const caller = await newCaller();

@@ -1,6 +1,7 @@
 /** A request to a receiver, made when its effect is carried out, or before what it is made from is deleted. */
 import { addressFault } from "../../http/address.ts";
-import { callOwn } from "../../loopback/install.ts";
+import { logError } from "../../http/log.ts";
+import { callApp } from "../../loopback/install.ts";
 import { signedHeaders } from "../../webhooks/sign.ts";
 import { actsFor, type Acting } from "../acting.ts";
 
@@ -10,10 +11,9 @@ const REQUEST_TIMEOUT_MS = 20_000;
 export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
 
 export interface Call {
-  /** An absolute address, or a path of the project's own `app`. */
   url: string;
-  /** Who calls a path. */
-  by?: Acting;
+  /** A path of the project's own `app`, called in this server in place of the address, and who calls it. */
+  own?: { path: string; by: Acting };
   /** The id of the delivery: the same at every attempt. */
   delivery: string;
   headers: Record<string, string>;
@@ -43,15 +43,16 @@ async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T
 
 /** Signs the call with the secrets of the workspace and sends it. Throws when the receiver does not answer with a 2xx status. */
 export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<void> {
-  const { url, by, delivery, stamp } = call;
+  const { url, own, delivery, stamp } = call;
   // The address was allowed when it was set, and no longer is. Another attempt would change nothing.
-  if (!by && addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true")) return;
+  const fault = own ? undefined : addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true");
+  if (fault) return logError(`The call of a receiver is dropped: its address ${fault}.`, { delivery });
   const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
   const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const init: RequestInit = { method: "POST", headers, body, redirect: "manual", signal };
-  const response = await (by
-    ? withinTime(callOwn(actsFor(env, workspaceId, by), url, init), signal)
+  const response = await (own
+    ? withinTime(callApp(actsFor(env, workspaceId, own.by), own.path, init), signal)
     : fetch(url, init));
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The receiver answered ${response.status}.`);

@@ -1,4 +1,5 @@
 /** The webhook of a run. */
+import { readOwnPath } from "../../loopback/webhook.ts";
 import { actingRun } from "../acting.ts";
 import type { ThreadContext } from "../context.ts";
 import { type StoredRun, toWireRun } from "../run.ts";
@@ -8,13 +9,15 @@ import { type Call, CALL_OF, packCall } from "./call.ts";
 export interface Delivery {
   run_id: string;
   url: string;
+  /** The path of the project's `app` that is called in place of the address. */
+  path?: string;
   /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
   delivery?: string;
 }
 
 /** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
 export function queueWebhook(context: ThreadContext, run: StoredRun, url: string): void {
-  const given: Delivery = { run_id: run.id, url, delivery: crypto.randomUUID() };
+  const given: Delivery = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
   // The same transaction deletes a run that is rolled back.
   if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
   else context.tables.outbox.add(CALL_OF.webhook as string, packCall(webhookCall(context, run, given)));
@@ -24,7 +27,7 @@ export function queueWebhook(context: ThreadContext, run: StoredRun, url: string
 export function webhookCall(
   { workspaceId, threadId, values }: ThreadContext,
   run: StoredRun,
-  { url, delivery = run.id }: Delivery,
+  { url, path, delivery = run.id }: Delivery,
 ): Call {
   const { error, stopped, updated, values: refs } = run.outcome;
   const head = JSON.stringify({
@@ -38,6 +41,6 @@ export function webhookCall(
   // The state of a run that was rolled back is deleted with it.
   const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
   const body = `${head.slice(0, -1)},"values":${state}}`;
-  const by = url.startsWith("/") ? actingRun(run) : undefined;
-  return { url, by, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
+  const own = path === undefined ? undefined : { path, by: actingRun(run) };
+  return { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
 }

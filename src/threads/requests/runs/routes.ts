@@ -9,7 +9,7 @@ import { page, selected } from "../../../http/paging.ts";
 import { Problem } from "../../../http/problem.ts";
 import type { App } from "../../../http/types.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { webhookOf } from "../../../users/webhook.ts";
+import { readWebhook } from "../../../users/webhook.ts";
 import { idempotentId } from "../../../idempotency/middleware.ts";
 import { found, threadOf } from "../access.ts";
 import { cancelEverywhere } from "./busy.ts";
@@ -34,10 +34,10 @@ async function requestOf(
   given: schema.RunCreate,
   runId = idempotentId(c),
 ): Promise<RunRequest> {
-  const webhook = webhookOf(c, given.webhook);
+  const { webhook, own_webhook } = readWebhook(c, given.webhook);
   const principal = c.get("principal");
   const by = { env: c.env, principal, configurable: configurableOf(c.req.raw.headers, principal) };
-  const request = await runRequest(by, threadId, { ...given, webhook }, runId);
+  const request = { ...(await runRequest(by, threadId, { ...given, webhook }, runId)), own_webhook };
   return request.feedback_keys ? { ...request, origin: addressOf(c) } : request;
 }
 
