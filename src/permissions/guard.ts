@@ -106,7 +106,7 @@ export const guardUsers: MiddlewareHandler<App> = async (c, next) => {
 export const guardBuiltIn: MiddlewareHandler<App> = async (c, next) => {
   if (!c.get("appOnly")) return next();
   const principal = c.get("principal") as App["Variables"]["principal"] | undefined;
-  if (principal?.kind === "user") throw notForUsers();
+  if (principal?.user) throw notForUsers();
   return c.notFound();
 };
 

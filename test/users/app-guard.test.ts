@@ -95,6 +95,24 @@ it("every handler of the app answers users: also with `next`, and of another fra
   expect((await call("GET", "/shop/closed", key)).status).toBe(404);
 });
 
+it("a run that acts for a user does not reach them, either", async () => {
+  Object.assign(custom, { auth: pack.auth, app: new Hono().use("/api/*", mark) });
+  const server = createApp(readConfig({}));
+  const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
+  const principal = {
+    workspaceId: crypto.randomUUID(),
+    scopes: ["read", "write"],
+    kind: "run",
+    credentialId: "r",
+  } as const;
+  const call = async (path: string) => {
+    const request = new Request(`http://weir.internal${path}`, { method: "POST", body: "{}" });
+    noteInner(request, { ...principal, user });
+    return (await server.fetch(request, env, createExecutionContext())).status;
+  };
+  expect(await call("/api/v1/runs/query")).toBe(403);
+});
+
 it("a call that no rule allows is answered by the app only", async () => {
   Object.assign(custom, {
     auth: pack.auth,
