@@ -34,9 +34,9 @@ export function takesPost(address: URL): boolean {
   const { routes, router } = custom.app;
   const [matched] = router.match("POST", getPathNoStrict(new Request(address)));
   const inspected = inspectRoutes(custom.app);
-  return matched.some(
-    ([[, route]]) => route.method === "POST" || inspected[routes.indexOf(route)]?.isMiddleware === false,
-  );
+  const isHandler = (route: RouterRoute) =>
+    route.method === "POST" || inspected[routes.indexOf(route)]?.isMiddleware === false;
+  return matched.some(([[, route]]) => route.path !== "/*" && isHandler(route));
 }
 
 /** The application's own calls of this server act for the caller of its route. */

@@ -30,6 +30,7 @@ const app = new Hono()
     await next();
     c.header("x-own", "yes");
   })
+  .post("*", async (_c, next) => next())
   .post("/hooks/:id", async (c) => {
     const threads = await new Client().threads.search({ limit: 100 });
     got.push({
