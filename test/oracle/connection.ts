@@ -1,6 +1,7 @@
 /** A case's thread on the product: requests to it, its process, its alarms. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { defaultAssistantId } from "../../src/assistants/defaults.ts";
 import { graphs } from "../../src/graphs/index.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Caller } from "../support/caller.ts";
@@ -53,6 +54,11 @@ export class Connection {
     const made = await this.json<{ thread_id: string }>("/threads", { body });
     if (typeof made === "number") throw new Error(`POST /threads answers ${made}`);
     this.threadId = made.thread_id;
+  }
+
+  /** The name of a graph that is not deployed means nothing. Its assistant exists. */
+  get assistantId(): string {
+    return Object.hasOwn(graphs, this.graphId) ? this.graphId : defaultAssistantId(this.graphId);
   }
 
   /** Changes what is deployed under the graph's id. */

@@ -101,7 +101,7 @@ export class Weir extends Sights {
   async #command({ name, turn, doc, answers }: RunSpec, commandId = this.ids.size + 1, key?: string): Promise<number> {
     const input = turn === undefined ? null : inputOf(turn, doc);
     const params =
-      answers === undefined ? { assistant_id: this.graphId, input } : { responses: await this.#responses(answers) };
+      answers === undefined ? { assistant_id: this.assistantId, input } : { responses: await this.#responses(answers) };
     const method = answers === undefined ? "run.start" : "input.respond";
     const body = { id: commandId, method, params };
     const answer = await this.json<{ type: string; error?: string; result: { run_id?: string } }>(
@@ -126,7 +126,7 @@ export class Weir extends Sights {
 
   async #body({ turn, doc, answers, breakpoint, afterMs, strategy, webhook }: RunSpec): Promise<Json> {
     return {
-      assistant_id: this.graphId,
+      assistant_id: this.assistantId,
       ...(turn !== undefined && { input: inputOf(turn, doc) }),
       ...(answers && { command: { resume: await this.#resume(answers) } }),
       ...(breakpoint && { interrupt_before: [this.shape.last ?? "close"] }),
