@@ -33,7 +33,7 @@ import { activity } from "./threads/requests/activity/routes.ts";
 import { threads } from "./threads/requests/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/requests/runs/routes.ts";
 import { refuseUnserved } from "./traces/not-served.ts";
-import { masking } from "./traces/rules/routes.ts";
+import { masking } from "./traces/masking-rules/routes.ts";
 import { rootTraces, traces } from "./traces/routes.ts";
 import { ui } from "./ui/routes.ts";
 import { bodyAgain, mountApp } from "./users/app.ts";

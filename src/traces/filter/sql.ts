@@ -7,7 +7,7 @@ import { type Filter, isJsonObject, type Json, type PairTest } from "./filter.ts
 import type { Literal } from "./syntax.ts";
 import { isExactNumber } from "../../http/json.ts";
 import { globOf, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "./values.ts";
-import { OF_TRACES } from "../groups.ts";
+import { OF_TRACES } from "../run-groups.ts";
 import { joinPayloads, payloadOf } from "../packs.ts";
 import { clip, clipSql } from "../clip.ts";
 import { MAX_PATH, MAX_VALUE } from "../ingest/pairs.ts";

@@ -28,8 +28,8 @@ export interface Field {
 
 /**
  * Reads a field. `value` is its JSON value. `sent` is its JSON text, if the field came as a part of its own; text larger than
- * `LARGE_BYTES` is kept by reference. `masker` masks the value first. Returns a string with the reason when the field is not valid, and undefined when it is
- * empty.
+ * `LARGE_BYTES` is kept by reference. `masker` masks the value first. Returns a string with the reason when the
+ * field is not valid, and undefined when it is empty.
  */
 export function readField(
   name: LargeField,

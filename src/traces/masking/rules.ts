@@ -13,7 +13,7 @@ const SetRule = v.strictObject({ type: v.literal("set"), name, set: v.picklist(S
 const RegexRule = v.strictObject({
   type: v.literal("regex"),
   name,
-  /** A regular expression of RE2: no backreferences and no look-around, so that its time grows with the text alone. */
+  /** A regular expression of RE2: no backreferences and no look-around. Its time is bounded (expressions.ts). */
   pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(MOST_CHARACTERS)),
   ignore_case: v.optional(v.boolean(), false),
 });

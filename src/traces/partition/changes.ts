@@ -4,7 +4,7 @@
  * after it. A number is at least the time in milliseconds: a partition that is destroyed and made again has lost its counter,
  * and its numbers must be above those that exports have noted.
  */
-import { OF_TRACES } from "../groups.ts";
+import { OF_TRACES } from "../run-groups.ts";
 import { addToCounts, readMeta } from "./meta.ts";
 
 /** The number of the last change. */
@@ -28,22 +28,21 @@ export function nextChange(sql: SqlStorage): number {
 export function numberRuns(sql: SqlStorage, change: number, by: "id" | "trace", ids: string[]): void {
   if (ids.length === 0) return;
   const these = by === "id" ? "id IN (SELECT value FROM json_each(?))" : `n IN ${OF_TRACES}`;
-  sql.exec(
-    `UPDATE runs SET change = ?1 WHERE change <> ?1 AND ${these.replace("?", "?2")}`,
-    change,
-    JSON.stringify(ids),
-  );
+  sql.exec(`UPDATE runs SET change = ? WHERE change <> ? AND ${these}`, change, change, JSON.stringify(ids));
 }
 
 /** The number of the first run that a later change has inserted. Runs are inserted in the order of their numbers. */
-export function firstBornAfter(sql: SqlStorage, change: number): number {
+export function firstInsertedAfter(sql: SqlStorage, change: number): number {
   let [low, high] = [1, (sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one().last ?? 0) + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const { n, born } = sql
-      .exec<{ n: number; born: number }>("SELECT n, born FROM runs WHERE n >= ? ORDER BY n LIMIT 1", middle)
+    const { n, first_change } = sql
+      .exec<{ n: number; first_change: number }>(
+        "SELECT n, first_change FROM runs WHERE n >= ? ORDER BY n LIMIT 1",
+        middle,
+      )
       .one();
-    if (born > change) high = middle;
+    if (first_change > change) high = middle;
     else low = n + 1;
   }
   return low;

@@ -2,7 +2,7 @@
 import { parseFilter } from "../filter/filter.ts";
 import { compileFilter } from "../filter/sql.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { OF_TRACES } from "../groups.ts";
+import { OF_TRACES } from "../run-groups.ts";
 import { CROSSING } from "./tables.ts";
 
 /** The most such traces per day that are tracked. */

@@ -3,8 +3,8 @@ import { idsOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs } from "./blobs.ts";
 import { openBlocks } from "./blocks/blocks.ts";
-import { numbersOfTraces, OF_TRACES } from "../groups.ts";
-import { dissolveGroups } from "./groups.ts";
+import { numbersOfTraces, OF_TRACES } from "../run-groups.ts";
+import { dissolveGroups } from "./run-groups.ts";
 import { addToCounts, lastNumber, writeMeta } from "./meta.ts";
 import { forgetMoves } from "./moves.ts";
 import { deletePayloads } from "./payloads.ts";
@@ -12,7 +12,7 @@ import { CROSSING } from "./tables.ts";
 
 interface Doomed extends Record<string, SqlStorageValue> {
   n: number;
-  led: number;
+  followers: number;
   id: string;
   bytes: number;
   large: string | null;
@@ -50,7 +50,7 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
   const traces = JSON.stringify(traceIds);
   const runs = sql
     .exec<Doomed>(
-      `SELECT r.n, r.led, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
+      `SELECT r.n, r.followers, r.id, r.bytes, p.large, p.attachments FROM runs r LEFT JOIN payloads p ON p.n = r.n
        WHERE r.n IN ${OF_TRACES} ORDER BY r.thread_id IS NOT NULL LIMIT ${DELETED_AT_ONCE}`,
       traces,
     )
@@ -80,8 +80,9 @@ export function deleteTraces(sql: SqlStorage, prefix: string, traceIds: string[]
 /** The first runs of groups of which some runs stay for the next transaction: these are to be found without it. */
 function cutGroups(runs: Doomed[]): number[] {
   const deleted = new Set(runs.map(({ n }) => n));
-  const isCut = ({ n, led }: Doomed) => Array.from({ length: led }, (_, i) => n + 1 + i).some((m) => !deleted.has(m));
-  return runs.filter((run) => run.led > 0 && isCut(run)).map(({ n }) => n);
+  const isCut = ({ n, followers }: Doomed) =>
+    Array.from({ length: followers }, (_, i) => n + 1 + i).some((m) => !deleted.has(m));
+  return runs.filter((run) => run.followers > 0 && isCut(run)).map(({ n }) => n);
 }
 
 /** Notes ids of deleted traces or runs, so that later writes of them are dropped. */

@@ -1,7 +1,7 @@
 /** How a partition records that its day has grown (shards.ts), and which runs it accepts after that. */
 import { EARLY, idsOf, isClosed, MOST_SHARDS, traceOf } from "../shards.ts";
 import type { RunWrite } from "../types.ts";
-import { numbersOfTraces } from "../groups.ts";
+import { numbersOfTraces } from "../run-groups.ts";
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;

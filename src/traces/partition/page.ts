@@ -12,7 +12,7 @@ import {
 import { payloadOf } from "../packs.ts";
 import { blobPrefix, payloadKey } from "../stub.ts";
 import type { LargePayload, PartitionIdentity, PayloadField } from "../types.ts";
-import { firstBornAfter, lastChange } from "./changes.ts";
+import { firstInsertedAfter, lastChange } from "./changes.ts";
 import { readColumns, type Weighed } from "./columns.ts";
 import { rawFeedback } from "./feedback.ts";
 import { movedAcross } from "./moves.ts";
@@ -168,9 +168,9 @@ function changedSince(
     windows: `WITH w AS MATERIALIZED (SELECT value ->> 'startTime' AS start, value ->> 'endTime' AS until,
       value ->> 'change' AS change FROM json_each(?))`,
     runs: `(SELECT n FROM runs WHERE n >= ? UNION
-      SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > born AND change > ?) c
+      SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > first_change AND change > ?) c
       CROSS JOIN runs r ON r.n = c.n WHERE EXISTS (
       SELECT 1 FROM w WHERE r.start_time >= w.start AND r.start_time < w.until AND r.change > w.change) AND`,
-    values: [JSON.stringify(since), firstBornAfter(sql, least), least],
+    values: [JSON.stringify(since), firstInsertedAfter(sql, least), least],
   };
 }

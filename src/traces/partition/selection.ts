@@ -5,7 +5,7 @@ import type { RunSelection } from "../rpc.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { sourceOf } from "./blocks/candidates.ts";
 import { wantedBy } from "./blocks/wanted.ts";
-import { numbersOfTraces, OF_TRACES } from "../groups.ts";
+import { numbersOfTraces, OF_TRACES } from "../run-groups.ts";
 
 const AMONG = `r.n IN ${OF_TRACES}`;
 

@@ -187,16 +187,16 @@ const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
     id: "0011_groups",
     sql: `
       -- See groups.ts. 0: a group of its own, as all runs of earlier versions.
-      ALTER TABLE runs ADD COLUMN led INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE runs ADD COLUMN followers INTEGER NOT NULL DEFAULT 0;
       -- The number of the change that inserted the run (changes.ts); 0 for a run of an earlier version.
-      ALTER TABLE runs ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE runs ADD COLUMN first_change INTEGER NOT NULL DEFAULT 0;
     `,
     // A partition that has runs keeps its larger indexes: another index costs a row for each run.
     fresh: `
       DROP INDEX runs_trace;
-      CREATE INDEX runs_trace ON runs (trace_id) WHERE led >= 0;
+      CREATE INDEX runs_trace ON runs (trace_id) WHERE followers >= 0;
       DROP INDEX runs_change;
-      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > born;
+      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
     `,
   },
 ];
@@ -262,8 +262,8 @@ export interface RunRow {
   patched: number;
   bytes: number;
   change: number;
-  led: number;
-  born: number;
+  followers: number;
+  first_change: number;
 }
 
 /** The payloads of a run: a row of `payloads`, or a part of a row of `packs`. */
@@ -314,8 +314,8 @@ export const RUN_COLUMNS = [
   "patched",
   "bytes",
   "change",
-  "led",
-  "born",
+  "followers",
+  "first_change",
 ] as const satisfies (keyof RunRow)[];
 
 export const PAYLOAD_COLUMNS = [...PACKED_COLUMNS, "large", "attachments"] as const satisfies (keyof PayloadRow)[];

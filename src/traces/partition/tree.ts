@@ -1,6 +1,6 @@
 /** The runs of one trace without what they were given and gave. */
 import type { PartitionIdentity, TreeRun } from "../types.ts";
-import { numbersOfTraces } from "../groups.ts";
+import { numbersOfTraces } from "../run-groups.ts";
 
 type Row = Omit<TreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
 

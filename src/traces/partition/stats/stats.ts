@@ -3,7 +3,7 @@ import type { RunSelection } from "../../rpc.ts";
 import type { DurationCounts, PartitionIdentity, PartitionStats, RunSums } from "../../types.ts";
 import { type LightFeedback, sumFeedback } from "../../feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
-import { numbersOfTraces } from "../../groups.ts";
+import { numbersOfTraces } from "../../run-groups.ts";
 import { sourceOf } from "../blocks/candidates.ts";
 import { wantedOf } from "../blocks/wanted.ts";
 import { selectionCondition } from "../selection.ts";

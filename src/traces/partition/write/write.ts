@@ -8,7 +8,7 @@ import { newChange, numberRuns } from "../changes.ts";
 import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../usage/prices.ts";
 import type { RunWrite } from "../../types.ts";
-import { byTrace, dissolveGroups, groupRuns } from "../groups.ts";
+import { byTrace, dissolveGroups, groupRuns } from "../run-groups.ts";
 import { type Day, emptyRow, mergeRun } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../meta.ts";
 import { noteMoves } from "../moves.ts";
@@ -110,7 +110,7 @@ function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
   if (rows.length > 0 && readMeta(sql, "format") !== FORMATS.partition) writeMeta(sql, "format", FORMATS.partition);
   for (const [index, row] of rows.entries()) {
     row.n = last + 1 + index;
-    row.born = change;
+    row.first_change = change;
     sql.exec(INSERT_RUN, ...RUN_COLUMNS.map((column) => row[column]));
   }
 }

@@ -1,10 +1,10 @@
-/** The runs of traces and the runs that have changed, found by indexes that have only some runs (partition/groups.ts). */
+/** The runs of traces and the runs that have changed, found by indexes that have only some runs (partition/run-groups.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { firstBornAfter, lastChange } from "../../src/traces/partition/changes.ts";
+import { firstInsertedAfter, lastChange } from "../../src/traces/partition/changes.ts";
 import { DELETED_AT_ONCE, deleteTraces } from "../../src/traces/partition/delete.ts";
-import { OF_TRACES } from "../../src/traces/groups.ts";
-import { groupRuns } from "../../src/traces/partition/groups.ts";
+import { OF_TRACES } from "../../src/traces/run-groups.ts";
+import { groupRuns } from "../../src/traces/partition/run-groups.ts";
 import { countChanged } from "../../src/traces/partition/page.ts";
 import { migrate } from "../../src/traces/partition/tables.ts";
 import { applyWrites } from "../../src/traces/partition/write/write.ts";
@@ -36,16 +36,18 @@ const apply = (sql: SqlStorage, writes: RunWrite[]) =>
 
 function expectFound(sql: SqlStorage): void {
   const all = sql
-    .exec<{ n: number; trace_id: string; change: number; born: number }>("SELECT n, trace_id, change, born FROM runs")
+    .exec<{ n: number; trace_id: string; change: number; first_change: number }>(
+      "SELECT n, trace_id, change, first_change FROM runs",
+    )
     .toArray();
   for (const [trace, runs] of Map.groupBy(all, ({ trace_id }) => trace_id)) {
     const found = sql.exec(`SELECT n FROM runs WHERE n IN ${OF_TRACES} ORDER BY n`, JSON.stringify([trace])).raw();
     expect([...found].flat()).toEqual(runs.map(({ n }) => n).sort((a, b) => a - b));
   }
   for (const since of new Set([0, ...all.map(({ change }) => change)])) {
-    const first = firstBornAfter(sql, since);
+    const first = firstInsertedAfter(sql, since);
     expect(all.filter(({ n }) => n >= first).map(({ n }) => n)).toEqual(
-      all.filter(({ born }) => born > since).map(({ n }) => n),
+      all.filter(({ first_change }) => first_change > since).map(({ n }) => n),
     );
     expect(countChanged(sql, IDENTITY, { ...WINDOW, since })).toBe(all.filter(({ change }) => change > since).length);
   }
@@ -110,7 +112,7 @@ it("finds the rest of a trace whose deletion has begun", async () => {
       return { kind: "post", id, trace_id: trace, dotted_order, start_time: NOON + i, name: "run" };
     });
     storage.transactionSync(() => apply(sql, writes));
-    expect(sql.exec("SELECT n FROM runs WHERE led >= 0").toArray()).toHaveLength(1);
+    expect(sql.exec("SELECT n FROM runs WHERE followers >= 0").toArray()).toHaveLength(1);
     expect(lastChange(sql)).toBeGreaterThan(0);
     expect(storage.transactionSync(() => deleteTraces(sql, "prefix/", [trace]))).toBe(DELETED_AT_ONCE);
     expectFound(sql);
@@ -119,7 +121,11 @@ it("finds the rest of a trace whose deletion has begun", async () => {
 });
 
 it("groups runs that stand beside each other, but not those whose place is derived", () => {
-  const rows = ["a", "a", "b", "b", "b", "a"].map((trace_id, i) => ({ trace_id, placed: i === 3 ? 0 : 1, led: 7 }));
+  const rows = ["a", "a", "b", "b", "b", "a"].map((trace_id, i) => ({
+    trace_id,
+    placed: i === 3 ? 0 : 1,
+    followers: 7,
+  }));
   groupRuns(rows);
-  expect(rows.map(({ led }) => led)).toEqual([1, -1, 0, 0, 0, 0]);
+  expect(rows.map(({ followers }) => followers)).toEqual([1, -1, 0, 0, 0, 0]);
 });
