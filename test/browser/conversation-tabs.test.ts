@@ -121,6 +121,12 @@ describe.runIf(browserHere)("a conversation over tabs and views", () => {
     await show(page, true);
     await expectAnswer(page, numbersTo(400));
     await settled(page);
+    expect(open.size).toBeGreaterThan(0);
+    await page.evaluate('document.hasFocus = () => false; dispatchEvent(new Event("blur"))');
+    await eventually(
+      async () => open.size,
+      (size) => expect(size).toBe(0),
+    );
     await close();
   });
 

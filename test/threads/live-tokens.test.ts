@@ -1,7 +1,7 @@
 /** Tokens are read before they are durable, facts only after; a process that stops loses tokens and no number is given out again. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { EventLog, type TokenWrite } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
@@ -89,6 +89,36 @@ describe("what readers see", () => {
       const data = JSON.stringify("x".repeat(100_000));
       log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
       expect(await read(0)).toEqual([]);
+    }));
+});
+
+describe("tokens that gather", () => {
+  const rows = (storage: DurableObjectStorage) =>
+    new Tables(storage).lastSeq().seq === 0 ? 0 : storage.sql.exec("SELECT 1 FROM segments").toArray().length;
+  afterEach(() => vi.useRealTimers());
+
+  it("are written within ten seconds, as one row", async () =>
+    inObject(async (storage) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+      const { token } = openLog(storage);
+      for (let second = 0; second < 7; second += 1) {
+        token();
+        vi.advanceTimersByTime(1_000);
+      }
+      expect(rows(storage)).toBe(0);
+      vi.advanceTimersByTime(3_000);
+      expect(rows(storage)).toBe(1);
+    }));
+
+  it("are written at 250,000 characters", async () =>
+    inObject(async (storage) => {
+      const { log } = openLog(storage);
+      const data = JSON.stringify("x".repeat(40_000));
+      const append = () => log.append({ runId: "run", method: "messages", namespace: [], data, token: "soon" });
+      for (let n = 0; n < 6; n += 1) append();
+      expect(rows(storage)).toBe(0);
+      append();
+      expect(rows(storage)).toBe(1);
     }));
 });
 

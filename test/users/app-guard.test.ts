@@ -95,16 +95,14 @@ it("every handler of the app answers users: also with `next`, and of another fra
   expect((await call("GET", "/shop/closed", key)).status).toBe(404);
 });
 
+const newRun = () =>
+  ({ workspaceId: crypto.randomUUID(), scopes: ["read", "write"], kind: "run", credentialId: "r" }) as const;
+
 it("a run that acts for a user does not reach them, either", async () => {
   Object.assign(custom, { auth: pack.auth, app: new Hono().use("/api/*", mark) });
   const server = createApp(readConfig({}));
   const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
-  const principal = {
-    workspaceId: crypto.randomUUID(),
-    scopes: ["read", "write"],
-    kind: "run",
-    credentialId: "r",
-  } as const;
+  const principal = newRun();
   const call = async (path: string) => {
     const request = new Request(`http://weir.internal${path}`, { method: "POST", body: "{}" });
     noteInner(request, { ...principal, user });
@@ -133,12 +131,7 @@ it("a call that no rule allows is answered by the app only", async () => {
 });
 
 it("a call of a route of the app is answered by no other, also once the app is gone", async () => {
-  const principal = {
-    workspaceId: crypto.randomUUID(),
-    scopes: ["read", "write"],
-    kind: "run",
-    credentialId: "r",
-  } as const;
+  const principal = newRun();
   for (const app of [undefined, new Hono().use("/threads/*", mark), new Hono().post("/hooks/other", failing)]) {
     Object.assign(custom, { auth: pack.auth, app });
     const server = createApp(readConfig({}));
