@@ -2,7 +2,7 @@
 import { Problem } from "../http/problem.ts";
 import { EVENT_STREAM, sseFrame } from "../http/sse.ts";
 import { mayUse } from "../threads/requests/access.ts";
-import { MOST_CRONS } from "../crons/schema.ts";
+import { MOST_CRON_IDS } from "../crons/schema.ts";
 import { mergeFilters, containsJson, mayDelete } from "../users/authorize.ts";
 import { type Call, type Json, metadataOf, mustContain } from "./call.ts";
 import { threadName } from "../threads/named.ts";
@@ -130,7 +130,7 @@ export async function prunes(call: Call): Promise<void> {
 export async function listsFirings(call: Call): Promise<void> {
   const body = await call.body();
   const ids = Array.isArray(body.cron_ids)
-    ? body.cron_ids.slice(0, MOST_CRONS + 1).map((id) => String(id).toLowerCase())
+    ? body.cron_ids.slice(0, MOST_CRON_IDS + 1).map((id) => String(id).toLowerCase())
     : [];
   const own = await Promise.all(
     ids.map(async (id) => {
@@ -140,7 +140,7 @@ export async function listsFirings(call: Call): Promise<void> {
     }),
   );
   // The route refuses a longer list, and a value that is not a list.
-  call.pass(ids.length > MOST_CRONS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
+  call.pass(ids.length > MOST_CRON_IDS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
 }
 
 /** Runs of one thread. Across threads only the workspace's own keys may stop runs. */
