@@ -22,8 +22,7 @@ type Chained = AuditEntryWire & { seq: number };
 export function verifyAudit(entries: AuditEntryWire[], roots: AuditRoot[]): Verified[] {
   const chains = Map.groupBy(entries, ({ workspace_id }) => workspace_id);
   const anchors = Map.groupBy(roots, ({ workspace_id }) => workspace_id);
-  const found = [...chains].map(([workspaceId, own]) => verifyChain(workspaceId, own, anchors.get(workspaceId) ?? []));
-  return found;
+  return [...chains].map(([workspaceId, own]) => verifyChain(workspaceId, own, anchors.get(workspaceId) ?? []));
 }
 
 function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: AuditRoot[]): Verified {
@@ -36,9 +35,10 @@ function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: A
   for (const [place, entry] of entries.entries()) faults.push(...faultsOfEntry(entry, entries[place - 1]));
   const hashes = new Map(entries.map(({ seq, hash }) => [seq, hash]));
   if (first?.prev_hash) hashes.set(first.seq - 1, first.prev_hash);
-  let anchored = first?.seq === 1;
   // The server deletes the old end of the deployment's own chain only.
-  if (workspaceId !== null && first && first.seq !== 1) faults.push(`entries 1 to ${first.seq - 1} are missing`);
+  const isWhole = first === undefined || first.seq === 1;
+  if (!isWhole && workspaceId !== null) faults.push(`entries 1 to ${first.seq - 1} are missing`);
+  let anchored = isWhole || workspaceId !== null;
   let known = 0;
   for (const { day, seq, hash } of roots) {
     if (first && seq < first.seq - 1) continue;

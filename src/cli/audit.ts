@@ -13,7 +13,7 @@ follow the one before, and each daily root must be the hash of its entry.
 
   --roots <path>   the objects below audit-roots/ of the bucket weir-exports: a folder with them, or one file
 
-It fails when an entry was changed, removed, added or moved. Without roots, nobody but the server says what the last entry is.`;
+It fails when an entry was changed, removed, added or moved. Without roots it cannot see whether the newest entries are missing.`;
 
 export async function run(argv: string[]): Promise<number> {
   const options = { roots: { type: "string" } } as const;
@@ -25,11 +25,11 @@ export async function run(argv: string[]): Promise<number> {
   const roots =
     values.roots === undefined ? [] : filesOf(values.roots).flatMap((one) => linesOf<AuditRoot>(one, "day"));
   const chains = verifyAudit(entries, roots);
-  for (const chain of chains) console.log(told(chain));
+  for (const chain of chains) console.log(describeChain(chain));
   return chains.some(({ faults }) => faults.length > 0) ? 1 : 0;
 }
 
-function told({ workspaceId, entries, first, last, roots, faults }: Verified): string {
+function describeChain({ workspaceId, entries, first, last, roots, faults }: Verified): string {
   const name = workspaceId === null ? "the deployment" : `workspace ${workspaceId}`;
   if (faults.length === 0) return `${name}: ${entries} entries (${first} to ${last}) and ${roots} roots are intact.`;
   return [`${name}: NOT INTACT`, ...faults.map((fault) => `  ${fault}`)].join("\n");
