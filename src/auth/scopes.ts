@@ -1,6 +1,6 @@
 /**
- * Which permission a call needs: ONE table, for both API keys and tokens. The scope is that of the permission. The first row that fits decides; a route that
- * no row fits is refused (see `authenticate`), so a new noun adds its row here.
+ * Which permission a call needs: ONE table, for both API keys and tokens. The scope is that of the permission. The first row
+ * that fits decides; a route that no row fits is refused (see `authenticate`), so a new noun adds its row here.
  */
 import { may, type Permission, PERMISSIONS, type Principal, type Scope } from "../principal.ts";
 

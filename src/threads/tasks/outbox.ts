@@ -7,7 +7,10 @@ import { type Call, CALL_OF, packCall, sendCall, unpackCall } from "./call.ts";
 import type { OnTask, TaskEffect } from "./effect.ts";
 import { type Delivery, webhookCall } from "./webhook.ts";
 
-/** Seconds before the next attempt, by how many have failed; after the last one the effect is given up and logged, but not a trace. */
+/**
+ * Seconds before the next attempt, by how many have failed. After the last one the effect is given up and logged. A trace is not
+ * given up.
+ */
 const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];

@@ -24,8 +24,7 @@ const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => 
 /**
  * The client subscribes without a cursor and reads the thread's events from the first one, at each reconnect again. Here a
  * subscription starts at the run in progress or after the newest one of when the thread was opened, and a repeated one after
- * its last event.
- * A subscription to a subagent (`namespaces`) still reads from the beginning: its run may be any of the thread's.
+ * its last event. A subscription to a subagent (`namespaces`) still reads from the beginning: its run may be any of the thread's.
  */
 export function streamFetch(newest: NewestRun, connections: Connections): typeof fetch {
   let run = newest;
