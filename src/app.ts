@@ -10,6 +10,7 @@ import { privateAnswers } from "./auth/caching.ts";
 import { auth } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
 import { crons, threadCrons } from "./crons/routes.ts";
+import { deploys } from "./deploys/routes.ts";
 import { documented } from "./http/documented.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
@@ -63,6 +64,7 @@ export function createApp({ http }: Config): Hono<App> {
   app.route("/api/v1", auditTrail);
   app.route("/api/v1", webhooks);
   app.route("/api/v1/bulk-exports", bulkExports);
+  app.route("/graphs", deploys);
   if (!http.disable_assistants) app.route("/assistants", assistants(deleteThreadsOf));
   if (!http.disable_threads) app.route("/threads", streaming);
   if (!http.disable_threads) app.route("/threads", threads);

@@ -13,6 +13,7 @@ export class Lazy<T> {
   static readonly specs = new Set<string>();
   readonly spec: string;
   readonly #load: () => Promise<Module>;
+  #module: Promise<Module> | undefined;
   #value: { value: T } | undefined;
   #failure: string | undefined;
 
@@ -30,12 +31,19 @@ export class Lazy<T> {
     return this.#value.value;
   }
 
+  /** Another export of the same module; undefined when it has none of this name, or cannot be loaded. */
+  async sibling(name: string): Promise<unknown> {
+    this.#module ??= this.#load();
+    const module = await this.#module.catch((): Module => ({}));
+    return module[name];
+  }
+
   async #loaded(status: 500 | 503): Promise<unknown> {
     const at = this.spec.lastIndexOf(":");
     const [file, name] = at < 0 ? [this.spec, "default"] : [this.spec.slice(0, at), this.spec.slice(at + 1)];
     let module: Module;
     try {
-      module = await this.#load();
+      module = await (this.#module ??= this.#load());
     } catch (error) {
       logError(error, { while: `loading ${file}` });
       throw this.#failed(status, `${file} cannot be loaded. ${String(error)}`);

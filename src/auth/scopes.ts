@@ -37,6 +37,8 @@ const TABLE: Row[] = [
   // Reading that needs a body.
   ["POST", /^\/runs\/crons\/(?:search|count|firings)$/, "crons.read"],
   ["POST", /^\/assistants\/(?:search|count)$/, "assistants.read"],
+  ["POST", /^\/graphs\/check$/, "threads.read"],
+  ["GET", /^\/graphs$/, "assistants.read"],
   ["POST", /^\/threads\/(?:search|count)$/, "threads.read"],
   ["POST", /^\/assistants\/[^/]+\/versions$/, "assistants.read"],
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "threads.read"],

@@ -73,6 +73,13 @@ export async function deleteCron(db: Database, workspaceId: string, id: string):
   return gone.length > 0;
 }
 
+/** The threads that crons of the workspace run on. */
+export async function listCronThreads(db: Database, workspaceId: string): Promise<string[]> {
+  const where = and(eq(crons.workspaceId, workspaceId), isNotNull(crons.threadId));
+  const rows = await db.selectDistinct({ id: crons.threadId }).from(crons).where(where).all();
+  return rows.flatMap(({ id }) => id ?? []);
+}
+
 /** Deletes every cron of the workspace. */
 export async function deleteAllCrons(db: Database, workspaceId: string): Promise<void> {
   await db.delete(crons).where(eq(crons.workspaceId, workspaceId));

@@ -1,15 +1,23 @@
 /** The compiled graph of an entry of the registry. */
-import { loaded } from "../lazy.ts";
+import { Lazy, loaded } from "../lazy.ts";
 import { type Access, type Graph, type GraphEntry, type ServerRuntime } from "./entry.ts";
 import { graphs } from "./index.ts";
 import { normalise } from "./normalise.ts";
 
 type Config = Record<string, unknown>;
 
+const registered = (graphId: string) => (Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined);
+
 /** What is registered under this id, its module loaded; undefined when it is not deployed. */
 async function entryOf(graphId: string): Promise<GraphEntry | undefined> {
-  const entry = Object.hasOwn(graphs, graphId) ? graphs[graphId] : undefined;
+  const entry = registered(graphId);
   return entry && loaded(entry);
+}
+
+/** What the graph's module exports beside the graph under this name. */
+export async function exportBeside(graphId: string, name: string): Promise<unknown> {
+  const entry = registered(graphId);
+  return entry instanceof Lazy ? entry.sibling(name) : undefined;
 }
 
 /**

@@ -10,6 +10,7 @@ import type {
   CheckpointAddress,
   MultitaskStrategy,
   OpenRun,
+  ParkedThread,
   Run,
   RunStatus,
   Standing,
@@ -224,6 +225,8 @@ export interface ThreadRpc {
   /** Of a run: the sequence number of its first event; of one that has not begun, the number after the last event. */
   firstSeq(runId: string): Promise<number | undefined>;
 
+  /** Where the thread stands in its graph; undefined when it has no graph yet. */
+  parked(): Promise<ParkedThread | undefined>;
   state(query: StateQuery): Promise<ThreadState | undefined>;
   /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;

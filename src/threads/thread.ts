@@ -22,7 +22,9 @@ import { chooseOpen, listRuns, toOpenRun } from "./runs/list.ts";
 import { resultOf } from "./runs/result.ts";
 import { runStream } from "./runs/run-stream.ts";
 import { toWireRun, type StoredRun } from "./run.ts";
-import { keepLatest } from "./graph/prune.ts";
+import { refuseBroken } from "./graph/continue.ts";
+import { parkedThread } from "./graph/parked.ts";
+import { keepLatestOnce } from "./graph/prune.ts";
 import { applyUpdates, historyOf, stateOf } from "./graph/state.ts";
 import { Tables } from "./storage/tables.ts";
 import { storageFigures } from "./checkpoints/stats.ts";
@@ -34,7 +36,7 @@ import { titleOf } from "./title.ts";
 import { markCanceled, setHook, viewTask } from "./tasks/tasks.ts";
 import { absentThread } from "./named.ts";
 
-/** Characters of the longest state in the answer to a copy. An RPC message holds at most 32 MiB. */
+/** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
 export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answering {
@@ -126,14 +128,7 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
   }
 
   async keepLatest(): Promise<boolean> {
-    const { record } = this.#context;
-    if (!record || record.temporary) return false;
-    if (this.#runner.busy) {
-      this.#context.saveRecord({ ...record, prune: true });
-      return true;
-    }
-    await this.#runner.exclusively(() => keepLatest(this.#context));
-    return true;
+    return keepLatestOnce(this.#context, this.#runner);
   }
 
   async storage(): Promise<types.StorageFigures | undefined> {
@@ -146,24 +141,25 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
 
   async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
     const fresh = this.#context.record === undefined;
+    await refuseBroken(this.#context, this.#runner, request);
     const run = this.#runner.create(request);
     // A thread that this run has made is found by searches once its caller has the answer.
     if (fresh) void this.#context.project(this.#runner);
-    const answer = {
-      run: toWireRun(run, this.#context.threadId),
-      seq: run.outcome.first_seq ?? this.#context.eventLog.seq,
-    };
+    const seq = run.outcome.first_seq ?? this.#context.eventLog.seq;
+    const answer = { run: toWireRun(run, this.#context.threadId), seq };
     await this.#context.projected();
     return answer;
   }
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
+    await refuseBroken(this.#context, this.#runner, request);
     const run = this.#runner.create(request);
     const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
     return this.read({ ...query, after, runId: run.id });
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
+    await refuseBroken(this.#context, this.#runner, request);
     return this.#streamOf(this.#runner.create(request), options);
   }
 
@@ -254,6 +250,10 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
     return run && (run.outcome.first_seq ?? this.#context.eventLog.visible + 1);
   }
 
+  async parked(): Promise<types.ParkedThread | undefined> {
+    return parkedThread(this.#context);
+  }
+
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
     if (!this.#context.record) return undefined;
     const state = await stateOf(this.#context, query);
@@ -269,8 +269,8 @@ export class Thread extends DurableObject<Env> implements rpc.ThreadRpc, Answeri
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
     this.#changeable();
-    const steps = [{ updates: [update] }];
-    const written = await this.#runner.exclusively(() => applyUpdates(this.#context, steps, checkpoint, graphId));
+    const work = () => applyUpdates(this.#context, [{ updates: [update] }], checkpoint, graphId);
+    const written = await this.#runner.exclusively(work);
     await this.#context.project(this.#runner);
     return written;
   }

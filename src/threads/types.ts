@@ -1,4 +1,5 @@
 /** What a thread, its runs and its states look like on the wire, and the values that they are made of. */
+import type { Parked } from "../graphs/continuity.ts";
 import type { Json } from "../json.ts";
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
@@ -79,6 +80,12 @@ export interface Thread {
   interrupts: Interrupts;
   error?: RunError;
   ttl?: Ttl & { expires_at: string };
+}
+
+/** Where a thread stands in its graph. */
+export interface ParkedThread {
+  graph_id: string;
+  places: Parked[];
 }
 
 /** A thread's status between two runs. */

@@ -9,7 +9,7 @@ import type { StoredRun } from "../run.ts";
 
 /** A run, and the thread that it belongs to. */
 export interface RunOfThread {
-  run: StoredRun;
+  run: Pick<StoredRun, "id" | "request" | "outcome">;
   thread: ThreadRecord;
 }
 

@@ -6,6 +6,12 @@ import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../json.ts";
 import { graphOfThread, refresh, saver } from "./state.ts";
 
+/** Of the runner: what excludes runs from a change of the state. */
+interface Exclusive {
+  busy: boolean;
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /** Deletes all checkpoints but those from which the thread continues. Called while no run is in flight. */
 export async function keepLatest(context: ThreadContext): Promise<void> {
   const { checkpoints, eventLog } = context;
@@ -25,6 +31,15 @@ export async function keepLatest(context: ThreadContext): Promise<void> {
   });
   eventLog.flush();
   context.keepRecord(kept);
+}
+
+/** The same at once, or when no run is in flight any more. False where there is no thread that is kept. */
+export async function keepLatestOnce(context: ThreadContext, runner: Exclusive): Promise<boolean> {
+  const { record } = context;
+  if (!record || record.temporary) return false;
+  if (runner.busy) context.saveRecord({ ...record, prune: true });
+  else await runner.exclusively(() => keepLatest(context));
+  return true;
 }
 
 /** Deletes a run that has ended, its checkpoints and its writes. The thread then shows its latest checkpoint. */

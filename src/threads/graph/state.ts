@@ -6,6 +6,7 @@ import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../graphs/make.ts";
 import { configOf, graphOf } from "./config.ts";
+import { describeWriter, goneNodes, migrateOnce } from "./continue.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
 import { storedRun, type StoredRun } from "../run.ts";
@@ -38,7 +39,26 @@ export async function stateOf(context: ThreadContext, { checkpoint, subgraphs }:
   }
   const options = { threadId: context.threadId, checkpointId, checkpointNs: ns, subgraphs };
   const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
-  return ns === "" ? withQuestions(context, state) : state;
+  if (ns !== "") return state;
+  const place = { checkpoints: context.checkpoints, threadId: context.threadId, checkpointId };
+  return withQuestions(context, withGone(context, state, await goneNodes(graph, place)));
+}
+
+/**
+ * The state with the nodes that wait and that the deployed graph no longer has. LangGraph leaves them out, so that a thread
+ * which waits for an answer would seem to be at its end.
+ */
+function withGone({ checkpoints }: ThreadContext, state: ThreadState, gone: string[]): ThreadState {
+  if (gone.length === 0) return state;
+  const known = new Set(state.tasks.map(({ id }) => id));
+  const questions = Object.entries(checkpoints.questions(state.checkpoint?.checkpoint_id as string));
+  const asking = questions.filter(([id]) => !known.has(id));
+  const tasks = asking.map(([id, interrupts], i): Json => {
+    const name = asking.length === gone.length ? gone[i] : gone.join(", ");
+    return { id, name, path: null, error: null, interrupts, checkpoint: null, state: null, result: null };
+  });
+  const interrupts = [...state.interrupts, ...asking.flatMap(([, asked]) => asked)];
+  return { ...state, next: [...state.next, ...gone], tasks: [...state.tasks, ...tasks], interrupts };
 }
 
 /** Whether the graph has stopped between two steps and can continue. False when its state cannot be read. */
@@ -114,7 +134,10 @@ export async function applyUpdates(
   };
   let written: Json;
   try {
-    const own = saver(context);
+    const { checkpoints, threadId, record } = context;
+    const id = String(record?.metadata.graph_id ?? graphId);
+    if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
+    const own = saver(context, await describeWriter(graph, id));
     written = await writeState(graph, own, options, steps);
     own.check();
   } catch (error) {
@@ -154,9 +177,10 @@ export async function refresh(context: ThreadContext, graph: Graph): Promise<voi
   context.keepRecord(refreshed);
 }
 
-export function saver(context: ThreadContext): Saver {
+export function saver(context: ThreadContext, writer: Json = {}): Saver {
   const { graph_id, assistant_id } = context.record?.metadata ?? {};
-  return new Saver(context.checkpoints, context.threadId, { thread_id: context.threadId, graph_id, assistant_id });
+  const { threadId } = context;
+  return new Saver(context.checkpoints, threadId, { thread_id: threadId, graph_id, assistant_id, ...writer });
 }
 
 /** The graph that made the thread's state; undefined while there is none. 409 when it cannot be made here. */

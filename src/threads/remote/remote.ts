@@ -169,6 +169,10 @@ export class RemoteThread implements rpc.ThreadRpc {
     return repeated(() => this.stub().firstSeq(runId));
   }
 
+  async parked(): Promise<types.ParkedThread | undefined> {
+    return repeated(() => this.stub().parked());
+  }
+
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
     return repeated(() => this.stub().state(query));
   }

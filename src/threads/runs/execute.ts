@@ -13,6 +13,8 @@ import { pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { RunError, RunStatus } from "../types.ts";
 import { configOf, graphOf, idsOf, metadataOf, type RunOfThread } from "../graph/config.ts";
+import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../graph/continue.ts";
+import { answerAfterMigration } from "./strict.ts";
 
 export interface Execution extends RunOfThread {
   env: Env;
@@ -64,11 +66,16 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   const configurable = { ...config.configurable, ...(begun ? {} : request.checkpoint) };
   const graph = await graphOf(request.graph_id, { ...config, configurable }, env, "threads.create_run");
+  const place = { checkpoints, threadId: thread.thread_id, graphId: request.graph_id };
+  const checkpointId = begun ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
+  if (checkpointId === undefined) await migrateOnce(graph, place);
+  if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
-  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...idsOf(execution) });
+  const ids = { ...idsOf(execution), ...(await describeWriter(graph, request.graph_id)) };
+  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids });
   await drive(
     graph,
-    begun ? null : input(request, thread),
+    begun ? null : input(request, thread, isMigrated(checkpoints)),
     {
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
@@ -92,6 +99,12 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
   saver.check();
 }
 
+/** LangGraph ignores what waits at nodes that the graph does not have: the run would end as if nothing waited. */
+async function refuseToDrop(...[graph, place]: Parameters<typeof missingTo>): Promise<void> {
+  const missing = await missingTo(graph, place);
+  if (missing) throw Object.assign(new Error(missing), { name: "GraphChanged" });
+}
+
 /**
  * Names a checkpoint by its thread and the run that wrote it: a run writes one checkpoint a step, and an attempt that
  * repeats the step writes it under another id. A checkpoint of a state update has no run and keeps its id.
@@ -102,10 +115,11 @@ function originOf({ thread, run, checkpoints }: Execution, checkpointId: string)
   return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
 }
 
-function input(request: RunRequest, thread: ThreadRecord): unknown {
+function input(request: RunRequest, thread: ThreadRecord, migrated: boolean): unknown {
   if (!request.command) return request.input ?? null;
   const { resume } = request.command;
   const pending = pendingInterrupts(thread);
+  if (migrated && resume != null) return command({ ...request.command, resume: answerAfterMigration(resume, pending) });
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed.
   if (resume == null || resume || pending.length === 0) return command(request.command);
   return command({ ...request.command, resume: Object.fromEntries(pending.map((id) => [id, resume])) });

@@ -47,3 +47,16 @@ function namedIn(resume: unknown): string[] {
   const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
 }
+
+/**
+ * The answer for the one question of a state that a migration wrote: LangGraph asks it under another id, so that an answer by id
+ * is given as a plain one. Throws where several questions wait: their ids no longer say which is which.
+ */
+export function answerAfterMigration(resume: unknown, pending: string[]): unknown {
+  const named = namedIn(resume);
+  if (named.length === 0) return resume;
+  if (named.length === 1 && pending.length === 1) return (resume as Record<string, unknown>)[named[0] as string];
+  throw new Error(
+    "Several questions wait on a state that a migration wrote. Run the thread without an input: it asks them again.",
+  );
+}

@@ -91,11 +91,15 @@ export function countOf(db: Database, filter: ThreadFilter): number {
 const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
   ids || Object.keys(values).length > 0 || query.length > 0 ? sql`threads` : NARROW;
 
-function matching({ ids, metadata = {}, values = {}, status, open, query = [] }: ThreadFilter): SQL | undefined {
+function matching(filter: ThreadFilter): SQL | undefined {
+  const { ids, metadata = {}, values = {}, status, open, unfinished, after, query = [] } = filter;
+  const isOpen = or(gt(threads.flags, 1), eq(threads.status, "busy"));
   return and(
     ids && inList(threads.id, ids),
+    after === undefined ? undefined : gt(threads.id, after),
     status && eq(threads.status, status),
-    open && or(gt(threads.flags, 1), eq(threads.status, "busy")),
+    open && isOpen,
+    unfinished && or(isOpen, eq(threads.status, "interrupted")),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
     ...query.map(says),

@@ -39,6 +39,10 @@ export interface ThreadFilter {
   values?: Json;
   status?: ThreadStatus;
   open?: true;
+  /** Interrupted, or with an open run. */
+  unfinished?: true;
+  /** Only ids behind this one. */
+  after?: string;
   /** Words, each of which must be in the thread's title or in the text of one of its messages. */
   query?: string[];
 }
