@@ -19,6 +19,7 @@ const SECTIONS: Record<string, Record<string, string>> = {
   },
   Deploy: {
     deploy: "Deploy",
+    deploys: "Deploy while threads wait",
     environments: "Environments and domains",
     upgrade: "Upgrade and back up",
     uninstall: "Uninstall",

@@ -38,7 +38,7 @@ const TABLE: Row[] = [
   ["POST", /^\/runs\/crons\/(?:search|count|firings)$/, "crons.read"],
   ["POST", /^\/assistants\/(?:search|count)$/, "assistants.read"],
   ["POST", /^\/graphs\/check$/, "threads.read"],
-  ["GET", /^\/graphs$/, "assistants.read"],
+  ["GET", /^\/graphs$/, "deployment"],
   ["POST", /^\/threads\/(?:search|count)$/, "threads.read"],
   ["POST", /^\/assistants\/[^/]+\/versions$/, "assistants.read"],
   ["POST", /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream|stream\/events)$/, "threads.read"],

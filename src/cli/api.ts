@@ -11,15 +11,17 @@ export interface ApiOptions {
   key?: string;
   /** The workspace in which the admin key acts. */
   workspaceId?: string;
+  /** What comes before each path. */
+  root?: string;
   fetch?: Fetch;
 }
 
 /**
- * A function that calls `/api/v1<path>` and returns the answer's JSON.
+ * A function that calls `<root><path>`, `/api/v1<path>` where no root is given, and returns the answer's JSON.
  *
  * @throws Fault with the server's own `detail`, for every status of 400 and above that is not in `accepted`.
  */
-export function apiOf({ url, key, workspaceId, fetch = globalThis.fetch }: ApiOptions) {
+export function apiOf({ url, key, workspaceId, root = "/api/v1", fetch = globalThis.fetch }: ApiOptions) {
   return async <T>(method: string, path: string, body?: unknown, accepted: number[] = []): Promise<T> => {
     const headers = {
       ...(key && { "x-api-key": key }),
@@ -27,7 +29,7 @@ export function apiOf({ url, key, workspaceId, fetch = globalThis.fetch }: ApiOp
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
-    const response = await fetch(`${url}/api/v1${path}`, request).catch((error: unknown) => {
+    const response = await fetch(`${url}${root}${path}`, request).catch((error: unknown) => {
       throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
     });
     const text = await response.text();

@@ -1,5 +1,5 @@
 /** Where the parts of this package are: the runtime, the page, the migrations and the base of every configuration. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -47,4 +47,9 @@ export const MODULES: Record<string, string> = {
 export const MAIN = module("src/cli/main.ts", "dist/cli/main.js");
 export const PAGE = join(PACKAGE, "dist", "web");
 export const MIGRATIONS = join(PACKAGE, "migrations");
+/** The names of the migrations in a folder, in their order. */
+export const packagedMigrations = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
 export const BASE_CONFIG = join(PACKAGE, "wrangler.toml");

@@ -1,25 +1,25 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
-import type { GraphShape } from "../runtime/shape.ts";
+import { DEEPEST, type GraphShape } from "../runtime/shape.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));
 const names = v.array(name);
 
-const Shape: v.GenericSchema<unknown, GraphShape> = v.object({
-  nodes: names,
-  edges: names,
-  channels: v.record(name, name),
-  interrupts: names,
-  subgraphs: v.record(
-    name,
-    v.lazy(() => Shape),
-  ),
-});
+/** Nested `depth` levels, since /openapi.json cannot refer to a type from within itself. */
+function shapeTo(depth: number): v.GenericSchema<unknown, GraphShape> {
+  return v.object({
+    nodes: names,
+    edges: names,
+    channels: v.record(name, name),
+    interrupts: names,
+    subgraphs: depth === 0 ? v.strictObject({}) : v.record(name, shapeTo(depth - 1)),
+  });
+}
 
 /** What a deployment says of a graph. */
 const GraphDescription = v.object({
   /** Null where the graph cannot be made without the variables of its deployment: its threads are not compared then. */
-  shape: v.nullable(Shape),
+  shape: v.nullable(shapeTo(DEEPEST)),
   /** The states that its migrations take: fingerprints, or versions of its module. */
   migrates: v.optional(names, []),
 });

@@ -23,7 +23,7 @@ interface Builder {
 }
 
 /** Nested graphs below this depth are left out: a graph may contain itself. */
-const DEEPEST = 8;
+export const DEEPEST = 8;
 
 /** Of graphs that were described. A compiled graph does not change. */
 const known = new WeakMap<Graph, { shape: GraphShape; fingerprint: string }>();

@@ -241,6 +241,8 @@ export const ROUTES: Record<string, Scope | "deployment" | "public"> = {
   "POST /oauth/revoke": "public",
   "POST /oauth/token": "public",
   "GET /ok": "public",
+  "GET /graphs": "deployment",
+  "POST /graphs/check": "read",
   "GET /openapi.json": "public",
   "POST /otel/v1/traces": "write",
   "GET /public/:share_token/d": "public",

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packagedMigrations } from "../../src/cli/deploy/migrations.ts";
+import { packagedMigrations } from "../../src/cli/package.ts";
 import { migrate } from "../../src/cli/dev/migrate.ts";
 import { readWranglerFile } from "../../src/cli/wrangler-file.ts";
 

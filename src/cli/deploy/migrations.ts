@@ -1,14 +1,6 @@
 /** D1 migrations of a deployment: which ones the database has, and whether it is newer than this package. */
-import { readdirSync } from "node:fs";
 import type { Account } from "./account.ts";
 import { Fault } from "../fault.ts";
-
-/** The names of the migrations in a folder, in their order. */
-export function packagedMigrations(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".sql"))
-    .sort();
-}
 
 /** The migrations that the database has, as Wrangler records them. */
 async function appliedMigrations(account: Account, databaseId: string): Promise<string[]> {

@@ -5,7 +5,8 @@ import type { Fetch } from "../api.ts";
 import { wrangler } from "../wrangler.ts";
 import { type Account, openAccount } from "./account.ts";
 import { firstKey, waitUntilOk } from "./first-key.ts";
-import { packagedMigrations, pendingMigrations } from "./migrations.ts";
+import { packagedMigrations } from "../package.ts";
+import { pendingMigrations } from "./migrations.ts";
 import {
   createResource,
   type DeployConfig,

@@ -1,9 +1,8 @@
 /** Brings the local database to the newest schema. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packagedMigrations } from "../deploy/migrations.ts";
 import { Fault } from "../fault.ts";
-import { MIGRATIONS } from "../package.ts";
+import { MIGRATIONS, packagedMigrations } from "../package.ts";
 import { writeWhole } from "../write-whole.ts";
 import { convert, Log, LogLevel, newMiniflare } from "./miniflare.ts";
 

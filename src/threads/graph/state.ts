@@ -135,7 +135,7 @@ export async function applyUpdates(
   let written: Json;
   try {
     const { checkpoints, threadId, record } = context;
-    const id = String(record?.metadata.graph_id ?? graphId);
+    const id = (record?.metadata.graph_id ?? graphId) as string;
     if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
     const own = saver(context, await describeWriter(graph, id));
     written = await writeState(graph, own, options, steps);
