@@ -66,7 +66,7 @@ function shapeAt(graph: Graph, depth: number): GraphShape {
   };
 }
 
-/** A reducer's code may change without a change of what is stored, so that only `messages` is told apart. */
+/** A reducer's code may change without a change of what is stored, so that only the reducer of messages has a name. */
 function kindOfChannel(channel: unknown): string {
   const { lc_graph_name: name, operator } = channel as { lc_graph_name?: string; operator?: unknown };
   if (operator === undefined) return name ?? "managed";

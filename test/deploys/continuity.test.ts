@@ -27,7 +27,7 @@ interface Shape {
   topic?: boolean;
 }
 
-/** Asks for a name beside another node, then joins both. */
+/** One node asks a question, another runs beside it, a third follows both. */
 function build({ ask = "ask", answer = "answer", more, nested, sent, list, topic }: Shape = {}) {
   const State = Annotation.Root({
     log: Annotation<string[]>({ reducer: (held, given) => held.concat(given), default: () => [] }),
@@ -183,7 +183,7 @@ describe("a thread that waits while another version is deployed", () => {
     expect((await (await resume(thread, id)).json<Json>()).answer).toBe("Ada");
   });
 
-  it("answers a new input, whatever waits", async () => {
+  it("runs a new input although a node waits that is gone", async () => {
     const { id, thread } = await park();
     graphs[id] = graphOf({ ask: "approve" });
     const run = { assistant_id: id, input: { log: ["again"] } };

@@ -38,7 +38,7 @@ export async function checkDeploy(
   return countStuck(comparison);
 }
 
-/** Throws a Fault when threads cannot continue. A deployment that cannot be asked is deployed to, with a warning. */
+/** Throws a Fault when threads cannot continue. A failed check is a warning. */
 export async function refuseToStrand(
   project: Project,
   generated: Generated,

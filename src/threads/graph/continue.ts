@@ -15,7 +15,7 @@ import { readParked } from "./parked.ts";
 /** The source of a checkpoint that a migration wrote. */
 const MIGRATION = "migration";
 
-/** Whether the request goes on with what waits at its checkpoint, instead of giving a new input. */
+/** Whether the request continues what waits at its checkpoint, instead of giving a new input. */
 export const isContinuing = ({ input, command }: Pick<RunRequest, "input" | "command">): boolean =>
   input == null || command != null;
 

@@ -33,7 +33,7 @@ export async function keepLatest(context: ThreadContext): Promise<void> {
   context.keepRecord(kept);
 }
 
-/** The same at once, or when no run is in flight any more. False where there is no thread that is kept. */
+/** The same now, or after the runs in flight. False where there is no thread that is kept. */
 export async function keepLatestOnce(context: ThreadContext, runner: Exclusive): Promise<boolean> {
   const { record } = context;
   if (!record || record.temporary) return false;
