@@ -174,7 +174,7 @@ describe("a thread that waits while another version is deployed", () => {
     const ended = await (await caller.fetch(`/threads/${thread}/runs/${run_id}/join`)).json<{ __error__?: Json }>();
     expect(ended.__error__).toEqual({
       error: "GraphChanged",
-      message: `The deployed graph "${id}" cannot continue this thread: node "ask" is gone.`,
+      message: `The deployed graph "${id}" cannot continue this thread: node "ask" is gone, edge "ask+side -> last" is gone.`,
     });
     expect((await get<{ interrupts: unknown[] }>(caller, `/threads/${thread}/state`)).interrupts).toEqual(
       state.interrupts,

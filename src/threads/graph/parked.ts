@@ -23,14 +23,17 @@ export async function readParked(checkpoints: Checkpoints, checkpointId?: string
 }
 
 async function parkedAt(entry: Entry, checkpoints: Checkpoints): Promise<Parked> {
-  const { ns, refs, checkpoint, metadata } = entry;
-  const written = Object.keys(checkpoint.channel_versions).filter((name) => name in refs && !name.startsWith("__"));
-  const held = checkpoint.v < RENAMED_BELOW ? [] : written.filter((name) => !isEmpty(refs[name]));
-  const sent = refs[TASKS] && !isEmpty(refs[TASKS]) ? (await checkpoints.values(entry))[TASKS] : [];
+  const { ns, id, refs, checkpoint, metadata } = entry;
+  const held = Object.keys(checkpoint.channel_versions).filter((name) => name in refs && !isEmpty(refs[name]));
+  // What ended tasks of the step wrote is applied when the step ends.
+  const writes = await checkpoints.writes(ns, id);
+  const channels = [...held, ...writes.map(({ channel }) => channel)].filter((name) => !name.startsWith("__"));
+  const waiting = refs[TASKS] && !isEmpty(refs[TASKS]) ? (await checkpoints.values(entry))[TASKS] : [];
+  const sent = [waiting, ...writes.flatMap(({ channel, value }) => (channel === TASKS ? [value] : []))].flat();
   return {
     path: ns === "" ? [] : ns.split("|").map((part) => part.replace(/:.*/, "")),
-    channels: held,
-    sends: Array.isArray(sent) ? sent.filter(isObject).map(({ node }) => String(node)) : [],
+    channels: checkpoint.v < RENAMED_BELOW ? [] : [...new Set(channels)],
+    sends: sent.filter(isObject).map(({ node }) => String(node)),
     ...(typeof metadata.graph_fingerprint === "string" && { fingerprint: metadata.graph_fingerprint }),
     ...(typeof metadata.graph_version === "string" && { version: metadata.graph_version }),
   };
