@@ -15,7 +15,7 @@ import { documented } from "./http/documented.ts";
 import { drainBody } from "./http/drain.ts";
 import { crossOrigin, hardening, identified } from "./http/headers.ts";
 import { bulkExports } from "./exports/routes.ts";
-import { noRoute } from "./http/no-route.ts";
+import { leadsNowhere, noRoute, notFoundPage } from "./http/no-route.ts";
 import { plainErrors } from "./http/plain.ts";
 import { problemResponse, toProblem } from "./http/problem.ts";
 import type { App } from "./http/types.ts";
@@ -48,7 +48,8 @@ export function createApp({ http }: Config): Hono<App> {
   // Clients join addresses as they like: a slash at the end of a path means nothing.
   const app = new Hono<App>({ strict: false });
 
-  app.onError((error) => problemResponse(toProblem(error)));
+  // Without a key a link that leads nowhere is refused before its route is looked for.
+  app.onError((error, c) => (leadsNowhere(app, c) ? notFoundPage(c) : problemResponse(toProblem(error))));
   app.notFound(noRoute(app));
 
   app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateAnswers, plainErrors, authenticate);

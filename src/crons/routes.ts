@@ -16,6 +16,7 @@ import { readWebhook } from "../users/webhook.ts";
 import { newOrEarlier } from "../idempotency/middleware.ts";
 import { threadStub } from "../threads/stub.ts";
 import { changed, made, toWire, toWireFiring } from "./cron.ts";
+import { readOutcomes } from "./outcomes.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { ownedBy } from "./user.ts";
 import {
@@ -113,7 +114,7 @@ export const crons = new Hono<App>()
   .post("/firings", doc("List the latest firings of crons, newest first"), body(ListFirings), async (c) => {
     const { cron_ids, limit = 10 } = c.req.valid("json");
     const rows = await latestFirings(database(c.env.DB), c.get("principal").workspaceId, cron_ids, limit);
-    return c.json(rows.map(toWireFiring));
+    return c.json(await readOutcomes(c.env, c.get("principal").workspaceId, rows.map(toWireFiring)));
   })
   .get("/:cron_id", doc("Get a cron"), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);

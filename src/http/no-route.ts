@@ -1,5 +1,5 @@
 /** The answer to a call without a matching route. */
-import type { Hono, NotFoundHandler } from "hono";
+import type { Context, Hono, NotFoundHandler } from "hono";
 import { Problem, problemResponse } from "./problem.ts";
 import type { App } from "./types.ts";
 
@@ -10,6 +10,7 @@ export function noRoute(app: Hono<App>): NotFoundHandler<App> {
   return (c) => {
     const { method, path } = c.req;
     const allowed = METHODS.filter((one) => isRouted(app, one, path));
+    if (leadsNowhere(app, c)) return notFoundPage(c);
     if (allowed.length === 0 || allowed.includes(method)) {
       return problemResponse(new Problem(404, `No route ${method} ${path}.`));
     }
@@ -17,6 +18,25 @@ export function noRoute(app: Hono<App>): NotFoundHandler<App> {
     return problemResponse(new Problem(405, `${path} takes ${allow} and not ${method}.`, { headers: { allow } }));
   };
 }
+
+/** What a person sees who follows a link that leads nowhere. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Page not found</title>
+<h1>Page not found</h1>
+<p>No page has this address. <a href="/">Open the start page</a>, or <a href="/docs/">read the documentation</a>.</p>
+</html>
+`;
+
+/** Whether a browser follows a link to an address that no method has. A program that calls gets a problem. */
+export function leadsNowhere(app: Hono<App>, { req }: Context<App>): boolean {
+  const isLink = req.method === "GET" && /^text\/html\b/.test(req.header("accept") ?? "");
+  return isLink && !METHODS.some((method) => isRouted(app, method, req.path));
+}
+
+export const notFoundPage = (c: Context<App>): Response | Promise<Response> => c.html(PAGE, 404);
 
 /** Middleware is no route: it is there for any method of many paths. */
 function isRouted(app: Hono<App>, method: string, path: string): boolean {

@@ -19,11 +19,17 @@ export const Answer = memo(function Answer({
       {reasoning !== "" && (
         <details className={css.reasoning}>
           <summary>Reasoning</summary>
-          <p>{reasoning}</p>
+          <p dir="auto">{reasoning}</p>
         </details>
       )}
       {text !== "" && (
-        <Suspense fallback={<p className={css.raw}>{text}</p>}>
+        <Suspense
+          fallback={
+            <p className={css.raw} dir="auto">
+              {text}
+            </p>
+          }
+        >
           <Markdown text={text} growing={growing} />
         </Suspense>
       )}

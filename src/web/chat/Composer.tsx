@@ -154,6 +154,7 @@ export function Composer({
         <textarea
           ref={box}
           id="composer"
+          dir="auto"
           rows={1}
           aria-label="Message"
           value={text}

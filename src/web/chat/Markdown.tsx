@@ -17,6 +17,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { Code } from "./Code.tsx";
+import { autoDirection } from "./direction.ts";
 import { withFormulas } from "./formulas.ts";
 import css from "./Markdown.module.css";
 import type * as MathModule from "./math.ts";
@@ -79,7 +80,7 @@ const Block = memo(function Block({
   return (
     <ReactMarkdown
       remarkPlugins={math ? [...PLUGINS, math.remark] : PLUGINS}
-      rehypePlugins={math ? [math.rehype] : undefined}
+      rehypePlugins={math ? [autoDirection, math.rehype] : [autoDirection]}
       components={growing ? GROWING : COMPONENTS}
       skipHtml
       urlTransform={(url) => (/^(https?:|mailto:)/i.test(url) ? url : "")}

@@ -96,7 +96,7 @@ export const Turn = memo(function Turn({
           ) : (
             <div className={css.asked}>
               <MediaList media={asked.media} own />
-              {asked.text}
+              {asked.text !== "" && <p dir="auto">{asked.text}</p>}
             </div>
           )}
           {!editing && (

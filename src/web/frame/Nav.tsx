@@ -1,5 +1,5 @@
 /** The navigation: a link for each view, in its group, and what concerns the whole page below. */
-import { Keyboard, LogOut, Moon, Search, Sun, SunMoon, X } from "lucide-react";
+import { BookOpen, Keyboard, LogOut, Moon, Search, Sun, SunMoon, X } from "lucide-react";
 import { Link, useLocation, useSearch } from "wouter";
 import { signOut } from "../api/oauth.ts";
 import { queryClient } from "../api/queries.ts";
@@ -79,6 +79,16 @@ export function Nav({
         <IconButton label={`Theme: ${theme}`} onClick={() => setTheme(NEXT[theme])}>
           {theme === "dark" ? <Moon size={16} /> : theme === "light" ? <Sun size={16} /> : <SunMoon size={16} />}
         </IconButton>
+        <a
+          className={css.docs}
+          href="/docs/"
+          target="_blank"
+          rel="noopener"
+          aria-label="Documentation"
+          title="Documentation"
+        >
+          <BookOpen size={16} aria-hidden />
+        </a>
         <IconButton label="Keyboard shortcuts" onClick={onKeys}>
           <Keyboard size={16} aria-hidden />
         </IconButton>

@@ -1,4 +1,4 @@
-/** The experiments by dataset. Two to five of one dataset can be compared; the one chosen first is the baseline. */
+/** The experiments by dataset. Two to five of one dataset can be compared; the oldest of them is the baseline. */
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
@@ -54,7 +54,10 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
   const address = (ids: string[]) =>
     `/console/experiments/${dataset.id}?${new URLSearchParams(ids.map((id) => ["experiment", id]))}`;
   const toggle = (id: string) =>
-    setChosen((now) => (now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST)));
+    setChosen((now) => {
+      const next = now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST);
+      return oldestFirst(experiments, next);
+    });
   return (
     <section aria-label={dataset.name}>
       <div className={css.head}>
@@ -62,7 +65,7 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
         {experiments.length > 1 && (
           <>
             <span className={css.hint}>
-              {chosen.length < 2 ? `Select 2 to ${MOST} to compare` : "The first selected is the baseline"}
+              {chosen.length < 2 ? `Select 2 to ${MOST} to compare` : "The oldest is the baseline"}
             </span>
             <Button disabled={chosen.length < 2} onClick={() => navigate(address(chosen))}>
               {chosen.length < 2 ? "Compare" : `Compare ${chosen.length}`}
@@ -79,6 +82,12 @@ function OfDataset({ dataset, experiments }: { dataset: Dataset; experiments: Ex
       />
     </section>
   );
+}
+
+/** A change is read against what was before it, in whichever order the two were selected. */
+function oldestFirst(experiments: Experiment[], ids: string[]): string[] {
+  const chosen = experiments.filter(({ id }) => ids.includes(id));
+  return chosen.toSorted((a, b) => Date.parse(a.start_time) - Date.parse(b.start_time)).map(({ id }) => id);
 }
 
 const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
