@@ -2,33 +2,30 @@
  * Statistics of a day whose runs arrived in a random order of their time, as a backfill or a migration sends them:
  * BACKFILL_ROWS runs (300,000 if left out) through `/runs/multipart`.
  */
-import { startKillable, withBenchRoutes } from "../support/server.ts";
+import { withBenchRoutes } from "../support/server.ts";
 import { load, table, typical } from "./figures.ts";
-import type { Bench } from "./target.ts";
-import { repeat, send, type Server, stats } from "./traces.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Weir } from "./servers/server.ts";
+import { repeat, send, stats } from "./traces.ts";
 
 /** Runs of one call of `send`, whose bodies are in memory. */
 const AT_ONCE = amount(20_000, 100);
 
 export const bench: Bench = {
   title: "statistics of a backfill",
-  weirOnly: true,
   byName: true,
   async start() {
-    const server = await startKillable({}, { config: withBenchRoutes() });
-    try {
-      const rows = Number(process.env["BACKFILL_ROWS"] ?? amount(300_000, 100));
-      const day = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`) - 86_400_000;
-      for (let sent = 0; sent < rows; sent += AT_ONCE) await send(server, "backfill", AT_ONCE, [day], sent, true);
-      await measure(server, day);
-    } finally {
-      await server.stop();
-    }
+    await using server = await startPlain({ config: withBenchRoutes() });
+    const rows = Number(process.env["BACKFILL_ROWS"] ?? amount(300_000, 100));
+    const day = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`) - 86_400_000;
+    for (let sent = 0; sent < rows; sent += AT_ONCE) await send(server, "backfill", AT_ONCE, [day], sent, true);
+    await measure(server, day);
   },
 };
 
-async function measure(server: Server, day: number): Promise<void> {
+async function measure(server: Weir, day: number): Promise<void> {
   const sessions = await fetch(`${server.url}/sessions?name=backfill`, { headers: server.headers });
   const [project] = await sessions.json<{ id: string }[]>();
   if (!project) throw new Error("The project is not there.");
@@ -53,7 +50,7 @@ async function measure(server: Server, day: number): Promise<void> {
 }
 
 /** Seals the blocks of the day now, as its alarm would. */
-async function seal(server: Server, project: string, day: number): Promise<void> {
+async function seal(server: Weir, project: string, day: number): Promise<void> {
   const date = new Date(day).toISOString().slice(0, 10);
   const query = new URLSearchParams({ workspace: server.workspaceId, project, day: date });
   for (;;) {

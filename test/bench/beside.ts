@@ -7,7 +7,7 @@ import { load, percentile, table } from "./figures.ts";
 import { drive, type Graph, timedRun } from "./runs/drive.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
-import type { Bench, Options } from "./target.ts";
+import type { Bench, Options } from "./bench.ts";
 
 const WARM_UP = 20;
 /** Runs that each server has at work at the same time. */
@@ -15,19 +15,17 @@ const AT_ONCE = 4;
 
 export const bench: Bench = {
   title: "processor time of this checkout, of others and of the floor, all at work at the same time",
-  weirOnly: true,
   byName: true,
   async start({ against, ...options }) {
+    await using started = new AsyncDisposableStack();
     const servers: Server[] = [];
-    try {
-      servers.push(await startPlain({ name: "here" }));
-      const floor = minified("test/support/floor-worker.ts", "floor");
-      if (options.graphs.includes("echo")) servers.push(await startPlain({ config: floor, name: "floor" }));
-      for (const root of against?.split(",") ?? []) servers.push(await startPlain({ root, name: root }));
-      for (const graph of options.graphs) await measure(servers, graph, options);
-    } finally {
-      for (const server of servers) await server.stop();
-    }
+    const start = async (settings: Parameters<typeof startPlain>[0]) =>
+      servers.push(started.use(await startPlain(settings)));
+    await start({ name: "here" });
+    const floor = minified("test/support/floor-worker.ts", "floor");
+    if (options.graphs.includes("echo")) await start({ config: floor, name: "floor" });
+    for (const root of against?.split(",") ?? []) await start({ root, name: root });
+    for (const graph of options.graphs) await measure(servers, graph, options);
   },
 };
 

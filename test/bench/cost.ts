@@ -5,8 +5,8 @@ import { CPU_MS, PRICES, STORED_GB_MONTH } from "./cost/prices.ts";
 import { table } from "./figures.ts";
 import { difference, settled, startCounting } from "./servers/counting.ts";
 import { cpuByRole } from "./servers/processes.ts";
-import type { Server } from "./servers/server.ts";
-import type { Bench } from "./target.ts";
+import type { Weir } from "./servers/server.ts";
+import type { Bench } from "./bench.ts";
 
 /** What one unit of a kind uses. */
 interface Used {
@@ -20,11 +20,11 @@ interface Used {
 const scaled = (counts: Counts, by: number): Counts =>
   Object.fromEntries((Object.keys(counts) as Meter[]).map((meter) => [meter, (counts[meter] ?? 0) * by]));
 
-async function used(server: Server, { work, before }: Kind): Promise<Used> {
+async function used(server: Weir, { work, before }: Kind): Promise<Used> {
   const made = (await before?.(server)) ?? "";
   // The first of its kind makes tables, projects and indexes; the second is what the others cost.
   if (!before) await work(server, made);
-  const cpu = () => cpuByRole(server.pid ?? 0, server.persistTo).workerd * 1000;
+  const cpu = () => cpuByRole(server.pid, server.persistTo).workerd * 1000;
   const start = { counts: await settled(server), cpu: cpu() };
   const { units, threads = [] } = await work(server, made);
   const cpuMs = (cpu() - start.cpu) / units;
@@ -84,19 +84,14 @@ function showMillion({ counts, cpuMs, stored }: Used): void {
 
 export const bench: Bench = {
   title: "what each kind of work uses of what Cloudflare bills",
-  weirOnly: true,
   byName: true,
   async start() {
-    const server = await startCounting(PACE);
-    try {
-      const all = new Map<string, Used>();
-      for (const [name, kind] of Object.entries(KINDS)) all.set(name, await used(server, kind));
-      showKinds(all);
-      console.log("");
-      const long = all.get(LONG);
-      if (long) showMillion(long);
-    } finally {
-      await server.stop();
-    }
+    await using server = await startCounting(PACE);
+    const all = new Map<string, Used>();
+    for (const [name, kind] of Object.entries(KINDS)) all.set(name, await used(server, kind));
+    showKinds(all);
+    console.log("");
+    const long = all.get(LONG);
+    if (long) showMillion(long);
   },
 };

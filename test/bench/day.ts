@@ -3,17 +3,17 @@
  * runs until it has `--copies` times as many, and the day is exported to an S3 server in another process. `/ok` is called beside
  * ingest and export.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { quietPort } from "../../scripts/local-server.ts";
-import { type KillableServer, multiply, startKillable, withBenchRoutes } from "../support/server.ts";
+import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { multiply, withBenchRoutes } from "../support/server.ts";
+import { startBucket } from "./exports/bucket.ts";
 import { call, check, exported } from "./exports/server.ts";
 import { load, mb, ms, percentile, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
+import { startPlain } from "./servers/plain.ts";
 import { workerdUsage } from "./servers/processes.ts";
-import type { Bench } from "./target.ts";
+import type { Weir } from "./servers/server.ts";
+import type { Bench } from "./bench.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 
 const DAY = Date.parse("2026-11-01T00:00:00Z");
@@ -22,7 +22,7 @@ const AT_ONCE = 5;
 const RUN_BYTES = 3_700;
 
 /** Sends runs in batches of 100, five requests at a time. Gives the seconds. */
-async function send(server: KillableServer, rows: number): Promise<number> {
+async function send(server: Weir, rows: number): Promise<number> {
   const started = performance.now();
   let next = 0;
   const worker = async () => {
@@ -50,7 +50,7 @@ async function send(server: KillableServer, rows: number): Promise<number> {
 }
 
 /** The result of some work, and the times of calls of `/ok` during it. */
-async function beside<T>(server: KillableServer, work: Promise<T>): Promise<[T, number[]]> {
+async function beside<T>(server: Weir, work: Promise<T>): Promise<[T, number[]]> {
   const times: number[] = [];
   const going = { on: true };
   const result = work.finally(() => (going.on = false));
@@ -65,69 +65,51 @@ async function beside<T>(server: KillableServer, work: Promise<T>): Promise<[T, 
 
 export const bench: Bench = {
   title: "one day of a project: ingest, shards and export",
-  weirOnly: true,
   byName: true,
   async start({ rows: sent, copies, codecs }) {
     const rows = sent * copies;
-    const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
-    const [port, inspectorPort] = [await quietPort(), await quietPort()];
-    const store = spawn(process.execPath, [
-      join(import.meta.dirname, "..", "support", "disk-s3.ts"),
-      folder,
-      String(port),
-    ]);
+    await using bucket = await startBucket();
     const vars = { ALLOW_PRIVATE_ADDRESSES: "true", TRACE_SHARD_BYTES: String((sent * RUN_BYTES) / 4) };
-    const capped = { config: withBenchRoutes(), inspectorPort, v8Flags: "--max-old-space-size=48" };
-    const server = await startKillable(vars, capped);
-    const isolate = await Isolate.at(inspectorPort);
-    try {
-      const before = workerdUsage(server.pid).cpu;
-      const [[seconds, most], okTimes] = await beside(
-        server,
-        isolate.watch(send(server, sent)).then(([s, m]) => [s, m] as const),
-      );
-      const cpu = workerdUsage(server.pid).cpu - before;
-      const kib = () => Number(execFileSync("du", ["-sk", server.persistTo], { encoding: "utf8" }).split("\t")[0]);
-      const columns = ["s", "rows/s", "rows per CPU second", "`/ok` p50", "p99", "heap and buffers"];
-      const figures = (count: number, s: number, c: number, times: number[], both: number) => [
-        count,
-        s.toFixed(1),
-        Math.round(count / s),
-        Math.round(count / c),
-        ms(percentile(times, 50)),
-        ms(percentile(times, 99)),
-        mb(both),
-      ];
-      const results: (string | number)[][] = [["ingest", ...figures(sent, seconds, cpu, okTimes, most.both)]];
-      const [project] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
-      if (copies > 1) await multiply(server, project?.id ?? "", DAY, { times: copies });
-      const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", {
-        display_name: "bench",
-        config: { bucket_name: "bench", endpoint_url: `http://127.0.0.1:${port}` },
-        credentials: { access_key_id: "any", secret_access_key: "any" },
-      });
-      for (const compression of codecs) {
-        const job = {
-          bulk_export_destination_id: destination.id,
-          session_id: project?.id,
-          compression,
-          start_time: new Date(DAY),
-          end_time: new Date(DAY + 86_400_000),
-        };
-        const [[timed, memory], times] = await beside(server, isolate.watch(exported(server, rows, job)));
-        await check(folder, timed.id, rows);
-        rmSync(join(folder, "objects"), { recursive: true });
-        results.push([`export, ${compression}`, ...figures(rows, timed.seconds, timed.cpu, times, memory.both)]);
-      }
-      table(["", "runs", ...columns], results);
-      console.log(
-        `\n${Math.round((kib() * 1024) / rows)} bytes a run on disk. RSS of workerd: ${mb(workerdUsage(server.pid).rss)}. Load: ${load()}.`,
-      );
-    } finally {
-      isolate.close();
-      await server.stop();
-      store.kill("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
+    const capped = { inspected: true, v8Flags: "--max-old-space-size=48" };
+    await using server = await startPlain({ config: withBenchRoutes(), vars, ...capped });
+    using isolate = await Isolate.at(server);
+    const before = workerdUsage(server.pid).cpu;
+    const [[seconds, most], okTimes] = await beside(
+      server,
+      isolate.watch(send(server, sent)).then(([s, m]) => [s, m] as const),
+    );
+    const cpu = workerdUsage(server.pid).cpu - before;
+    const kib = () => Number(execFileSync("du", ["-sk", server.persistTo], { encoding: "utf8" }).split("\t")[0]);
+    const columns = ["s", "rows/s", "rows per CPU second", "`/ok` p50", "p99", "heap and buffers"];
+    const figures = (count: number, s: number, c: number, times: number[], both: number) => [
+      count,
+      s.toFixed(1),
+      Math.round(count / s),
+      Math.round(count / c),
+      ms(percentile(times, 50)),
+      ms(percentile(times, 99)),
+      mb(both),
+    ];
+    const results: (string | number)[][] = [["ingest", ...figures(sent, seconds, cpu, okTimes, most.both)]];
+    const [project] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=bench");
+    if (copies > 1) await multiply(server, project?.id ?? "", DAY, { times: copies });
+    const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", bucket.destination);
+    for (const compression of codecs) {
+      const job = {
+        bulk_export_destination_id: destination.id,
+        session_id: project?.id,
+        compression,
+        start_time: new Date(DAY),
+        end_time: new Date(DAY + 86_400_000),
+      };
+      const [[timed, memory], times] = await beside(server, isolate.watch(exported(server, rows, job)));
+      await check(bucket, timed.id, rows);
+      rmSync(bucket.folder, { recursive: true });
+      results.push([`export, ${compression}`, ...figures(rows, timed.seconds, timed.cpu, times, memory.both)]);
     }
+    table(["", "runs", ...columns], results);
+    console.log(
+      `\n${Math.round((kib() * 1024) / rows)} bytes a run on disk. RSS of workerd: ${mb(workerdUsage(server.pid).rss)}. Load: ${load()}.`,
+    );
   },
 };

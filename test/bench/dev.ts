@@ -8,10 +8,11 @@ import { load, ms, percentile, table } from "./figures.ts";
 import { amount } from "./least.ts";
 import { drive, type Graph } from "./runs/drive.ts";
 import { type DevProject, devProject, peerProject, pss } from "./servers/dev.ts";
+import { whereInstalled } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import { cpuByRole, processTree } from "./servers/processes.ts";
 import type { Server } from "./servers/server.ts";
-import type { Bench, Options } from "./target.ts";
+import type { Bench, Options } from "./bench.ts";
 
 const EDITS = amount(3, 1);
 
@@ -28,17 +29,16 @@ interface Figures {
 
 export const bench: Bench = {
   title: "`weir dev` on the demo project",
-  weirOnly: true,
   byName: true,
   async start(options) {
-    const projects = [devProject(options.against ?? "."), ...peers()];
+    const projects = [devProject(options.against ?? "."), ...whereInstalled(peerProject)];
     const all = projects.map((): Figures => ({ starts: [], edits: [], runs: {} }));
     const plain: Figures = { starts: [], edits: [], runs: {} };
     try {
       for (let round = 0; round < options.rounds; round += 1) {
         for (const [at, project] of projects.entries()) await measure(project, all[at] as Figures, options);
-        const server = await startPlain();
-        await measureRuns(server, plain, options).finally(() => server.stop());
+        await using server = await startPlain();
+        await measureRuns(server, plain, options);
       }
     } finally {
       for (const project of projects) project.remove();
@@ -52,35 +52,22 @@ export const bench: Bench = {
   },
 };
 
-function peers(): DevProject[] {
-  try {
-    return [peerProject()];
-  } catch (error) {
-    console.log(`${(error as Error).message}\n`);
-    return [];
-  }
-}
-
 /** One round. The first start is the cold one: nothing is built yet. At rest and in memory a server is measured in the first round. */
 async function measure(project: DevProject, figures: Figures, { idle, ...options }: Options): Promise<void> {
-  const { server, took } = await project.start();
-  try {
-    figures.starts.push(took);
-    // After its first answer the server reads types and restarts once; then it stops what it does not need.
-    await sleep(Math.min(idle, 75) * 1_000);
-    if (figures.rest === undefined) {
-      const before = cpuOf(server);
-      await sleep(idle * 1_000);
-      figures.rest = (cpuOf(server) - before) / (idle * 1_000);
-      figures.memory = processTree(server.pid ?? 0).map(({ command, pid }) => [command, pss(pid)]);
-    }
-    await measureRuns(server, figures, options);
-    for (let n = 0; n < EDITS; n += 1) {
-      const greeting = `Edit ${figures.edits.length}`;
-      figures.edits.push(await edited(server.client, greeting, (text) => project.edit(text)));
-    }
-  } finally {
-    await server.stop();
+  await using server = await project.start();
+  figures.starts.push(server.took);
+  // After its first answer the server reads types and restarts once; then it stops what it does not need.
+  await sleep(Math.min(idle, 75) * 1_000);
+  if (figures.rest === undefined) {
+    const before = cpuOf(server);
+    await sleep(idle * 1_000);
+    figures.rest = (cpuOf(server) - before) / (idle * 1_000);
+    figures.memory = processTree(server.pid ?? 0).map(({ command, pid }) => [command, pss(pid)]);
+  }
+  await measureRuns(server, figures, options);
+  for (let n = 0; n < EDITS; n += 1) {
+    const greeting = `Edit ${figures.edits.length}`;
+    figures.edits.push(await edited(server.client, greeting, (text) => project.edit(text)));
   }
 }
 

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { endToEnd } from "./exports/server.ts";
 import { mb, table } from "./figures.ts";
-import { type Bench, CODECS, type Options } from "./target.ts";
+import { type Bench, CODECS, type Options } from "./bench.ts";
 
 const DUCKDB = { none: "uncompressed", snappy: "snappy", gzip: "gzip", zstandard: "zstd" };
 /** The old space, and four times the semi-space: an isolate's heap, with room left for buffers within 128 MB. */
@@ -71,13 +71,12 @@ async function writers(folder: string, rows: number, codecs: Options["codecs"]):
 
 export const bench: Bench = {
   title: "bulk export of runs of 2.6 KB",
-  weirOnly: true,
   async start({ rows, codecs }) {
     const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
     try {
       await writers(folder, rows, codecs);
       console.log("");
-      await endToEnd(folder, rows, codecs);
+      await endToEnd(rows, codecs);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

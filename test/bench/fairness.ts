@@ -1,16 +1,16 @@
 /** How long one key's requests take while another key sends a burst, and while the burst is its own. */
 import { ms, percentile, table, timesOf } from "./figures.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
 
 const BURST = amount(300, 4);
 const CALLS = amount(10, 2);
 
 export const bench: Bench = {
   title: `${BURST} requests at a time of one key, beside another key`,
-  weirOnly: true,
-  async run({ weir }) {
-    if (!weir) return;
+  async start() {
+    await using weir = await startPlain();
     const send = async (path: string, key: string, body?: object) => {
       const headers = { "x-api-key": key, "content-type": "application/json" };
       const method = body ? "POST" : "GET";

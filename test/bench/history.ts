@@ -1,14 +1,16 @@
 /** What reading a thread costs once it has 1,000 checkpoints, beside one that has few. */
 import { table, timesOf, typical } from "./figures.ts";
 import { amount } from "./least.ts";
-import type { Bench, Target } from "./target.ts";
+import type { Bench } from "./bench.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Server } from "./servers/server.ts";
 
 const FEW = 10;
 const MANY = amount(1_000, 30);
 const CALLS = amount(20, 1);
 
 /** A thread with at least this many checkpoints: runs of `echo`, each of which adds to its messages. */
-async function threadOf({ client }: Target, checkpoints: number): Promise<{ id: string; runs: number; has: number }> {
+async function threadOf({ client }: Server, checkpoints: number): Promise<{ id: string; runs: number; has: number }> {
   const { thread_id: id } = await client.threads.create();
   let runs = 0;
   let has = 0;
@@ -23,7 +25,7 @@ async function threadOf({ client }: Target, checkpoints: number): Promise<{ id: 
   return { id, runs, has: (await client.threads.getHistory(id, { limit: MANY })).length };
 }
 
-async function measured({ client }: Target, id: string): Promise<Record<string, number[]>> {
+async function measured({ client }: Server, id: string): Promise<Record<string, number[]>> {
   const newest = await client.threads.getHistory(id, { limit: MANY });
   const middle = newest[Math.floor(newest.length / 2)]?.checkpoint;
   const reads: Record<string, () => Promise<unknown>> = {
@@ -42,8 +44,8 @@ async function measured({ client }: Target, id: string): Promise<Record<string, 
 
 export const bench: Bench = {
   title: "states and history of a long thread",
-  weirOnly: true,
-  async run(target) {
+  async start() {
+    await using target = await startPlain();
     const threads = [await threadOf(target, FEW), await threadOf(target, MANY)];
     const times: Record<string, number[]>[] = [];
     for (const { id } of threads) times.push(await measured(target, id));

@@ -1,13 +1,14 @@
 /** The memory of a server's isolate, as V8 reports it. */
+import type { Weir } from "./servers/server.ts";
 
 interface HeapUsage {
   usedSize: number;
   backingStorageSize?: number;
 }
 
-/** The isolate of the Worker and its Durable Objects, through the inspector of `wrangler dev`. */
+/** The isolate of the Worker and its Durable Objects, through the inspector of a server. */
 export class Isolate {
-  private readonly answers = new Map<number, (result: unknown) => void>();
+  private readonly calls = new Map<number, PromiseWithResolvers<unknown>>();
 
   private readonly socket: WebSocket;
 
@@ -15,14 +16,17 @@ export class Isolate {
     this.socket = socket;
     socket.addEventListener("message", ({ data }) => {
       const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
-      if (id !== undefined) this.answers.get(id)?.(result);
+      if (id !== undefined) this.calls.get(id)?.resolve(result);
+    });
+    socket.addEventListener("close", () => {
+      for (const { reject } of this.calls.values()) reject(new Error("The inspector has ended."));
     });
   }
 
-  static async at(port: number): Promise<Isolate> {
-    const listed = await fetch(`http://127.0.0.1:${port}/json`);
+  static async at({ inspectorPort }: Weir): Promise<Isolate> {
+    const listed = await fetch(`http://127.0.0.1:${inspectorPort}/json`);
     const [target] = await listed.json<{ webSocketDebuggerUrl: string }[]>();
-    // Wrangler answers browsers that show its own developer tools only.
+    // Miniflare answers browsers that show its own developer tools only.
     const headers = { origin: "https://devtools.devprod.cloudflare.dev", "user-agent": "Mozilla/5.0" };
     const Socket = WebSocket as unknown as new (url: string, options: { headers: object }) => WebSocket;
     const socket = new Socket(target?.webSocketDebuggerUrl ?? "", { headers });
@@ -64,15 +68,15 @@ export class Isolate {
     return usedSize + backingStorageSize;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.socket.close();
   }
 
   private call(method: string): Promise<unknown> {
-    const id = this.answers.size + 1;
-    return new Promise((resolve) => {
-      this.answers.set(id, resolve);
-      this.socket.send(JSON.stringify({ id, method }));
-    });
+    const id = this.calls.size + 1;
+    const called = Promise.withResolvers<unknown>();
+    this.calls.set(id, called);
+    this.socket.send(JSON.stringify({ id, method }));
+    return called.promise;
   }
 }

@@ -2,11 +2,12 @@
  * What masking costs: ingest as in `traces`, in turn with ten rules and without, on one server. The figure is the ratio of the
  * processor times of workerd.
  */
-import { startKillable } from "../support/server.ts";
 import { load, table } from "./figures.ts";
 import { amount } from "./least.ts";
-import type { Bench } from "./target.ts";
-import { send, type Server } from "./traces.ts";
+import type { Bench } from "./bench.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Weir } from "./servers/server.ts";
+import { send } from "./traces.ts";
 
 const RUNS = amount(10_000, 200);
 const ROUNDS = amount(6, 1);
@@ -20,7 +21,7 @@ const RULES = [
   { type: "path", name: "birthday", path: "$.inputs.user.birthday" },
 ];
 
-async function setRules({ url, headers }: Server, rules: object[]): Promise<void> {
+async function setRules({ url, headers }: Weir, rules: object[]): Promise<void> {
   const body = JSON.stringify({ rules });
   const init = { method: "PUT", headers: { ...headers, "content-type": "application/json" }, body };
   const answer = await fetch(`${url}/api/v1/masking-rules`, init);
@@ -29,35 +30,30 @@ async function setRules({ url, headers }: Server, rules: object[]): Promise<void
 
 export const bench: Bench = {
   title: "masking of traces",
-  weirOnly: true,
   async start() {
-    const server = await startKillable({});
-    try {
-      const days = [Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`)];
-      await send(server, "warm", amount(5_000, 100), days);
-      const micros: Record<string, number[]> = { without: [], with: [] };
-      for (let round = 0; round < ROUNDS; round++) {
-        // The order changes, so that neither has the fuller database.
-        for (const kind of round % 2 === 0 ? ["without", "with"] : ["with", "without"]) {
-          await setRules(server, kind === "with" ? RULES : []);
-          await send(server, `${kind} warm`, amount(2_000, 100), days);
-          const [, , , cpu] = await send(server, `${kind} ${round}`, RUNS, days);
-          micros[kind]?.push(Number.parseInt(String(cpu), 10));
-        }
+    await using server = await startPlain();
+    const days = [Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`)];
+    await send(server, "warm", amount(5_000, 100), days);
+    const micros: Record<string, number[]> = { without: [], with: [] };
+    for (let round = 0; round < ROUNDS; round++) {
+      // The order changes, so that neither has the fuller database.
+      for (const kind of round % 2 === 0 ? ["without", "with"] : ["with", "without"]) {
+        await setRules(server, kind === "with" ? RULES : []);
+        await send(server, `${kind} warm`, amount(2_000, 100), days);
+        const [, , , cpu] = await send(server, `${kind} ${round}`, RUNS, days);
+        micros[kind]?.push(Number.parseInt(String(cpu), 10));
       }
-      const sum = (kind: string) => (micros[kind] ?? []).reduce((total, one) => total + one, 0) / ROUNDS;
-      const [bare, masked] = [sum("without"), sum("with")];
-      const ratio = `${((masked / bare - 1) * 100).toFixed(1)} %`;
-      table(
-        ["rules", "CPU of workerd a run", "more"],
-        [
-          ["none", `${bare.toFixed(0)} us`, ""],
-          ["ten", `${masked.toFixed(0)} us`, ratio],
-        ],
-      );
-      console.log(`\nLoad: ${load()}.\n`);
-    } finally {
-      await server.stop();
     }
+    const sum = (kind: string) => (micros[kind] ?? []).reduce((total, one) => total + one, 0) / ROUNDS;
+    const [bare, masked] = [sum("without"), sum("with")];
+    const ratio = `${((masked / bare - 1) * 100).toFixed(1)} %`;
+    table(
+      ["rules", "CPU of workerd a run", "more"],
+      [
+        ["none", `${bare.toFixed(0)} us`, ""],
+        ["ten", `${masked.toFixed(0)} us`, ratio],
+      ],
+    );
+    console.log(`\nLoad: ${load()}.\n`);
   },
 };

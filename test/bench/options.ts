@@ -1,7 +1,7 @@
 /** The options of `npm run bench`. */
 import { parseArgs } from "node:util";
 import { type Graph, WORK } from "./runs/drive.ts";
-import { CODECS, type Options } from "./target.ts";
+import { CODECS, type Options } from "./bench.ts";
 
 const numbers = (text: string) => text.split(",").map(Number);
 

@@ -7,16 +7,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PAGE } from "../../src/cli/package.ts";
 import { launch } from "../support/chromium.ts";
-import { startKillable, withBenchRoutes } from "../support/server.ts";
+import { withBenchRoutes } from "../support/server.ts";
 import { load, ms, percentile, table } from "./figures.ts";
 import { amount } from "./least.ts";
 import { longThread, longTrace, manyTraces } from "./page/fill.ts";
 import { arrows, clicked, entered, loaded, SLOW_4G } from "./page/measure.ts";
-import type { Bench } from "./target.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Bench } from "./bench.ts";
 
 const THREAD_RUNS = amount(100, 2);
 const TRACE_RUNS = amount(2_000, 30);
-const OVERVIEW_RUNS = amount(100_000, 6_000);
+const OVERVIEW_RUNS = amount(100_000, 200);
 
 const COMPOSER = 'document.querySelector("#composer")';
 const LAST_ANSWER = `[...document.querySelectorAll("[data-part=text]")].at(-1)?.textContent.includes("turn ${THREAD_RUNS - 1}")`;
@@ -26,48 +27,42 @@ const PLOT = 'document.querySelector("canvas")';
 export const bench: Bench = {
   title: "views of the page",
   byName: true,
-  weirOnly: true,
   async start() {
     if (!existsSync(join(PAGE, "index.html"))) throw new Error("The page is not built: npm run build");
-    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { config: withBenchRoutes() });
-    const browser = await launch();
+    await using server = await startPlain({ config: withBenchRoutes(), page: true });
+    await using browser = await launch();
     const rows: string[][] = [];
     const row = async (view: string, aim: string, times: Promise<number[]>) => {
       const found = await times;
       rows.push([view, aim, ms(percentile(found, 50)), ms(Math.max(...found))]);
     };
-    try {
-      const thread = await longThread(server, THREAD_RUNS);
-      const trace = await longTrace(server, TRACE_RUNS);
-      const chat = `/chat/${thread}`;
-      const page = `/traces/${trace.id}?project=${trace.project}`;
-      const list = `/traces?project=${trace.project}`;
-      const ofThread = `a thread of ${THREAD_RUNS} runs, its last answer`;
-      const ofTrace = `a trace of ${TRACE_RUNS.toLocaleString("en")} runs, its first rows`;
-      await row("first composer on slow 4G, cold", "3,000 ms", loaded(browser, server, "/chat", COMPOSER, SLOW_4G));
-      await row(
-        `${ofThread}: click in the list`,
-        "500 ms",
-        clicked(browser, server, "/chat", `a[href="${chat}"]`, LAST_ANSWER),
-      );
-      await row(`${ofThread}: from another view`, "500 ms", entered(browser, server, chat, LAST_ANSWER));
-      await row(`${ofThread}: cold`, "", loaded(browser, server, chat, LAST_ANSWER));
-      await row(
-        `${ofTrace}: click in the list`,
-        "300 ms",
-        clicked(browser, server, list, `a[href^="/traces/${trace.id}"]`, ROWS),
-      );
-      await row(`${ofTrace}: from another view`, "300 ms", entered(browser, server, page, ROWS));
-      await row(`${ofTrace}: cold`, "", loaded(browser, server, page, ROWS));
-      await row("arrow keys in that trace", "32 ms", arrows(browser, server, page));
-      await manyTraces(server, OVERVIEW_RUNS);
-      const overview = `overview over ${OVERVIEW_RUNS.toLocaleString("en")} runs, its first plot: from another view`;
-      await row(overview, "1,000 ms", entered(browser, server, "/", PLOT));
-      table(["view", "aim", "p50", "most"], rows);
-      console.log(`\nLoad: ${load()}.`);
-    } finally {
-      await browser.close();
-      await server.stop();
-    }
+    const thread = await longThread(server, THREAD_RUNS);
+    const trace = await longTrace(server, TRACE_RUNS);
+    const chat = `/chat/${thread}`;
+    const page = `/traces/${trace.id}?project=${trace.project}`;
+    const list = `/traces?project=${trace.project}`;
+    const ofThread = `a thread of ${THREAD_RUNS} runs, its last answer`;
+    const ofTrace = `a trace of ${TRACE_RUNS.toLocaleString("en")} runs, its first rows`;
+    await row("first composer on slow 4G, cold", "3,000 ms", loaded(browser, server, "/chat", COMPOSER, SLOW_4G));
+    await row(
+      `${ofThread}: click in the list`,
+      "500 ms",
+      clicked(browser, server, "/chat", `a[href="${chat}"]`, LAST_ANSWER),
+    );
+    await row(`${ofThread}: from another view`, "500 ms", entered(browser, server, chat, LAST_ANSWER));
+    await row(`${ofThread}: cold`, "", loaded(browser, server, chat, LAST_ANSWER));
+    await row(
+      `${ofTrace}: click in the list`,
+      "300 ms",
+      clicked(browser, server, list, `a[href^="/traces/${trace.id}"]`, ROWS),
+    );
+    await row(`${ofTrace}: from another view`, "300 ms", entered(browser, server, page, ROWS));
+    await row(`${ofTrace}: cold`, "", loaded(browser, server, page, ROWS));
+    await row("arrow keys in that trace", "32 ms", arrows(browser, server, page));
+    await manyTraces(server, OVERVIEW_RUNS);
+    const overview = `overview over ${OVERVIEW_RUNS.toLocaleString("en")} runs, its first plot: from another view`;
+    await row(overview, "1,000 ms", entered(browser, server, "/", PLOT));
+    table(["view", "aim", "p50", "most"], rows);
+    console.log(`\nLoad: ${load()}.`);
   },
 };

@@ -1,8 +1,9 @@
 /** The streaming protocol: replay of a long run, many readers on one thread, and what a token weighs. */
 import { sseEvents } from "../support/sse.ts";
 import { ms, table } from "./figures.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
 
 const READERS = amount(200, 4);
 /** Tokens of the run that is replayed, and of the one that many read. */
@@ -17,9 +18,8 @@ interface Event {
 
 export const bench: Bench = {
   title: "the streaming protocol: replay, readers, bytes",
-  weirOnly: true,
-  async run({ weir }) {
-    if (!weir) return;
+  async start() {
+    await using weir = await startPlain();
     const headers = { ...weir.headers, "content-type": "application/json" };
     const post = async (path: string, body: object) =>
       fetch(weir.url + path, { method: "POST", headers, body: JSON.stringify(body) });

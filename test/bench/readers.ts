@@ -5,13 +5,14 @@
  * many workspaces.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { newKey, quietPort } from "../../scripts/local-server.ts";
+import { newKey } from "../../scripts/local-server.ts";
 import { compare, newThreadOf, Reader, run, settled, type ThreadOf } from "../support/readers.ts";
-import { asDeployed, SECRETS, startKillable } from "../support/server.ts";
+import { SECRETS } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
+import { startPlain } from "./servers/plain.ts";
 import { processTree } from "./servers/processes.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
 
 const READERS = Number(process.env.READERS ?? amount(1_000, 8));
@@ -75,12 +76,10 @@ async function keepDropping(readers: Reader[], isOver: () => boolean): Promise<n
 
 export const bench: Bench = {
   title: `${READERS} readers, ${DROPS} of which drop every second, for ${MINUTES} minutes`,
-  weirOnly: true,
   byName: true,
   async start() {
-    const inspectorPort = await quietPort();
-    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { inspectorPort, config: asDeployed() });
-    const isolate = await Isolate.at(inspectorPort);
+    await using server = await startPlain({ inspected: true });
+    using isolate = await Isolate.at(server);
     const resident = () =>
       Math.max(...processTree(server.pid).map((one) => (one.command === "workerd" ? one.resident : 0)));
     const stages: (string | number)[][] = [];
@@ -89,37 +88,32 @@ export const bench: Bench = {
       stages.push([stage, mb(heap), mb(resident()), load()]);
       console.log(stages.at(-1)?.join(", "));
     };
-    try {
-      const threads = await newThreads(server.url);
-      await each(threads, run);
-      await note("before the readers");
-      const readers = Array.from(
-        { length: READERS },
-        (_, n) => new Reader(threads[n % threads.length] as ThreadOf, n % 2 === 0 ? "sse" : "socket"),
-      );
-      await each(readers, (reader) => reader.open());
-      await note("all are connected");
-      const state = { over: false };
-      const runs = keepRunning(threads, () => state.over);
-      const drops = keepDropping(readers, () => state.over);
-      const work = Promise.all([runs, drops]).finally(() => (state.over = true));
-      for (const [i, minute] of MEASURED.entries()) {
-        await Promise.race([work, sleep((minute - (MEASURED[i - 1] ?? 0)) * 60_000)]);
-        await note(`minute ${minute}`);
-      }
-      state.over = true;
-      const [ran, dropped] = await work;
-      await settled(readers, 60_000);
-      const { missed, wrong, events } = await compare(readers);
-      await each(readers, (reader) => reader.drop());
-      await sleep(amount(30_000, 100));
-      await note("thirty seconds after they left");
-      console.log(`\n${ran} runs, ${events} events received, ${dropped} drops.`);
-      console.log(`Events missed: ${missed}. Twice or out of order: ${wrong}.\n`);
-    } finally {
-      isolate.close();
-      await server.stop();
+    const threads = await newThreads(server.url);
+    await each(threads, run);
+    await note("before the readers");
+    const readers = Array.from(
+      { length: READERS },
+      (_, n) => new Reader(threads[n % threads.length] as ThreadOf, n % 2 === 0 ? "sse" : "socket"),
+    );
+    await each(readers, (reader) => reader.open());
+    await note("all are connected");
+    const state = { over: false };
+    const runs = keepRunning(threads, () => state.over);
+    const drops = keepDropping(readers, () => state.over);
+    const work = Promise.all([runs, drops]).finally(() => (state.over = true));
+    for (const [i, minute] of MEASURED.entries()) {
+      await Promise.race([work, sleep((minute - (MEASURED[i - 1] ?? 0)) * 60_000)]);
+      await note(`minute ${minute}`);
     }
+    state.over = true;
+    const [ran, dropped] = await work;
+    await settled(readers, 60_000);
+    const { missed, wrong, events } = await compare(readers);
+    await each(readers, (reader) => reader.drop());
+    await sleep(amount(30_000, 100));
+    await note("thirty seconds after they left");
+    console.log(`\n${ran} runs, ${events} events received, ${dropped} drops.`);
+    console.log(`Events missed: ${missed}. Twice or out of order: ${wrong}.\n`);
     table(["stage", "heap", "resident", "load"], stages);
   },
 };

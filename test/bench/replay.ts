@@ -1,14 +1,16 @@
 /** How long a reader takes to catch up with a finished run of 10,000 tokens. */
 import { ms, table } from "./figures.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
 
 const TOKENS = amount(10_000, 50);
 
 export const bench: Bench = {
   title: "replay of a finished run",
-  weirOnly: true,
-  async run({ client }) {
+  async start() {
+    await using server = await startPlain();
+    const { client } = server;
     const { thread_id } = await client.threads.create();
     const input = { messages: [{ role: "user", content: `count to ${TOKENS}` }] };
     const options = { input, streamMode: "messages-tuple" as const, streamResumable: true };

@@ -6,8 +6,8 @@
 import { withBenchRoutes } from "../support/server.ts";
 import { load, table, timesOf, typical } from "./figures.ts";
 import { startPlain } from "./servers/plain.ts";
-import type { Server } from "./servers/server.ts";
-import type { Bench, Target } from "./target.ts";
+import type { Weir } from "./servers/server.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
 
 const MOST = Number(process.env.SEARCH_THREADS ?? amount(100_000, 200));
@@ -16,7 +16,7 @@ const FEW = amount(10_000, 100);
 /** Threads that one request lists. */
 const CHUNK = 5_000;
 
-type Search = Parameters<Target["client"]["threads"]["search"]>[0];
+type Search = Parameters<Weir["client"]["threads"]["search"]>[0];
 
 const SELECT: NonNullable<Search>["select"] = ["thread_id", "status", "metadata", "updated_at"];
 
@@ -41,7 +41,7 @@ async function timed(call: () => Promise<unknown>): Promise<[string, string]> {
 }
 
 /** Lists threads `from` to `to`, the last of which is the newest. Gives milliseconds. */
-async function list({ url, workspaceId }: Server, from: number, to: number, since: number): Promise<number> {
+async function list({ url, workspaceId }: Weir, from: number, to: number, since: number): Promise<number> {
   const start = performance.now();
   for (let first = from; first < to; first += CHUNK) {
     const body = JSON.stringify({ workspaceId, from: first, to: Math.min(first + CHUNK, to), since });
@@ -53,32 +53,26 @@ async function list({ url, workspaceId }: Server, from: number, to: number, sinc
 
 export const bench: Bench = {
   title: "search and count over many threads",
-  weirOnly: true,
   async start() {
-    const server = await startPlain({ config: withBenchRoutes() });
+    await using server = await startPlain({ config: withBenchRoutes() });
     const { client } = server;
-    try {
-      const since = Date.now() - MOST * 60_000;
-      let made = 0;
-      for (const count of new Set([FEW, MOST])) {
-        const took = await list(server, made, count, since);
-        console.log(`Listing ${count - made} threads: ${Math.round((count - made) / (took / 1000))} a second.\n`);
-        made = count;
-        const rows: string[][] = [];
-        for (const [name, search] of searches(count)) {
-          rows.push([name, ...(await timed(async () => client.threads.search(search)))]);
-        }
-        const counts = [
-          ["count of all", {}],
-          ["count of one user's", { metadata: { owner: "user-77" } }],
-        ] as const;
-        for (const [name, query] of counts)
-          rows.push([name, ...(await timed(async () => client.threads.count(query)))]);
-        table([`of ${count} threads`, "p50", "p90"], rows);
-        console.log(`\nLoad: ${load()}.\n`);
+    const since = Date.now() - MOST * 60_000;
+    let made = 0;
+    for (const count of new Set([FEW, MOST])) {
+      const took = await list(server, made, count, since);
+      console.log(`Listing ${count - made} threads: ${Math.round((count - made) / (took / 1000))} a second.\n`);
+      made = count;
+      const rows: string[][] = [];
+      for (const [name, search] of searches(count)) {
+        rows.push([name, ...(await timed(async () => client.threads.search(search)))]);
       }
-    } finally {
-      await server.stop();
+      const counts = [
+        ["count of all", {}],
+        ["count of one user's", { metadata: { owner: "user-77" } }],
+      ] as const;
+      for (const [name, query] of counts) rows.push([name, ...(await timed(async () => client.threads.count(query)))]);
+      table([`of ${count} threads`, "p50", "p90"], rows);
+      console.log(`\nLoad: ${load()}.\n`);
     }
   },
 };

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timedRun } from "./runs/drive.ts";
 import { mb, table } from "./figures.ts";
-import { startPlain } from "./servers/plain.ts";
-import type { Server } from "./servers/server.ts";
+import { startAlone } from "./servers/plain.ts";
+import type { Weir } from "./servers/server.ts";
 import { filesOf, indexedThreads, type Kept, keptBy } from "./storage/databases.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
 
 const COUNT = amount(1_000, 4);
@@ -24,7 +24,7 @@ async function times(count: number, work: () => Promise<unknown>): Promise<void>
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function fill({ client, persistTo = "" }: Server) {
+async function fill({ client, persistTo }: Weir) {
   const input = { messages: [{ role: "user", content: "hello" }] };
   await times(COUNT, () => client.runs.wait(null, "echo", { input }));
   const rest = sleep(STATELESS_STAY);
@@ -40,35 +40,21 @@ async function fill({ client, persistTo = "" }: Server) {
 
 export const bench: Bench = {
   title: "bytes that stay after deletion",
-  weirOnly: true,
   byName: true,
   async start() {
-    const server = await startPlain();
-    try {
-      const { stateless, deleted } = await fill(server);
-      // Databases are read when nothing else has them open.
-      await server.end();
-      const row = (name: string, { objects, holding, bytes, files }: Kept) => [
-        name,
-        objects,
-        holding,
-        bytes,
-        mb(files),
-      ];
-      table(
-        ["after", "database files", "with tables", "databaseSize of these, bytes", "files on this disk"],
-        [
-          row(`${COUNT} stateless runs`, keptBy(stateless)),
-          row(`deleting ${COUNT} threads`, keptBy(deleted)),
-          row(
-            "traces of both, which stay until their day expires",
-            keptBy(filesOf(server.persistTo ?? "", "TracePartition")),
-          ),
-        ],
-      );
-      console.log(`\nRows in D1's index of threads: ${indexedThreads(server.persistTo ?? "")}.`);
-    } finally {
-      await server.stop();
-    }
+    await using server = await startAlone();
+    const { stateless, deleted } = await fill(server);
+    // Databases are read when nothing else has them open.
+    await server.end();
+    const row = (name: string, { objects, holding, bytes, files }: Kept) => [name, objects, holding, bytes, mb(files)];
+    table(
+      ["after", "database files", "with tables", "databaseSize of these, bytes", "files on this disk"],
+      [
+        row(`${COUNT} stateless runs`, keptBy(stateless)),
+        row(`deleting ${COUNT} threads`, keptBy(deleted)),
+        row("traces of both, which stay until their day expires", keptBy(filesOf(server.persistTo, "TracePartition"))),
+      ],
+    );
+    console.log(`\nRows in D1's index of threads: ${indexedThreads(server.persistTo)}.`);
   },
 };

@@ -2,15 +2,15 @@
  * Threads and readers that are there at the same time: what each keeps in memory, and how long STREAMS (1,000) streams take to open.
  * A credential has at most 256 open streams, so the threads belong to several workspaces.
  */
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newKey, quietPort } from "../../scripts/local-server.ts";
-import { SECRETS, startKillable } from "../support/server.ts";
+import { newKey } from "../../scripts/local-server.ts";
+import { SECRETS } from "../support/server.ts";
 import { load, mb, table } from "./figures.ts";
 import { Isolate } from "./inspector.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
 import { processTree } from "./servers/processes.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 
 const ALL = Number(process.env.STREAMS ?? amount(1_000, 10));
 const WORKSPACES = 5;
@@ -67,12 +67,9 @@ async function openAll(threads: ThreadOf[]): Promise<{ time: string; close: () =
 
 export const bench: Bench = {
   title: `${ALL} threads, and a stream open on each`,
-  weirOnly: true,
   async start() {
-    const inspectorPort = await quietPort();
-    const config = join(import.meta.dirname, "..", "..", "wrangler.toml");
-    const server = await startKillable({ OFFLINE_MODEL_DELAY_MS: "0" }, { inspectorPort, config });
-    const isolate = await Isolate.at(inspectorPort);
+    await using server = await startPlain({ inspected: true });
+    using isolate = await Isolate.at(server);
     const resident = () =>
       Math.max(...processTree(server.pid).map((one) => (one.command === "workerd" ? one.resident : 0)));
     const stages: (string | number)[][] = [];
@@ -83,36 +80,31 @@ export const bench: Bench = {
       before = heap;
     };
     const run = { assistant_id: "echo", input: { messages: [{ role: "user", content: "hello" }] } };
-    try {
-      const { headers } = server;
-      const { thread_id } = await (
-        await call({ path: `${server.url}/threads`, headers }, {})
-      ).json<{ thread_id: string }>();
-      const warm = { path: `${server.url}/threads/${thread_id}/runs/wait`, headers };
-      for (let n = 0; n < amount(20, 1); n += 1) await (await call(warm, run)).text();
-      await sleep(IDLE_MS);
-      await note("at rest");
-      const threads = await newThreads(server.url);
-      await note("threads made, live");
-      await each(threads, async ({ path, headers }) => {
-        await (await call({ path: `${path}/runs/wait`, headers }, run)).text();
-      });
-      await note("after a run of each");
-      await sleep(IDLE_MS);
-      await note("after fifteen idle seconds");
-      const first = await openAll(threads);
-      await note("a stream open on each, objects started for it", first.time);
-      first.close();
-      await sleep(CLOSE_MS);
-      const second = await openAll(threads);
-      await note("closed, and opened again on live objects", second.time);
-      second.close();
-      await sleep(2 * IDLE_MS);
-      await note("thirty seconds after they closed");
-    } finally {
-      isolate.close();
-      await server.stop();
-    }
+    const { headers } = server;
+    const { thread_id } = await (
+      await call({ path: `${server.url}/threads`, headers }, {})
+    ).json<{ thread_id: string }>();
+    const warm = { path: `${server.url}/threads/${thread_id}/runs/wait`, headers };
+    for (let n = 0; n < amount(20, 1); n += 1) await (await call(warm, run)).text();
+    await sleep(IDLE_MS);
+    await note("at rest");
+    const threads = await newThreads(server.url);
+    await note("threads made, live");
+    await each(threads, async ({ path, headers }) => {
+      await (await call({ path: `${path}/runs/wait`, headers }, run)).text();
+    });
+    await note("after a run of each");
+    await sleep(IDLE_MS);
+    await note("after fifteen idle seconds");
+    const first = await openAll(threads);
+    await note("a stream open on each, objects started for it", first.time);
+    first.close();
+    await sleep(CLOSE_MS);
+    const second = await openAll(threads);
+    await note("closed, and opened again on live objects", second.time);
+    second.close();
+    await sleep(2 * IDLE_MS);
+    await note("thirty seconds after they closed");
     console.log(`A "thread" column is the change of the heap for each of ${ALL} threads. Load: ${load()}.\n`);
     table(["stage", "time", "heap", "a thread", "resident"], stages);
   },

@@ -1,9 +1,9 @@
 /** How a model's tokens arrive: their number an arrival, and the time between two arrivals. */
 import { load, ms, percentile, table } from "./figures.ts";
-import { setUpPeer, startPeer } from "./servers/peer.ts";
+import { setUpPeer, startPeer, whereInstalled } from "./servers/peer.ts";
 import { startPlain } from "./servers/plain.ts";
 import type { Server } from "./servers/server.ts";
-import type { Bench } from "./target.ts";
+import type { Bench } from "./bench.ts";
 import { amount } from "./least.ts";
 
 /** Milliseconds between two tokens of the model. */
@@ -64,19 +64,16 @@ async function measure(server: Server, rounds: number): Promise<(string | number
 
 export const bench: Bench = {
   title: `tokens of a model that gives one every ${GIVES_MS} ms`,
-  weirOnly: true,
   byName: true,
   async start({ rounds }) {
-    const servers: Server[] = [];
-    try {
-      servers.push(await startPlain({ vars: { OFFLINE_MODEL_DELAY_MS: String(GIVES_MS) } }));
-      if (!process.env.ALONE) servers.push(await startPeer(setUpPeer(undefined, GIVES_MS)));
-      const rows: (string | number)[][] = [];
-      for (const server of servers) rows.push(...(await measure(server, rounds)));
-      console.log(`"Added": the time between two arrivals, less ${GIVES_MS} ms. Load: ${load()}.\n`);
-      table(["server", "at once", "tokens an arrival", "added, p50", "p90", "p99"], rows);
-    } finally {
-      for (const server of servers) await server.stop();
-    }
+    await using started = new AsyncDisposableStack();
+    const vars = { OFFLINE_MODEL_DELAY_MS: String(GIVES_MS) };
+    const servers: Server[] = [started.use(await startPlain({ vars }))];
+    for (const project of whereInstalled(() => setUpPeer(undefined, GIVES_MS)))
+      servers.push(started.use(await startPeer(project)));
+    const rows: (string | number)[][] = [];
+    for (const server of servers) rows.push(...(await measure(server, rounds)));
+    console.log(`"Added": the time between two arrivals, less ${GIVES_MS} ms. Load: ${load()}.\n`);
+    table(["server", "at once", "tokens an arrival", "added, p50", "p90", "p99"], rows);
   },
 };

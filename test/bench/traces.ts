@@ -3,11 +3,13 @@
  * gzip, five requests at a time. Then queries by filter over TRACE_ROWS runs in one partition (1,000,000 if left out), of
  * which 20,000 were sent and the rest are copies.
  */
-import { multiply, startKillable, withBenchRoutes } from "../support/server.ts";
+import { multiply, withBenchRoutes } from "../support/server.ts";
 import { load, table, typical } from "./figures.ts";
 import { amount } from "./least.ts";
+import { startPlain } from "./servers/plain.ts";
 import { workerdUsage } from "./servers/processes.ts";
-import type { Bench } from "./target.ts";
+import type { Weir } from "./servers/server.ts";
+import type { Bench } from "./bench.ts";
 import { BATCH, batch, BOUNDARY } from "./traces/batch.ts";
 
 const AT_ONCE = 5;
@@ -74,38 +76,26 @@ const STATISTICS = [
 
 export const bench: Bench = {
   title: "ingest and query of traces",
-  weirOnly: true,
   async start() {
-    const server = await startKillable({}, { config: withBenchRoutes() });
-    try {
-      const rows = Number(process.env["TRACE_ROWS"] ?? amount(1_000_000, 1_000));
-      const today = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`);
-      const days = (count: number) => Array.from({ length: count }, (_, i) => today - i * 86_400_000);
-      await send(server, "warm", amount(3_000, 100), days(1));
-      const results = [
-        await send(server, "one day", RUNS, days(1)),
-        await send(server, "ten days", RUNS, days(10)),
-        await send(server, "one day again", RUNS, days(1)),
-      ];
-      table(["into", "runs", "runs/s", "CPU of workerd a run", "a run"], results);
-      console.log(`\nLoad: ${load()}.\n`);
-      await queries(server, rows, today);
-    } finally {
-      await server.stop();
-    }
+    await using server = await startPlain({ config: withBenchRoutes() });
+    const rows = Number(process.env["TRACE_ROWS"] ?? amount(1_000_000, 1_000));
+    const today = Date.parse(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`);
+    const days = (count: number) => Array.from({ length: count }, (_, i) => today - i * 86_400_000);
+    await send(server, "warm", amount(3_000, 100), days(1));
+    const results = [
+      await send(server, "one day", RUNS, days(1)),
+      await send(server, "ten days", RUNS, days(10)),
+      await send(server, "one day again", RUNS, days(1)),
+    ];
+    table(["into", "runs", "runs/s", "CPU of workerd a run", "a run"], results);
+    console.log(`\nLoad: ${load()}.\n`);
+    await queries(server, rows, today);
   },
 };
 
-export interface Server {
-  url: string;
-  pid: number;
-  workspaceId: string;
-  headers: Record<string, string>;
-}
-
 /** Sends `count` runs from number `first` on whose bodies are made beforehand, and gives a row of figures. */
 export async function send(
-  server: Server,
+  server: Weir,
   project: string,
   count: number,
   days: number[],
@@ -138,7 +128,7 @@ export async function send(
   return [project, count, Math.round(count / seconds), `${micros} us`, `${(size / count / 1024).toFixed(1)} KB`];
 }
 
-async function queries(server: Server, rows: number, day: number): Promise<void> {
+async function queries(server: Weir, rows: number, day: number): Promise<void> {
   const sessions = await fetch(`${server.url}/sessions?name=one%20day`, { headers: server.headers });
   const [project] = await sessions.json<{ id: string }[]>();
   if (!project) throw new Error("The project is not there.");
@@ -177,14 +167,14 @@ export async function repeat(ask: () => Promise<number>): Promise<{ found: numbe
   return { found, times };
 }
 
-export async function stats(server: Server, what: object): Promise<number> {
+export async function stats(server: Weir, what: object): Promise<number> {
   const headers = { ...server.headers, "content-type": "application/json" };
   const response = await fetch(`${server.url}/runs/stats`, { method: "POST", headers, body: JSON.stringify(what) });
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
   return (await response.json<{ run_count: number }>()).run_count;
 }
 
-async function query(server: Server, what: object): Promise<number> {
+async function query(server: Weir, what: object): Promise<number> {
   const headers = { ...server.headers, "content-type": "application/json" };
   const select = ["id", "name", "start_time", "status"];
   const body = JSON.stringify({ ...what, select, limit: 100 });

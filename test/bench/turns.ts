@@ -1,7 +1,11 @@
 /** What a turn costs as its thread grows, and how many rows a run writes: the rows are the bill. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { withBenchRoutes } from "../support/server.ts";
 import { ms, percentile, table } from "./figures.ts";
 import { amount } from "./least.ts";
-import type { Bench, Target } from "./target.ts";
+import type { Bench } from "./bench.ts";
+import { startPlain } from "./servers/plain.ts";
+import type { Weir } from "./servers/server.ts";
 
 const SHOWN = [10, amount(100, 10), amount(1000, 10)];
 /** A turn is shown as the median of this many around it: one turn alone is noise. */
@@ -15,17 +19,23 @@ const TOLD = 300;
 
 const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
 
-async function turn({ client, weir }: Target, threadId: string, assistant: string, content: string, counted = true) {
-  const before = (await weir?.rowsWritten(threadId)) ?? 0;
+/** Rows that the thread's object has written since it started. */
+async function rowsWritten({ url, workspaceId }: Weir, threadId: string): Promise<number> {
+  return (await fetch(`${url}/bench/rows?thread=${workspaceId}:${threadId}`)).json<number>();
+}
+
+async function turn(target: Weir, threadId: string, assistant: string, content: string, counted = true) {
+  const before = counted ? await rowsWritten(target, threadId) : 0;
   const start = performance.now();
-  await client.runs.wait(threadId, assistant, say(content));
+  await target.client.runs.wait(threadId, assistant, say(content));
   const time = performance.now() - start;
-  if (counted) await new Promise((resolve) => setTimeout(resolve, TOLD));
-  return { time, rows: ((await weir?.rowsWritten(threadId)) ?? 0) - before };
+  if (!counted) return { time, rows: 0 };
+  await sleep(TOLD);
+  return { time, rows: (await rowsWritten(target, threadId)) - before };
 }
 
 /** Turns of the long thread and of short ones, one after the other: what else the machine does slows both. */
-async function timePairs(target: Target, long: string): Promise<number[]> {
+async function timePairs(target: Weir, long: string): Promise<number[]> {
   const pairs: number[] = [];
   for (let pair = 0; pair < PAIRS; pair += 1) {
     const { thread_id: short } = await target.client.threads.create();
@@ -45,8 +55,8 @@ const isShown = (turn: number) => SHOWN.some((shown) => Math.abs(turn - shown) <
 
 export const bench: Bench = {
   title: "rows and time of a turn",
-  weirOnly: true,
-  async run(target) {
+  async start() {
+    await using target = await startPlain({ config: withBenchRoutes() });
     const { client } = target;
     const once = async (assistant: string, content: string) => {
       const { thread_id } = await client.threads.create();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commitsBetween, readLogs } from "../bench/runs/wal.ts";
-import type { Counts } from "../support/counting/counts.ts";
+import type { Counts, Snapshot } from "../support/counting/counts.ts";
 import { type CountingServer, startServer, withCounts } from "../support/server.ts";
 
 describe("commits in write-ahead logs", () => {
@@ -47,7 +47,8 @@ describe("the counting Worker", () => {
   });
   afterAll(() => server.stop());
 
-  const counts = async (): Promise<Counts> => (await fetch(`${server.url}/bench/counts`)).json();
+  const counts = async (): Promise<Counts> =>
+    (await (await fetch(`${server.url}/bench/counts`)).json<Snapshot>()).counts;
   const call = async (path: string, body?: object) => {
     const headers = { ...server.headers, "content-type": "application/json" };
     const method = body ? "POST" : "GET";

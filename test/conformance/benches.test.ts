@@ -1,50 +1,88 @@
-/** The benches that start servers of their own, each once with its least load, and the counts that docs/benchmarks.md has. */
+/** Each bench once with its least load, and the counts that docs/benchmarks.md has. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage } from "../../scripts/build-package.ts";
-import { showCounts } from "../bench/runs/counts.ts";
-import { type Bench, openTarget, type Options, type Target } from "../bench/target.ts";
+import { NAMES, type Options, readBench } from "../bench/bench.ts";
+import { stopShared } from "../bench/servers/plain.ts";
 import { SOAK } from "../support/thorough.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-/** The bench fails when a run has another number of events than it must have. */
+const LIMIT = 400_000;
+/** A bench fails when a run has another number of events than it must have. */
 const LEAST: Options = {
   runs: 1,
   rounds: 1,
   atOnce: [1],
   graphs: ["echo", "agent"],
-  rows: 1,
+  rows: 100,
   copies: 1,
   idle: 1,
   codecs: ["none"],
   against: ROOT,
 };
-const LIMIT = 400_000;
 
-/** The server of the benches that share one. */
-let shared: Target | undefined;
-afterAll(async () => shared?.stop());
+/** By bench, cells of its tables that only a whole measurement prints. Those that take long begin first. */
+const BENCHES: Record<string, { cells: (string | RegExp)[]; options?: Partial<Options> }> = {
+  runs: {
+    cells: [
+      "rows written: Thread",
+      "echo, 1 at a time",
+      "Weir, plain",
+      "Weir, wrangler dev",
+      /^Weir, plain \/ Weir, w/,
+    ],
+  },
+  cost: { cells: ["run of `echo`", "row exported", "minute connected, SSE"] },
+  dev: { cells: ["first answer, cold", "an edit that is served: median", "processor at rest", "echo", "agent"] },
+  page: { cells: ["first composer on slow 4G, cold", "arrow keys in that trace"] },
+  // Its rows are made by the thousand.
+  exports: { cells: ["none"], options: { rows: 2_000 } },
+  readers: { cells: ["before the readers", "thirty seconds after they left"] },
+  streams: { cells: ["a stream open on each, objects started for it", "thirty seconds after they closed"] },
+  turns: { cells: ["agent, one tool call", "10"] },
+  floor: { cells: ["Weir", "floor"] },
+  pair: { cells: ["here", "there"] },
+  beside: { cells: ["here", "floor", ROOT] },
+  traces: { cells: ["one day again", '`eq(run_type, "llm")`', "`{}`"] },
+  tokens: { cells: ["Weir, plain"] },
+  search: { cells: ["the newest 10", "count of one user's"] },
+  day: { cells: ["ingest", "export, none"] },
+  backfill: { cells: ["`{}`", /gt\(latency/] },
+  masking: { cells: ["none", "ten"] },
+  small: { cells: ["one day", "a year"] },
+  storage: { cells: [/stateless runs$/, /^deleting/] },
+  history: { cells: ["the newest state", "history, all"] },
+  replay: { cells: [/^\d+$/] },
+  protocol: { cells: [/^replay of \d+ events/, "bytes on the wire a token"] },
+  fairness: { cells: ["alone", "beside its own burst"] },
+  // CI does not install the JavaScript Agent Server each time.
+  ...(SOAK && { peer: { cells: ["Weir, plain", /^langgraph-api \d/, "Weir, wrangler dev"] } }),
+};
 
-let log: MockInstance<typeof console.log>;
-beforeEach(() => {
-  log = vi.spyOn(console, "log").mockImplementation(() => {});
+/** What each bench prints. */
+const printed = new AsyncLocalStorage<string[]>();
+
+beforeAll(() => {
+  vi.stubEnv("BENCH_LEAST", "true");
+  vi.spyOn(console, "log").mockImplementation((...words) => printed.getStore()?.push(words.join(" ")));
   vi.spyOn(console, "error").mockImplementation(() => {});
+  if (!SOAK) {
+    vi.stubEnv("npm_config_offline", "true");
+    vi.stubEnv("npm_config_cache", join(ROOT, "node_modules", ".cache", "an-empty-one"));
+  }
 });
-afterEach(() => {
+afterAll(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
+  await stopShared();
 });
 
-/** The other server is not installed each time. */
-function withoutPeer(): void {
-  vi.stubEnv("npm_config_offline", "true");
-  vi.stubEnv("npm_config_cache", join(ROOT, "node_modules", ".cache", "an-empty-one"));
-}
-
-/** The cells of the rows of all tables among the lines. */
-const cellsOf = (lines: string[]): string[][] =>
-  lines
+/** The cells of the rows of all tables in a text. */
+const cellsOf = (text: string): string[][] =>
+  text
+    .split("\n")
     .filter((line) => /^\| (?!-)/.test(line))
     .map((line) =>
       line
@@ -52,87 +90,48 @@ const cellsOf = (lines: string[]): string[][] =>
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
-const printed = () => cellsOf(log.mock.calls.flat().join("\n").split("\n"));
 
-async function start(name: string, options = LEAST): Promise<void> {
-  vi.stubEnv("BENCH_LEAST", "true");
-  const { bench } = (await import(`../bench/${name}.ts`)) as { bench: Bench };
-  await bench.start?.(options);
-  if (bench.run) await bench.run((shared ??= await openTarget(options)));
+/** Runs a bench. Gives the cells of its tables. */
+async function measure(name: string): Promise<string[][]> {
+  const bench = await readBench(name);
+  const lines: string[] = [];
+  await printed.run(lines, () => bench.start({ ...LEAST, ...BENCHES[name]?.options }));
+  return cellsOf(lines.join("\n"));
 }
 
-describe("a bench measures each of its servers", () => {
-  it.each<[string, string[]]>([
-    ["floor", ["Weir", "floor"]],
-    ["pair", ["here", "there"]],
-    ["beside", ["here", "floor", ROOT]],
-  ])(
-    "%s",
-    async (name, servers) => {
-      await start(name);
-      const cells = printed();
-      for (const server of servers) expect(cells.filter((row) => row.includes(server))).not.toEqual([]);
-      for (const row of cells) expect(row).not.toContain("NaN");
-    },
-    LIMIT,
-  );
+const measured = new Map<string, string[][]>();
 
-  it("peer says so when the other server cannot be installed", async () => {
-    withoutPeer();
-    await expect(start("peer")).rejects.toThrow(/npm cannot install the JavaScript Agent Server \d/);
-    expect(printed()).toEqual([]);
+describe("a bench measures all that it shows", { timeout: LIMIT }, () => {
+  it.concurrent.each(Object.entries(BENCHES))("%s", async (name, { cells }) => {
+    if (name === "dev") await buildPackage();
+    const rows = await measure(name);
+    measured.set(name, rows);
+    const all = rows.flat();
+    const isThere = (cell: string | RegExp) =>
+      all.some((one) => (cell instanceof RegExp ? cell.test(one) : cell === one));
+    expect(cells.filter((cell) => !isThere(cell))).toEqual([]);
+    for (const row of rows) expect(row).not.toContain("NaN");
   });
 
-  // CI counts a skipped test as a failure, and does not install the other server each time.
-  it.each(SOAK ? ["langgraph-api"] : [])(
-    "peer, %s",
-    async (name) => {
-      await start("peer");
-      expect(printed().filter((row) => row[1]?.startsWith(name))).toHaveLength(2);
-    },
-    LIMIT,
-  );
+  // CI counts a skipped test as a failure.
+  it.concurrent.each(SOAK ? [] : ["peer"])("%s says so when the other server cannot be installed", async (name) => {
+    await expect(measure(name)).rejects.toThrow(/npm cannot install the JavaScript Agent Server \d/);
+  });
 });
 
-/** A row of each table, by its first cell, that only a whole measurement prints. */
-it.each<[string, string[]]>([
-  ["turns", ["agent, one tool call", "10"]],
-  ["history", ["the newest state", "history, all"]],
-  ["traces", ["one day again", '`eq(run_type, "llm")`', "`{}`"]],
-  ["streams", ["a stream open on each, objects started for it", "thirty seconds after they closed"]],
-  ["page", ["first composer on slow 4G, cold", "arrow keys in that trace"]],
-  ["dev", ["first answer, cold", "an edit that is served: median", "processor at rest", "echo", "agent"]],
-])(
-  "%s measures all that it shows",
-  async (name, rows) => {
-    if (name === "dev") {
-      await buildPackage();
-      withoutPeer();
-    }
-    await start(name);
-    const cells = printed();
-    expect(cells.map(([first]) => first)).toEqual(expect.arrayContaining(rows));
-    for (const row of cells) expect(row).not.toContain("NaN");
-  },
-  LIMIT,
-);
+it("names every bench", () => {
+  expect(new Set([...Object.keys(BENCHES), "peer"])).toEqual(new Set(NAMES));
+});
 
-it(
-  "a run writes the rows and makes the calls that docs/benchmarks.md says",
-  async () => {
-    const page = cellsOf(readFileSync(join(ROOT, "docs", "benchmarks.md"), "utf8").split("\n"));
-    await showCounts(["echo", "agent"]);
-    const counted = printed();
-    const columns = (meters: string[]) =>
-      [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
-    const said = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
-    const objects = ["Thread", "ThreadIndex", "TracePartition"];
-    expect(said("rows written: thread, index, partition, D1")).toEqual(
-      columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]),
-    );
-    expect(said("calls of the thread, index, trace partition")).toEqual(
-      columns(objects.map((name) => `calls: ${name}`)),
-    );
-  },
-  LIMIT,
-);
+it("a run writes the rows and makes the calls that docs/benchmarks.md says", () => {
+  const page = cellsOf(readFileSync(join(ROOT, "docs", "benchmarks.md"), "utf8"));
+  const counted = measured.get("runs") ?? [];
+  const columns = (meters: string[]) =>
+    [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
+  const said = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
+  const objects = ["Thread", "ThreadIndex", "TracePartition"];
+  expect(said("rows written: thread, index, partition, D1")).toEqual(
+    columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]),
+  );
+  expect(said("calls of the thread, index, trace partition")).toEqual(columns(objects.map((name) => `calls: ${name}`)));
+});

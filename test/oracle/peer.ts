@@ -33,19 +33,15 @@ export async function compareWithPeer(words: string): Promise<void> {
   const folder = setUpPeer(given);
   rmSync(given.source, { recursive: true });
   // It deletes the folder when it stops.
-  const peer = await startPeer(folder);
+  await using peer = await startPeer(folder);
+  const weir = await startDev(folder);
   try {
-    const weir = await startDev(folder);
-    try {
-      await weir.says(/Weir listens on/);
-      const chosen = PROGRAMS.filter(({ name }) => name.includes(words));
-      const reference = await allOf(chosen, peer.url);
-      report(chosen, reference, await allOf(chosen, weir.url));
-    } finally {
-      await weir.stop();
-    }
+    await weir.says(/Weir listens on/);
+    const chosen = PROGRAMS.filter(({ name }) => name.includes(words));
+    const reference = await allOf(chosen, peer.url);
+    report(chosen, reference, await allOf(chosen, weir.url));
   } finally {
-    await peer.stop();
+    await weir.stop();
   }
 }
 

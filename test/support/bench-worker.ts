@@ -1,9 +1,10 @@
 /**
- * The Worker with two more routes, for benches that need more data than they have time to send.
+ * The Worker with three more routes, for benches that need more data than they have time to send.
  * `POST /bench/multiply?workspace=…&project=…&day=…&rows=…` copies the runs of a partition, inside it, until it has `rows`, or
  * with `times` instead that many times what it has; without both it seals some of its blocks, and says whether there are more.
  * `shard` names another shard than 0. A shard without runs answers "none".
- * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts).
+ * `POST /bench/threads` lists threads in the index of a workspace (bench-index.ts), `GET /bench/rows?thread=…` gives the rows that
+ * the object of a thread has written since it started.
  */
 import weir from "../../src/index.ts";
 import { addToCounts, readMeta } from "../../src/traces/partition/meta.ts";
@@ -96,6 +97,9 @@ export default {
       await fillIndex(env, await request.json<Filling>());
       return new Response("done\n");
     }
+    const thread = searchParams.get("thread");
+    if (pathname === "/bench/rows" && thread)
+      return Response.json((await env.THREAD.getByName(thread).figures()).rowsWritten);
     if (pathname !== "/bench/multiply") return weir.fetch(request, env, ctx);
     const shard = Number(searchParams.get("shard"));
     const name = ["workspace", "project", "day"].map((part) => searchParams.get(part)).join("/");

@@ -1,6 +1,7 @@
 /**
  * The bench's Worker, which also counts what the platform bills. Counting takes time, so processor time is measured on a
- * server without it. `GET /bench/counts` gives the counts since the start, `GET /bench/size?thread=…` or `?partition=…` the
+ * server without it. `GET /bench/counts?soon=…` gives the counts since the start, and whether an object works or does so in that many
+ * milliseconds, `GET /bench/size?thread=…` or `?partition=…` the
  * bytes of an object's database, and `POST /bench/tick` does what the cron trigger does each minute.
  */
 import worker, {
@@ -58,7 +59,7 @@ interface Sized {
 /** Not counted: these calls are the bench's own. */
 async function benchRoute({ url }: Request, env: Env): Promise<Response | undefined> {
   const { pathname, searchParams } = new URL(url);
-  if (pathname === "/bench/counts") return Response.json(snapshot());
+  if (pathname === "/bench/counts") return Response.json(snapshot(Number(searchParams.get("soon"))));
   if (pathname === "/bench/size") {
     const thread = searchParams.get("thread");
     const partition = searchParams.get("partition") ?? "";

@@ -1,6 +1,6 @@
 /** The kinds of work whose cost is counted. Each does some of it on a server that counts, and says how much it was. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Server } from "../servers/server.ts";
+import type { Weir } from "../servers/server.ts";
 import { BATCH, batch, BOUNDARY } from "../traces/batch.ts";
 import { amount } from "../least.ts";
 
@@ -13,8 +13,8 @@ export interface Done {
 
 export interface Kind {
   /** What must be there, made before the count. Gives what `work` gets; without it `work` is done once before the count. */
-  before?: (server: Server) => Promise<string>;
-  work: (server: Server, made: string) => Promise<Done>;
+  before?: (server: Weir) => Promise<string>;
+  work: (server: Weir, made: string) => Promise<Done>;
 }
 
 const TOGETHER = amount(4, 1);
@@ -41,7 +41,7 @@ const runs = (graph: string, content: string): Kind => ({
 });
 
 /** A client that waits on a thread at rest for a minute, over SSE or over a WebSocket. */
-const connected = (open: (server: Server, thread: string) => Promise<() => void>): Kind => ({
+const connected = (open: (server: Weir, thread: string) => Promise<() => void>): Kind => ({
   before: async ({ client }) => (await client.threads.create()).thread_id,
   async work(server, thread) {
     const close = await open(server, thread);
@@ -51,14 +51,14 @@ const connected = (open: (server: Server, thread: string) => Promise<() => void>
   },
 });
 
-async function openStream({ url, headers }: Server, thread: string) {
+async function openStream({ url, headers }: Weir, thread: string) {
   const stop = new AbortController();
   const stream = await fetch(`${url}/threads/${thread}/stream`, { headers, signal: stop.signal });
   void stream.text().catch(() => undefined);
   return () => stop.abort();
 }
 
-async function openSocket({ url, headers }: Server, thread: string) {
+async function openSocket({ url, headers }: Weir, thread: string) {
   const Socket = WebSocket as unknown as new (url: string, options: { headers: object }) => WebSocket;
   const socket = new Socket(`${url.replace("http", "ws")}/threads/${thread}/stream`, { headers });
   await new Promise<void>((resolve, reject) => {
@@ -70,7 +70,7 @@ async function openSocket({ url, headers }: Server, thread: string) {
   return () => socket.close();
 }
 
-async function call<T>({ url, headers }: Server, path: string, body?: object): Promise<T> {
+async function call<T>({ url, headers }: Weir, path: string, body?: object): Promise<T> {
   const response = await fetch(url + path, {
     method: body ? "POST" : "GET",
     headers: { ...headers, "content-type": "application/json" },
@@ -82,7 +82,7 @@ async function call<T>({ url, headers }: Server, path: string, body?: object): P
 
 const yesterday = () => Math.floor(Date.now() / DAY) * DAY - DAY;
 
-async function ingest({ url, headers }: Server): Promise<Done> {
+async function ingest({ url, headers }: Weir): Promise<Done> {
   const batches = amount(10, 1);
   for (let n = 0; n < batches; n += 1) {
     const response = await fetch(`${url}/runs/multipart`, {
@@ -96,7 +96,7 @@ async function ingest({ url, headers }: Server): Promise<Done> {
 }
 
 /** The runs that `ingest` has sent, and copies of them, into the bucket that is bound to the Worker. */
-async function exported(server: Server, project: string): Promise<Done> {
+async function exported(server: Weir, project: string): Promise<Done> {
   const config = { prefix: "cost" };
   const destination = { destination_type: "r2", display_name: "cost", config };
   const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", destination);
@@ -117,9 +117,9 @@ async function exported(server: Server, project: string): Promise<Done> {
 const window = () => ({ start_time: new Date(yesterday()), end_time: new Date(yesterday() + DAY) });
 
 /** Makes the rows for `exported`. Gives the id of their project. */
-async function multiplied(server: Server): Promise<string> {
+async function multiplied(server: Weir): Promise<string> {
   const [{ id: project } = { id: "" }] = await call<{ id: string }[]>(server, "/api/v1/sessions?name=cost");
-  const { url, workspaceId = "" } = server;
+  const { url, workspaceId } = server;
   const day = window().start_time.toISOString().slice(0, 10);
   const query = new URLSearchParams({ workspace: workspaceId, project, day, rows: String(ROWS) });
   const made = await fetch(`${url}/bench/multiply?${query.toString()}`, { method: "POST" });
@@ -127,7 +127,7 @@ async function multiplied(server: Server): Promise<string> {
   return project;
 }
 
-async function tick({ url }: Server): Promise<Done> {
+async function tick({ url }: Weir): Promise<Done> {
   const done = await fetch(`${url}/bench/tick`, { method: "POST" });
   if (!done.ok) throw new Error(`${done.status} ${await done.text()}`);
   return { units: 1 };

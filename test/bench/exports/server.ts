@@ -1,15 +1,15 @@
 /** Exports end to end: from the partitions of a server, through queue and ledger, into an S3 server in another process. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { globSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { quietPort } from "../../../scripts/local-server.ts";
 import { makeRuns } from "../../support/runs.ts";
-import { type KillableServer, multiply, startKillable, withBenchRoutes } from "../../support/server.ts";
+import { multiply, withBenchRoutes } from "../../support/server.ts";
 import { load, mb, table } from "../figures.ts";
 import { Isolate } from "../inspector.ts";
+import { startPlain } from "../servers/plain.ts";
 import { workerdUsage } from "../servers/processes.ts";
+import type { Weir } from "../servers/server.ts";
+import { type Bucket, startBucket } from "./bucket.ts";
 
 const DAYS = 4;
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -19,7 +19,7 @@ const BATCH = 500;
 /** A heap that leaves the larger part of an isolate's 128 MB to buffers: V8 lets 64 MB of them gather before it looks. */
 const CAP = "--max-old-space-size=48";
 
-export async function call<T>(server: KillableServer, path: string, body?: unknown): Promise<T> {
+export async function call<T>(server: Weir, path: string, body?: unknown): Promise<T> {
   const response = await fetch(server.url + path, {
     method: body === undefined ? "GET" : "POST",
     headers: { ...server.headers, "content-type": "application/json" },
@@ -30,7 +30,7 @@ export async function call<T>(server: KillableServer, path: string, body?: unkno
 }
 
 /** Fills the days of the project "bench" with `rows` runs in all. Gives its id. */
-async function fill(server: KillableServer, rows: number): Promise<string> {
+async function fill(server: Weir, rows: number): Promise<string> {
   let project = "";
   for (let day = 0; day < DAYS; day++) {
     const from = (START + day * 86_400_000) * 1000;
@@ -60,60 +60,45 @@ function batch(from: number, seed: number): object[] {
   }));
 }
 
-/** Exports everything with each codec and prints what it took. `folder` is for the bucket. */
-export async function endToEnd(folder: string, rows: number, codecs: readonly string[]): Promise<void> {
-  const [port, inspectorPort] = [await quietPort(), await quietPort()];
-  const store = spawn(process.execPath, [
-    join(import.meta.dirname, "..", "..", "support", "disk-s3.ts"),
-    folder,
-    String(port),
-  ]);
-  const capped = { config: withBenchRoutes(), inspectorPort, v8Flags: CAP };
-  const server = await startKillable({ ALLOW_PRIVATE_ADDRESSES: "true" }, capped);
-  const isolate = await Isolate.at(inspectorPort);
-  try {
-    const project = await fill(server, rows);
-    const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", {
-      display_name: "bench",
-      config: { bucket_name: "bench", endpoint_url: `http://127.0.0.1:${port}` },
-      credentials: { access_key_id: "any", secret_access_key: "any" },
-    });
-    const results: (string | number)[][] = [];
-    for (const compression of codecs) {
-      const job = { bulk_export_destination_id: destination.id, session_id: project, compression };
-      const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
-      const [timed, most] = await isolate.watch(exported(server, rows, { ...job, ...window }));
-      const bytes = await check(folder, timed.id, rows);
-      rmSync(join(folder, "objects"), { recursive: true });
-      results.push([
-        compression,
-        timed.seconds.toFixed(1),
-        Math.round(rows / timed.seconds),
-        Math.round(rows / timed.cpu),
-        mb(bytes),
-        mb(most.heap),
-        mb(most.buffers),
-        mb(most.both),
-        mb(workerdUsage(server.pid).rss),
-      ]);
-    }
-    const measured = [
-      "s",
-      "rows/s",
-      "rows per CPU second of workerd",
-      "files",
-      "heap",
-      "buffers",
-      "both",
-      "RSS of workerd",
-    ];
-    table([`${rows} rows through a server`, ...measured], results);
-    console.log(`\nLoad: ${load()}. V8 flags: ${CAP}.`);
-  } finally {
-    isolate.close();
-    await server.stop();
-    await ended(store);
+/** Exports everything with each codec and prints what it took. */
+export async function endToEnd(rows: number, codecs: readonly string[]): Promise<void> {
+  await using bucket = await startBucket();
+  const vars = { ALLOW_PRIVATE_ADDRESSES: "true" };
+  await using server = await startPlain({ config: withBenchRoutes(), vars, inspected: true, v8Flags: CAP });
+  using isolate = await Isolate.at(server);
+  const project = await fill(server, rows);
+  const destination = await call<{ id: string }>(server, "/api/v1/bulk-exports/destinations", bucket.destination);
+  const results: (string | number)[][] = [];
+  for (const compression of codecs) {
+    const job = { bulk_export_destination_id: destination.id, session_id: project, compression };
+    const window = { start_time: new Date(START), end_time: new Date(START + DAYS * 86_400_000) };
+    const [timed, most] = await isolate.watch(exported(server, rows, { ...job, ...window }));
+    const bytes = await check(bucket, timed.id, rows);
+    rmSync(bucket.folder, { recursive: true });
+    results.push([
+      compression,
+      timed.seconds.toFixed(1),
+      Math.round(rows / timed.seconds),
+      Math.round(rows / timed.cpu),
+      mb(bytes),
+      mb(most.heap),
+      mb(most.buffers),
+      mb(most.both),
+      mb(workerdUsage(server.pid).rss),
+    ]);
   }
+  const measured = [
+    "s",
+    "rows/s",
+    "rows per CPU second of workerd",
+    "files",
+    "heap",
+    "buffers",
+    "both",
+    "RSS of workerd",
+  ];
+  table([`${rows} rows through a server`, ...measured], results);
+  console.log(`\nLoad: ${load()}. V8 flags: ${CAP}.`);
 }
 
 interface Timed {
@@ -123,7 +108,7 @@ interface Timed {
 }
 
 /** From the request to the completed export, seen every `look` milliseconds. */
-export async function exported(server: KillableServer, rows: number, job: object, look = 100): Promise<Timed> {
+export async function exported(server: Weir, rows: number, job: object, look = 100): Promise<Timed> {
   const before = workerdUsage(server.pid).cpu;
   const start = performance.now();
   const { id } = await call<{ id: string }>(server, "/api/v1/bulk-exports", job);
@@ -143,8 +128,8 @@ export async function exported(server: KillableServer, rows: number, job: object
 }
 
 /** DuckDB finds every run in the files, once. Gives the bytes of the files. */
-export async function check(folder: string, id: string, rows: number): Promise<number> {
-  const files = globSync(join(folder, "objects", "**", `export_id=${id}`, "**", "*.parquet"));
+export async function check({ folder }: Bucket, id: string, rows: number): Promise<number> {
+  const files = globSync(join(folder, "**", `export_id=${id}`, "**", "*.parquet"));
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
   const read = await connection.runAndReadAll(
     `SELECT count(DISTINCT id)::INT, count(*)::INT FROM read_parquet([${files.map((file) => `'${file}'`).join()}])`,
@@ -152,10 +137,4 @@ export async function check(folder: string, id: string, rows: number): Promise<n
   const counts = read.getRows()[0];
   if (counts?.[0] !== rows || counts[1] !== rows) throw new Error(`DuckDB finds ${String(counts)} of ${rows} rows`);
   return files.reduce((sum, file) => sum + statSync(file).size, 0);
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  const exit = once(child, "exit");
-  child.kill("SIGKILL");
-  await exit;
 }

@@ -1,18 +1,12 @@
 /** What the views of the page show in the bench: a long thread among others, a long trace, and many traces. */
 import { multiply } from "../../support/server.ts";
 import { amount } from "../least.ts";
+import type { Weir } from "../servers/server.ts";
 import { batch, BOUNDARY } from "../traces/batch.ts";
-
-export interface Server {
-  url: string;
-  key: string;
-  workspaceId: string;
-  headers: Record<string, string>;
-}
 
 const OTHER_THREADS = amount(49, 1);
 
-async function post<T>(server: Server, path: string, body: unknown): Promise<T> {
+async function post<T>(server: Weir, path: string, body: unknown): Promise<T> {
   const headers = { ...server.headers, "content-type": "application/json" };
   const response = await fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
@@ -20,7 +14,7 @@ async function post<T>(server: Server, path: string, body: unknown): Promise<T> 
 }
 
 /** A thread of this many runs, and others, so that the list beside the chat is full. Returns its id. */
-export async function longThread(server: Server, runs: number): Promise<string> {
+export async function longThread(server: Weir, runs: number): Promise<string> {
   for (let i = 0; i < OTHER_THREADS; i += 1) await post(server, "/threads", { metadata: { title: `Thread ${i}` } });
   const { thread_id } = await post<{ thread_id: string }>(server, "/threads", { metadata: { title: "A long thread" } });
   for (let turn = 0; turn < runs; turn += 1) {
@@ -31,7 +25,7 @@ export async function longThread(server: Server, runs: number): Promise<string> 
 }
 
 /** A root with calls below it, in a project of its own. */
-export async function longTrace(server: Server, runs: number): Promise<{ id: string; project: string }> {
+export async function longTrace(server: Weir, runs: number): Promise<{ id: string; project: string }> {
   const began = Date.now() - 60_000;
   const root = crypto.randomUUID();
   const dotted = (time: number, id: string) =>
@@ -53,16 +47,16 @@ export async function longTrace(server: Server, runs: number): Promise<{ id: str
     };
   };
   for (let first = 0; first < runs; first += 500) {
-    const sent = Array.from({ length: 500 }, (_, i) => run(first + i));
+    const sent = Array.from({ length: Math.min(500, runs - first) }, (_, i) => run(first + i));
     await post(server, "/runs/batch", { post: sent, patch: [] });
   }
   return { id: root, project: await projectOf(server, "long trace") };
 }
 
 /** This many runs of one day in a project. */
-export async function manyTraces(server: Server, runs: number): Promise<void> {
+export async function manyTraces(server: Weir, runs: number): Promise<void> {
   const day = new Date().setUTCHours(0, 0, 0, 0);
-  for (let first = 0; first < 5_000; first += 100) {
+  for (let first = 0; first < Math.min(runs, 5_000); first += 100) {
     const headers = {
       ...server.headers,
       "content-encoding": "gzip",
@@ -78,7 +72,7 @@ export async function manyTraces(server: Server, runs: number): Promise<void> {
   await multiply(server, await projectOf(server, "many"), day, { rows: runs });
 }
 
-async function projectOf(server: Server, name: string): Promise<string> {
+async function projectOf(server: Weir, name: string): Promise<string> {
   const found = await fetch(`${server.url}/sessions?name=${encodeURIComponent(name)}`, { headers: server.headers });
   const [project] = await found.json<{ id: string }[]>();
   if (!project) throw new Error(`No project is called ${name}.`);

@@ -4,7 +4,7 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { amount } from "../least.ts";
-import type { Server } from "./fill.ts";
+import type { Weir } from "../servers/server.ts";
 
 const SLOWER = amount(4, 1);
 export const SLOW_4G = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
@@ -14,7 +14,7 @@ const STAY = amount(5_000, 500);
 const KEYS = amount(20, 2);
 
 /** A new tab of a new user, with a slow processor and nothing in its cache. */
-async function tab(browser: Browser, { key }: Server, network?: typeof SLOW_4G): Promise<Page> {
+async function tab(browser: Browser, { key }: Weir, network?: typeof SLOW_4G): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
   const session = JSON.stringify({ kind: "key", secret: key });
   await context.addInitScript((value) => sessionStorage.setItem("weir.session", value), session);
@@ -39,7 +39,7 @@ const drawn = (ready: string) => `new Promise((resolve) => {
 
 async function times(
   browser: Browser,
-  server: Server,
+  server: Weir,
   network: typeof SLOW_4G | undefined,
   one: (page: Page) => Promise<number>,
 ) {
@@ -53,14 +53,14 @@ async function times(
 }
 
 /** Milliseconds of each cold load of an address until `ready`. */
-export const loaded = (browser: Browser, server: Server, path: string, ready: string, network?: typeof SLOW_4G) =>
+export const loaded = (browser: Browser, server: Weir, path: string, ready: string, network?: typeof SLOW_4G) =>
   times(browser, server, network, async (page) => {
     await page.goto(server.url + path, { waitUntil: "commit" });
     return page.evaluate<number>(drawn(ready));
   });
 
 /** Milliseconds from a click on a link in the page at `from` until `ready`. */
-export const clicked = (browser: Browser, server: Server, from: string, link: string, ready: string) =>
+export const clicked = (browser: Browser, server: Weir, from: string, link: string, ready: string) =>
   times(browser, server, undefined, async (page) => {
     await page.goto(server.url + from);
     await page.locator(link).first().waitFor();
@@ -73,7 +73,7 @@ export const clicked = (browser: Browser, server: Server, from: string, link: st
   });
 
 /** Milliseconds from a change of the address in the page of keys until `ready`. */
-export const entered = (browser: Browser, server: Server, path: string, ready: string) =>
+export const entered = (browser: Browser, server: Weir, path: string, ready: string) =>
   times(browser, server, undefined, async (page) => {
     await page.goto(`${server.url}/console/keys`);
     await page.waitForTimeout(STAY);
@@ -85,7 +85,7 @@ export const entered = (browser: Browser, server: Server, path: string, ready: s
   });
 
 /** Milliseconds from an arrow key until the next row of the trace has the focus. */
-export async function arrows(browser: Browser, server: Server, path: string): Promise<number[]> {
+export async function arrows(browser: Browser, server: Weir, path: string): Promise<number[]> {
   const page = await tab(browser, server);
   await page.goto(server.url + path);
   await page.getByRole("treeitem").nth(5).waitFor();

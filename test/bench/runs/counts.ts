@@ -1,15 +1,16 @@
 /** What one run does, on a server that counts: commits, rows, calls and alarms. These do not depend on the machine. */
 import type { Counts, Meter } from "../../support/counting/counts.ts";
 import { percentile, table } from "../figures.ts";
+import { amount } from "../least.ts";
 import { difference, settled, startCounting } from "../servers/counting.ts";
 import { processTree } from "../servers/processes.ts";
-import type { Server } from "../servers/server.ts";
+import type { Weir } from "../servers/server.ts";
 import { type Graph, timedRun } from "./drive.ts";
 import { countFsyncs } from "./fsyncs.ts";
 import { commitsBetween, DATABASES, type Database, readLogs } from "./wal.ts";
 
-const RUNS = 5;
-const WARM_UP = 3;
+const RUNS = amount(5, 3);
+const WARM_UP = amount(3, 1);
 
 interface Footprint {
   counts: Counts;
@@ -18,8 +19,8 @@ interface Footprint {
 }
 
 /** The footprints of runs that follow each other, each with the work that comes after its stream's end. */
-async function footprints(server: Server, graph: Graph, fsyncs: () => number | undefined): Promise<Footprint[]> {
-  const { client, persistTo = "" } = server;
+async function footprints(server: Weir, graph: Graph, fsyncs: () => number | undefined): Promise<Footprint[]> {
+  const { client, persistTo } = server;
   for (let run = 0; run < WARM_UP; run += 1) await timedRun(client, graph);
   const made: Footprint[] = [];
   const look = async () => ({ counts: await settled(server), logs: readLogs(persistTo), fsyncs: fsyncs() });
@@ -60,29 +61,24 @@ const ROWS: Meter[] = [
 ];
 
 export async function showCounts(graphs: Graph[]): Promise<void> {
-  const server = await startCounting();
-  const workerd = processTree(server.pid ?? 0).find(({ command }) => command === "workerd");
-  const tracer = workerd && (await countFsyncs(workerd.pid));
-  try {
-    const all: Footprint[][] = [];
-    for (const graph of graphs) all.push(await footprints(server, graph, () => tracer?.count));
-    const row = (name: string, figure: (footprint: Footprint) => number) => [
-      name,
-      ...all.map((runs) => percentile(runs.map(figure), 50)),
-    ];
-    const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
-    const rows = [
-      row("commits, all", ({ commits }) => sum(Object.values(commits))),
-      ...DATABASES.map((database) => row(`commits: ${database}`, ({ commits }) => commits[database])),
-      ...(tracer ? [row("fsyncs", ({ fsyncs }) => fsyncs ?? 0)] : []),
-      ...ROWS.map((meter) => row(meter, ({ counts }) => counts[meter] ?? 0)),
-    ];
-    console.log(
-      `One run on a new thread, made inside the count: median of ${RUNS}.${tracer ? "" : " No strace, no fsyncs."}\n`,
-    );
-    table(["a run", ...graphs], rows);
-  } finally {
-    await tracer?.stop();
-    await server.stop();
-  }
+  await using server = await startCounting();
+  const workerd = processTree(server.pid).find(({ command }) => command === "workerd");
+  await using tracer = workerd && (await countFsyncs(workerd.pid));
+  const all: Footprint[][] = [];
+  for (const graph of graphs) all.push(await footprints(server, graph, () => tracer?.count));
+  const row = (name: string, figure: (footprint: Footprint) => number) => [
+    name,
+    ...all.map((runs) => percentile(runs.map(figure), 50)),
+  ];
+  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+  const rows = [
+    row("commits, all", ({ commits }) => sum(Object.values(commits))),
+    ...DATABASES.map((database) => row(`commits: ${database}`, ({ commits }) => commits[database])),
+    ...(tracer ? [row("fsyncs", ({ fsyncs }) => fsyncs ?? 0)] : []),
+    ...ROWS.map((meter) => row(meter, ({ counts }) => counts[meter] ?? 0)),
+  ];
+  console.log(
+    `One run on a new thread, made inside the count: median of ${RUNS}.${tracer ? "" : " No strace, no fsyncs."}\n`,
+  );
+  table(["a run", ...graphs], rows);
 }

@@ -3,9 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface FsyncCounter {
+export interface FsyncCounter extends AsyncDisposable {
   readonly count: number;
-  stop(): Promise<void>;
 }
 
 /** Counts from now on; undefined without strace. The process is slower in the meantime. */
@@ -29,7 +28,7 @@ export async function countFsyncs(pid: number): Promise<FsyncCounter | undefined
     get count() {
       return count;
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       tracer.kill("SIGINT");
       await ended;
     },

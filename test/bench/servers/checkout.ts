@@ -1,34 +1,39 @@
 /** What a plain server starts from: the bundle of a checkout, and a state with its database. This process makes each once. */
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { QUIET } from "../../../src/cli/dev/wrangler.ts";
+import { promisify } from "node:util";
+import { wranglerEnv } from "../../../src/cli/dev/wrangler.ts";
 
-const made = new Map<string, string>();
+const made = new Map<string, Promise<string>>();
 
 /** A temporary folder that `fill` fills when it is needed first. It goes with this process. */
-function once(key: string, fill: (folder: string) => void): string {
-  const known = made.get(key);
-  if (known) return known;
-  const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  fill(folder);
-  made.set(key, folder);
-  return folder;
+function once(key: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const make = async () => {
+    const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    await fill(folder);
+    return folder;
+  };
+  const making = made.get(key) ?? make();
+  made.set(key, making);
+  return making;
 }
 
-function wrangler(checkout: string, config: string, ...args: string[]): void {
+async function wrangler(checkout: string, config: string, ...args: string[]): Promise<void> {
   const script = join(checkout, "node_modules", "wrangler", "bin", "wrangler.js");
-  const env = { ...process.env, ...QUIET, CI: "true" };
-  execFileSync(process.execPath, [script, ...args, "--config", config], { cwd: checkout, env, stdio: "pipe" });
+  const options = { cwd: checkout, env: wranglerEnv() };
+  await promisify(execFile)(process.execPath, [script, ...args, "--config", config], options);
 }
 
 /** The entry of the bundle that `wrangler deploy` makes. Its other modules are beside it. */
-export function bundleOf(checkout: string, config: string): string {
+export async function bundleOf(checkout: string, config: string): Promise<string> {
   // Wrangler refuses to build without the folder of the page.
   mkdirSync(join(checkout, "dist", "web"), { recursive: true });
-  const folder = once(config, (outdir) => wrangler(checkout, config, "deploy", "--dry-run", "--outdir", outdir));
+  const folder = await once(config, async (outdir) =>
+    wrangler(checkout, config, "deploy", "--dry-run", "--outdir", outdir),
+  );
   return join(folder, readdirSync(folder).find((name) => name.endsWith(".js")) ?? "");
 }
 
@@ -36,19 +41,15 @@ export function bundleOf(checkout: string, config: string): string {
  * Writes a state without data into `folder`. All configurations of a checkout have the same database. Wrangler takes a second
  * for each migration, so they are one file here, as for `weir dev`.
  */
-export function copyEmptyState(checkout: string, config: string, folder: string): void {
+export async function copyEmptyState(checkout: string, config: string, folder: string): Promise<void> {
   const migrations = join(checkout, "migrations");
-  const empty = once(checkout, (persistTo) => {
+  const empty = await once(checkout, async (persistTo) => {
     const names = readdirSync(migrations).filter((name) => name.endsWith(".sql"));
     const file = join(persistTo, "schema.sql");
-    writeFileSync(
-      file,
-      names
-        .toSorted()
-        .map((name) => readFileSync(join(migrations, name), "utf8"))
-        .join("\n"),
-    );
-    wrangler(checkout, config, "d1", "execute", "DB", "--local", "--yes", "--file", file, "--persist-to", persistTo);
+    const statements = names.toSorted().map((name) => readFileSync(join(migrations, name), "utf8"));
+    writeFileSync(file, statements.join("\n"));
+    const where = ["--local", "--yes", "--file", file, "--persist-to", persistTo];
+    await wrangler(checkout, config, "d1", "execute", "DB", ...where);
     rmSync(file);
   });
   cpSync(empty, folder, { recursive: true });

@@ -1,29 +1,30 @@
 /** A server that counts what the platform bills (test/support/counting-worker.ts). */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Counts, Meter, Snapshot } from "../../support/counting/counts.ts";
 import { withCounts } from "../../support/server.ts";
-import type { Counts, Meter } from "../../support/counting/counts.ts";
 import { startPlain } from "./plain.ts";
-import type { Server } from "./server.ts";
-import { amount } from "../least.ts";
+import type { Weir } from "./server.ts";
 
-export async function startCounting(vars: Record<string, string> = {}): Promise<Server> {
+export async function startCounting(vars: Record<string, string> = {}): Promise<Weir> {
   return startPlain({ config: withCounts(), vars, name: "Weir, counting" });
 }
 
-const PAUSE = 150;
-/** Looks in a row that see the same counts before the server is taken to be at rest. D1 follows a partition after two seconds. */
-const SAME = amount(18, 2);
+const PAUSE = 50;
+/** Looks in a row that see the same counts before the server is taken to be at rest: a thread tells its index with a delay. */
+const SAME = 6;
+/** A watchdog of a thread comes after four to thirty seconds, and the register of a partition after two. */
+const SOON_MS = 31_000;
 
-/** The counts once they no longer change: traces and index rows are stored after the end of a run's stream. */
-export async function settled(server: Server): Promise<Counts> {
+/** The counts once no object works or is about to: traces and index rows are stored after the end of a run's stream. */
+export async function settled(server: Weir): Promise<Counts> {
   let last = "";
   for (let same = 0; ;) {
-    const answer = await fetch(`${server.url}/bench/counts`);
+    const answer = await fetch(`${server.url}/bench/counts?soon=${SOON_MS}`);
     if (!answer.ok) throw new Error(await answer.text());
-    const counts = await answer.json<Counts>();
+    const { counts, isBusy } = await answer.json<Snapshot>();
     // A stream that stays open keeps its object active, which is no work.
     const now = JSON.stringify({ ...counts, "active: Thread": 0, "active: TracePartition": 0 });
-    same = now === last ? same + 1 : 0;
+    same = now === last && !isBusy ? same + 1 : 0;
     if (same === SAME) return counts;
     last = now;
     await sleep(PAUSE);

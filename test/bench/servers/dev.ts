@@ -9,8 +9,8 @@ import { running, type Server, type Spawned, spawned } from "./server.ts";
 export interface DevProject {
   /** How the figures call its server. */
   name: string;
-  /** Starts the server. Gives it, and the milliseconds until its first answer. */
-  start(): Promise<{ server: Server; took: number }>;
+  /** Starts the server, which took some milliseconds until its first answer. */
+  start(): Promise<Server & { took: number }>;
   /** Has `echo` answer with this in front. */
   edit(greeting: string): void;
   remove(): void;
@@ -51,7 +51,7 @@ function projectIn(name: string, folder: string, spawn: (port: number) => Spawne
       await child.up(`${url}/ok`);
       const took = performance.now() - began;
       const persistTo = name === "weir dev" ? join(folder, ".weir", "state") : undefined;
-      return { took, server: { ...running({ url, pid: child.pid }), name, persistTo, stop: () => child.stop() } };
+      return { ...running({ url, pid: child.pid }), name, persistTo, took, [Symbol.asyncDispose]: () => child.stop() };
     },
     edit: (greeting) => writeFileSync(echo, source.replace("You said", greeting)),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),

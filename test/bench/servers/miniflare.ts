@@ -1,19 +1,28 @@
-/**
- * Runs a bundle on Miniflare alone, without wrangler's proxy, in this process: started by plain.ts with the folder of the
- * checkout, the configuration, the bundle, the folder of the state, the port and the variables as JSON.
- */
+/** Runs a bundle on Miniflare alone, without wrangler's proxy, in this process: started by plain.ts with the settings as JSON. */
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import type * as miniflare from "miniflare";
 
-const [root = "", config = "", bundle = "", persistTo = "", port = "0", vars = "{}"] = process.argv.slice(2);
+interface Settings {
+  /** The folders of the checkout and of the state, the configuration, and the entry of the bundle. */
+  checkout: string;
+  persistTo: string;
+  config: string;
+  bundle: string;
+  port: number;
+  inspectorPort?: number;
+  vars: object;
+  page?: boolean;
+}
+const settings = JSON.parse(process.argv[2] ?? "") as Settings;
+const { bundle, persistTo, port, inspectorPort } = settings;
 // The bench compares checkouts, so each brings its own versions.
-const checkout = createRequire(join(root, "package.json"));
+const checkout = createRequire(join(settings.checkout, "package.json"));
 const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;
 const { unstable_getMiniflareWorkerOptions: optionsOf } = checkout("wrangler") as {
   unstable_getMiniflareWorkerOptions: (config: string) => {
-    workerOptions: { bindings?: object; modulesRules?: unknown; assets?: unknown };
+    workerOptions: { bindings?: object; modulesRules?: unknown; assets?: miniflare.V4WorkerOptions["assets"] };
   };
 };
 
@@ -26,21 +35,23 @@ const modules = [bundle, ...beside.filter((path) => path !== bundle)].flatMap((p
   return type ? [{ type, path }] : [];
 });
 
-// The modules are listed, so the rules that find them have no use. With the files of the page, Miniflare would send each
-// request through Workers of its own. Deployed, the platform does their work outside of the Worker.
-const { modulesRules: _rules, assets: _page, ...workerOptions } = optionsOf(config).workerOptions;
-const bindings = { ...workerOptions.bindings, ...(JSON.parse(vars) as object) };
+// The modules are listed, so the rules that find them have no use.
+const { modulesRules: _rules, ...workerOptions } = optionsOf(settings.config).workerOptions;
+// With the files of the page, Miniflare sends each request through Workers of its own. Deployed, the platform does their work
+// outside of the Worker.
+if (!settings.page) delete workerOptions.assets;
 const worker = {
   ...workerOptions,
   name: "weir",
-  bindings,
+  bindings: { ...workerOptions.bindings, ...settings.vars },
   modules,
   modulesRoot: folder,
 };
 await new Miniflare({
   ...convert({ workers: [worker] }),
   host: "127.0.0.1",
-  port: Number(port),
+  port,
+  inspectorPort,
   cf: false,
   resourcePersistencePath: join(persistTo, "v3"),
 }).ready;

@@ -85,6 +85,16 @@ export function setUpPeer(project = DEMO, delayMs = 0): string {
   return folder;
 }
 
+/** What is made with the peer's packages; nothing, with the reason printed, where npm cannot install them. */
+export function whereInstalled<T>(make: () => T): T[] {
+  try {
+    return [make()];
+  } catch (error) {
+    console.log(`${(error as Error).message}\n`);
+    return [];
+  }
+}
+
 /** What `langgraphjs dev` is started with. */
 export function peerCommand(folder: string, port: number): { args: string[]; env: NodeJS.ProcessEnv } {
   const cli = join(folder, "node_modules", "@langchain", "langgraph-cli", "dist", "cli", "cli.mjs");
@@ -104,7 +114,7 @@ export async function startPeer(folder = setUpPeer()): Promise<Server> {
   return {
     ...running({ url, pid: child.pid }),
     name: `langgraph-api ${SERVER}`,
-    async stop() {
+    async [Symbol.asyncDispose]() {
       await child.stop();
       // The server writes its state when it ends.
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });

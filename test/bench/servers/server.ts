@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Client } from "langgraph-sdk-1-15";
 
-export interface Server {
+/** It ends when the block that holds it with `await using` does. */
+export interface Server extends AsyncDisposable {
   /** How the figures call it. */
   name: string;
   url: string;
@@ -12,20 +13,27 @@ export interface Server {
   pid: number | undefined;
   /** The folder of its state, where that is known. */
   persistTo?: string;
-  /** The workspace of its key, where Weir was started here. */
-  workspaceId?: string;
   /** What a call carries. */
   headers: Record<string, string>;
-  /** Ends the process; its state stays until `stop`. */
+}
+
+/** A Weir that was started here, with a workspace and a key of it. */
+export interface Weir extends Server {
+  pid: number;
+  persistTo: string;
+  workspaceId: string;
+  key: string;
+  /** Where V8's inspector listens, if it does. */
+  inspectorPort?: number;
+  /** Ends the process; its state stays as long as the server is in use. */
   end(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** A server that runs already. */
 export function running({ url, key, pid }: { url: string; key?: string; pid?: number }): Server {
   const headers: Record<string, string> = key ? { "x-api-key": key } : {};
   const client = new Client({ apiUrl: url, apiKey: key ?? null });
-  return { name: url, url, client, pid, headers, end: () => Promise.resolve(), stop: () => Promise.resolve() };
+  return { name: url, url, client, pid, headers, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 export interface Spawned {

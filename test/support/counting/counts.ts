@@ -68,6 +68,22 @@ interface Activity {
   since: number;
 }
 
+/** When the alarm of each object that has one is due. */
+export const alarms = new Map<string, number>();
+
+/** Calls, alarms and work after them that objects have not ended. A stream that is open is none. */
+let working = 0;
+
+/** Counts as work until it settles. */
+export async function work<T>(doing: Promise<T>): Promise<T> {
+  working += 1;
+  try {
+    return await doing;
+  } finally {
+    working -= 1;
+  }
+}
+
 const activities = new Map<string, Activity>();
 
 /** The object is active until the function returned is called. Calls at the same time count once. */
@@ -86,11 +102,18 @@ export function active(of: ObjectClass, id: string): () => void {
   };
 }
 
-/** The counts now, with the seconds so far of what is still active. */
-export function snapshot(): Counts {
+export interface Snapshot {
+  counts: Counts;
+  /** An object works, or has an alarm in the next milliseconds. */
+  isBusy: boolean;
+}
+
+/** The counts now, with the seconds so far of what is still active. `soon`: milliseconds. */
+export function snapshot(soon: number): Snapshot {
   const now: Counts = { ...counted };
   for (const { of, since } of activities.values()) {
     now[`active: ${of}`] = (now[`active: ${of}`] ?? 0) + (Date.now() - since) / 1000;
   }
-  return now;
+  const next = Math.min(...alarms.values());
+  return { counts: now, isBusy: working > 0 || next <= Date.now() + soon };
 }

@@ -1,7 +1,7 @@
 /** Counts what calls a Durable Object, and how long it is active, on the methods of its class. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DurableObject } from "cloudflare:workers";
-import { active, count, type ObjectClass } from "./counts.ts";
+import { active, alarms, count, type ObjectClass, work } from "./counts.ts";
 
 type Method = (this: { ctx: DurableObjectState }, ...args: unknown[]) => unknown;
 
@@ -22,13 +22,16 @@ export function countMethods(type: { prototype: object }, of: ObjectClass): void
   for (const [name, original] of Object.entries(methods)) {
     const counting: Method = function counting(...args) {
       if (inside.getStore()) return original.apply(this, args);
-      if (name === "alarm") count(`alarms run: ${of}`);
+      if (name === "alarm") {
+        count(`alarms run: ${of}`);
+        alarms.delete(this.ctx.id.toString());
+      }
       if (name === "webSocketMessage") count("socket messages");
       const close = active(of, this.ctx.id.toString());
       try {
         const result = inside.run(true, () => original.apply(this, args));
         // What the object calls of its own, from a timer, may be synchronous and must stay so.
-        if (result instanceof Promise) return settle(result, close);
+        if (result instanceof Promise) return settle(work(result), close);
         close();
         return result;
       } catch (error) {

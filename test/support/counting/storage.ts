@@ -1,5 +1,5 @@
 /** Counts rows and alarms of Durable Objects, and queries of D1, on the prototypes that the platform's own objects have. */
-import { active, count, Cursors, type ObjectClass } from "./counts.ts";
+import { active, alarms, count, Cursors, type ObjectClass, work } from "./counts.ts";
 
 type Method = (this: object, ...args: never[]) => unknown;
 
@@ -27,15 +27,23 @@ export function countStorage(ctx: DurableObjectState, of: ObjectClass): DurableO
     owners.get(sql)?.cursors.add(cursor as SqlStorageCursor<never>);
     return cursor;
   });
-  wrap(ctx.storage, "setAlarm", (storage, result) => {
-    const of = owners.get(storage)?.of;
-    if (of) count(`alarms set: ${of}`);
+  wrap(ctx.storage, "setAlarm", (storage, result, [at]) => {
+    const known = owners.get(storage);
+    if (known) {
+      count(`alarms set: ${known.of}`);
+      alarms.set(known.id, Number(at));
+    }
     return result;
   });
-  wrap(ctx, "waitUntil", (state, result, [work]) => {
+  for (const name of ["deleteAlarm", "deleteAll"])
+    wrap(ctx.storage, name, (storage, result) => {
+      alarms.delete(owners.get(storage)?.id ?? "");
+      return result;
+    });
+  wrap(ctx, "waitUntil", (state, result, [later]) => {
     const known = owners.get(state);
     if (known)
-      void Promise.resolve(work)
+      void work(Promise.resolve(later))
         .catch(() => undefined)
         .finally(active(known.of, known.id));
     return result;
