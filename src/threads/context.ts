@@ -36,6 +36,8 @@ export class ThreadContext {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
+  /** Writes of the index row that have not ended. */
+  #writes = 0;
 
   constructor(
     readonly ctx: DurableObjectState,
@@ -103,15 +105,23 @@ export class ThreadContext {
     // Grows even across restarts, where a count of events would not (a patch adds none).
     this.#revision = Math.max(this.#revision + 1, Date.now());
     const row = indexRow(record, { busy, open: open.length > 0 }, this.values, this.#revision);
+    this.#writes += 1;
     this.#projecting = this.#projecting.then(async () => {
       try {
         await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
         if (row.revision === this.#revision) this.stale = false;
       } catch (error) {
         logError(error, { thread: this.threadId, while: "writing its index row" });
+      } finally {
+        this.#writes -= 1;
       }
     });
     return this.#projecting;
+  }
+
+  /** The index row is being written, or will be in a moment. */
+  get isProjecting(): boolean {
+    return this.#timer !== undefined || this.#writes > 0;
   }
 
   /** Resolves when the writes of the index row begun so far are done. */
