@@ -1,6 +1,5 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { FORMATS } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { INDEX_DELAY_MS } from "./limits.ts";
@@ -57,7 +56,7 @@ export class ThreadContext {
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = record;
     // Before anything is written in this version's format.
-    if (record && (record.format ?? 0) < FORMATS.thread) this.saveRecord({ ...record, format: FORMATS.thread });
+    if (record && (record.format ?? 0) < tables.format) this.saveRecord({ ...record, format: tables.format });
     // After a crash the row may be behind, and the next alarm writes it. That alarm may be of any age: an object whose
     // watchdog did not come in time wakes up hours later, for its compaction.
     this.stale = this.record !== undefined;

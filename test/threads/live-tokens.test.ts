@@ -11,6 +11,7 @@ import { resumed } from "../../src/threads/remote/resume.ts";
 import { newCaller } from "../support/caller.ts";
 import { get, newThread, say, stream } from "./client.ts";
 import { Tables } from "../../src/threads/storage/tables.ts";
+import { rowsIn } from "../support/thread-tables.ts";
 
 /** A log whose writes become durable when the test says so. */
 function openLog(storage: DurableObjectStorage) {
@@ -93,8 +94,7 @@ describe("what readers see", () => {
 });
 
 describe("tokens that gather", () => {
-  const rows = (storage: DurableObjectStorage) =>
-    new Tables(storage).lastSeq().seq === 0 ? 0 : storage.sql.exec("SELECT 1 FROM segments").toArray().length;
+  const rows = (storage: DurableObjectStorage) => rowsIn(storage, "SELECT first_seq FROM segments").length;
   afterEach(() => vi.useRealTimers());
 
   it("are written within thirty seconds, as one row", async () =>
