@@ -6,9 +6,10 @@ import { remoteProblem } from "../http/problem.ts";
 
 /**
  * Raise one with a change that the version before cannot read or would damage. A table, column or field that the version
- * before ignores needs no new number.
+ * before ignores needs no new number. 2 of a thread: its tables share one table of SQLite (threads/storage/layout-store.ts). A thread
+ * with the tables of the version before stays at 1.
  */
-export const FORMATS = { thread: 1, index: 1, partition: 2 } as const;
+export const FORMATS = { thread: 2, index: 1, partition: 2 } as const;
 
 /** When an object that a newer version wrote looks again, milliseconds: its due work waits for that version. */
 export const NEWER_ALARM_MS = 5 * 60_000;

@@ -20,9 +20,20 @@ const REPROJECT_MS = 2_000;
  */
 export function armAlarm(context: ThreadContext, runner: Runner): void {
   // After a deletion the alarm is that of the parts that were made then.
-  const due = context.gone ? undefined : nextDue(context, runner, Date.now());
-  if (due === undefined || (context.alarmAt !== undefined && context.alarmAt <= due)) return;
-  setAlarm(context, due);
+  if (context.gone) return;
+  const { alarmAt = Infinity } = context;
+  const now = Date.now();
+  const due = Math.min(nextDue(context, runner, now), unlessKept(context, now));
+  if (due < alarmAt) setAlarm(context, due);
+}
+
+/**
+ * What is being carried out now is due for the case that the process stops first. Any alarm of the watchdog's time is soon
+ * enough for that.
+ */
+function unlessKept({ alarmAt = Infinity, isProjecting, tables }: ThreadContext, now: number): number {
+  const isUnderWay = isProjecting || (tables.outbox.nextDue() ?? Infinity) <= now;
+  return isUnderWay && alarmAt > now + WATCHDOG_MS.most ? now + WATCHDOG_MS.least : Infinity;
 }
 
 function setAlarm(context: ThreadContext, at: number): void {
@@ -36,21 +47,20 @@ function watchdogMs({ open }: Runner, now: number): number {
   return Math.min(WATCHDOG_MS.most, Math.max(WATCHDOG_MS.least, 2 * age));
 }
 
-function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: number): number | undefined {
-  const outbox = tables.outbox.nextDue();
+function nextDue({ record, tables, stale, isProjecting }: ThreadContext, runner: Runner, now: number): number {
+  const outbox = tables.outbox.nextDue() ?? Infinity;
   const dues = [
     runner.busy ? now + watchdogMs(runner, now) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
-    stale ? now + REPROJECT_MS : undefined,
-    // What is due already is being carried out now; this is for when that fails with the process.
-    outbox !== undefined && outbox <= now ? now + WATCHDOG_MS.least : outbox,
+    stale && !isProjecting ? now + REPROJECT_MS : undefined,
+    outbox > now ? outbox : undefined,
     // A deletion waits for every run that was accepted, other work for the end of the run in flight.
     runner.open.length > 0 ? undefined : deletionOf(record),
     runner.busy || record?.ttl?.strategy !== "keep_latest" || record.ttl.kept ? undefined : record.ttl.expires,
     runner.busy ? undefined : record?.compacted?.due,
     runner.busy || !record?.prune ? undefined : now,
   ].filter((due) => due !== undefined);
-  return dues.length === 0 ? undefined : Math.min(...dues);
+  return Math.min(...dues);
 }
 
 /** When the thread is to be deleted: its TTL has ended, or its stateless run was over some time ago. */
@@ -81,7 +91,8 @@ export async function onAlarm(
     if (context.stale) await context.project(runner);
     await outbox.deliver();
     if (context.tables.outbox.spent && context.record) context.saveRecord(context.record);
-    context.eventLog.flush();
+    // What was carried out leaves the outbox. The tokens of a run in flight wait for its next fact.
+    if (!runner.busy) context.eventLog.flush();
     if (!context.record) context.clear();
     armAlarm(context, runner);
     // The platform deletes an alarm that has come, in a transaction of its own after this one.

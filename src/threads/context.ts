@@ -1,6 +1,5 @@
 /** What one thread is made of, put together once when its object wakes. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { FORMATS } from "../db/format.ts";
 import { logError } from "../http/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { INDEX_DELAY_MS } from "./limits.ts";
@@ -36,6 +35,8 @@ export class ThreadContext {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
+  /** Writes of the index row that have not ended. */
+  #writes = 0;
 
   constructor(
     readonly ctx: DurableObjectState,
@@ -55,7 +56,7 @@ export class ThreadContext {
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = record;
     // Before anything is written in this version's format.
-    if (record && (record.format ?? 0) < FORMATS.thread) this.saveRecord({ ...record, format: FORMATS.thread });
+    if (record && (record.format ?? 0) < tables.format) this.saveRecord({ ...record, format: tables.format });
     // After a crash the row may be behind, and the next alarm writes it. That alarm may be of any age: an object whose
     // watchdog did not come in time wakes up hours later, for its compaction.
     this.stale = this.record !== undefined;
@@ -103,15 +104,23 @@ export class ThreadContext {
     // Grows even across restarts, where a count of events would not (a patch adds none).
     this.#revision = Math.max(this.#revision + 1, Date.now());
     const row = indexRow(record, { busy, open: open.length > 0 }, this.values, this.#revision);
+    this.#writes += 1;
     this.#projecting = this.#projecting.then(async () => {
       try {
         await putThread(this.env, this.workspaceId, record.shard ?? 0, row);
         if (row.revision === this.#revision) this.stale = false;
       } catch (error) {
         logError(error, { thread: this.threadId, while: "writing its index row" });
+      } finally {
+        this.#writes -= 1;
       }
     });
     return this.#projecting;
+  }
+
+  /** The index row is being written, or will be in a moment. */
+  get isProjecting(): boolean {
+    return this.#timer !== undefined || this.#writes > 0;
   }
 
   /** Resolves when the writes of the index row begun so far are done. */

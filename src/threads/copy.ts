@@ -70,7 +70,7 @@ async function paste({ tables, threadId }: ThreadContext, source: ThreadRpc, giv
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
   const own = { thread_id: threadId, metadata, created: now, updated: now, ttl: restartTtl(record.ttl) };
-  tables.putThread(JSON.stringify({ ...record, ...own }));
+  tables.putThread(JSON.stringify({ ...record, ...own, format: tables.format }));
 }
 
 /** Checkpoint metadata names the thread, so packs are written again. */

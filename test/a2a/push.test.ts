@@ -7,6 +7,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { type Any, type Json, message03, message1, result, rpc } from "./rpc.ts";
 import { checkResult } from "./shapes.ts";
+import { rowsIn } from "../support/thread-tables.ts";
 
 interface Pushed {
   url: string;
@@ -49,7 +50,7 @@ const statesOf = (all: Pushed[]) => all.map(({ body }) => (body.task ?? body).st
 async function told(taskId: string): Promise<string[]> {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${threadOf(taskId)}`);
   const sql = "SELECT * FROM outbox WHERE kind <> 'trace'";
-  const left = () => runInDurableObject(stub, (_, { storage }) => storage.sql.exec(sql).toArray());
+  const left = () => runInDurableObject(stub, (_, { storage }) => rowsIn(storage, sql));
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
   return statesOf(pushed);
 }

@@ -6,6 +6,7 @@ import { FORMATS } from "../../src/db/format.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, say } from "../threads/client.ts";
+import { likeEarlierVersions, recordIn } from "../support/thread-tables.ts";
 
 let caller: Caller;
 beforeEach(async () => {
@@ -30,7 +31,7 @@ async function setFormat(stub: Stub, sql: string, format: number): Promise<void>
   await abortAllDurableObjects();
 }
 
-const ofThread = "UPDATE thread SET record = json_set(record, '$.format', ?)";
+const ofThread = "UPDATE thread SET record = json_set(record, '$.format', ?) WHERE record IS NOT NULL";
 const ofMeta = "UPDATE meta SET value = ? WHERE name = 'format'";
 
 async function expectRefused(stub: Stub, calls: () => Promise<Response>[]): Promise<void> {
@@ -64,17 +65,15 @@ describe("a thread", () => {
   });
 
   it("of an older format gets this one when it is opened", async () => {
-    const thread = await newThread(caller);
+    const thread = crypto.randomUUID();
     const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-    await setFormat(stub, ofThread, FORMATS.thread - 1);
+    await runInDurableObject(stub(), (_, { storage }) => likeEarlierVersions(storage));
+    await abortAllDurableObjects();
+    await caller.fetch(`/threads`, { body: { thread_id: thread } });
+    await setFormat(stub, ofThread, 0);
     await get(caller, `/threads/${thread}`);
-    const read = () =>
-      runInDurableObject(
-        stub(),
-        (_, { storage }) =>
-          storage.sql.exec<{ format: number }>("SELECT record ->> 'format' AS format FROM thread").one().format,
-      );
-    expect(await read()).toBe(FORMATS.thread);
+    const read = () => runInDurableObject(stub(), (_, { storage }) => recordIn(storage).format);
+    expect(await read()).toBe(1);
   });
 });
 

@@ -8,6 +8,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { type Failing, failStorage } from "../support/failing-storage.ts";
 import { type MultipartPart, NOON, runParts, sendMultipart, sentRun, storedRuns } from "../support/traces.ts";
 import { get, say } from "../threads/client.ts";
+import { insertsInto } from "../support/thread-tables.ts";
 
 let caller: Caller;
 let restore = () => {};
@@ -124,7 +125,7 @@ const search = async (from: Caller, path: string, body = {}) => (await from.fetc
 /** The write of a new run fails once. What earlier tests' runs and traces still write does not. */
 async function failThreadOnce(): Promise<void> {
   let left = 1;
-  await fail({ object: (statement) => statement.startsWith("INSERT INTO runs VALUES") && left-- > 0 });
+  await fail({ object: (statement) => insertsInto("runs", statement) && left-- > 0 });
 }
 
 it("may be repeated when an A2A answer says that the server failed", async () => {

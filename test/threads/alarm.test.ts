@@ -1,6 +1,22 @@
 /** When the alarm of a thread comes, by which a run is resumed whose process has stopped. */
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { armAlarm } from "../../src/threads/alarm.ts";
+
+const NOW = 1_000_000;
+afterEach(() => vi.restoreAllMocks());
+
+/** When the alarm is set to, for an object with these parts; undefined when the one that stands is kept. */
+function armed(context: object, runner: object): number | undefined {
+  vi.spyOn(Date, "now").mockReturnValue(NOW);
+  const setAlarm = vi.fn<(at: number) => void>();
+  const parts = {
+    ctx: { waitUntil: () => undefined, storage: { setAlarm } },
+    tables: { outbox: { nextDue: () => undefined } },
+    ...context,
+  };
+  armAlarm(parts as never, runner as never);
+  return setAlarm.mock.calls[0]?.[0];
+}
 
 it.each([
   [0, 4_000],
@@ -8,14 +24,21 @@ it.each([
   [5_000, 10_000],
   [60_000, 30_000],
 ])("of a run that has taken %i ms, in %i ms", (age, wait) => {
-  vi.spyOn(Date, "now").mockReturnValue(1_000_000);
-  const setAlarm = vi.fn<(at: number) => void>();
-  const context = {
-    ctx: { waitUntil: () => undefined, storage: { setAlarm } },
-    tables: { outbox: { nextDue: () => undefined } },
-  };
-  const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: 1_000_000 - age } }] };
-  armAlarm(context as never, runner as never);
-  vi.restoreAllMocks();
-  expect(setAlarm).toHaveBeenCalledExactlyOnceWith(1_000_000 + wait);
+  const runner = { busy: true, open: [{ status: "running", due: 0, outcome: { updated: NOW - age } }] };
+  expect(armed({}, runner)).toBe(NOW + wait);
+});
+
+const outbox = { nextDue: () => NOW };
+const AT_REST = { busy: false, open: [] };
+
+it.each<[string, object, number | undefined]>([
+  ["an effect that is being carried out", { tables: { outbox } }, 4_000],
+  ["the same with an alarm in half a minute", { tables: { outbox }, alarmAt: NOW + 30_000 }, undefined],
+  ["the same with a later alarm", { tables: { outbox }, alarmAt: NOW + 30_001 }, 4_000],
+  ["an index row that is being written", { stale: true, isProjecting: true }, 4_000],
+  ["the same with an alarm in half a minute", { stale: true, isProjecting: true, alarmAt: NOW + 30_000 }, undefined],
+  ["an index row that was not written", { stale: true, isProjecting: false, alarmAt: NOW + 30_000 }, 2_000],
+  ["nothing", {}, undefined],
+])("for %s", (_what, context, wait) => {
+  expect(armed(context, AT_REST)).toBe(wait && NOW + wait);
 });

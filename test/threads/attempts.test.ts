@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import { graphs } from "../../src/graphs/index.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { get, newThread, parseFrames, say } from "./client.ts";
+import { changeRow, rowsIn } from "../support/thread-tables.ts";
 
 /** How often the node `heavy` has begun, and what it does then. */
 const heavy = { begun: 0, work: async () => new Promise<void>(() => undefined) };
@@ -75,8 +76,8 @@ it("counts deaths with the same tasks finished", async () => {
   await expect.poll(() => heavy.begun).toBe(1);
   const outcome = async () =>
     runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), (_, { storage }) => {
-      const row = storage.sql.exec<{ outcome: string }>("SELECT outcome FROM runs").one();
-      return JSON.parse(row.outcome) as object;
+      const [row] = rowsIn<{ outcome: string }>(storage, "SELECT outcome FROM runs");
+      return JSON.parse(row?.outcome ?? "") as object;
     });
   expect(await outcome()).toMatchObject({ attempt: 1 });
   await die(caller, thread, 1);
@@ -97,9 +98,9 @@ it("counts a run's time from its first attempt", async () => {
   const run = await started(caller, thread);
   await expect.poll(() => heavy.begun).toBe(1);
   await runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), (_, { storage }) => {
-    const row = storage.sql.exec<{ outcome: string }>("SELECT outcome FROM runs").one();
-    const outcome = JSON.parse(row.outcome) as { began: number };
-    storage.sql.exec("UPDATE runs SET outcome = ?", JSON.stringify({ ...outcome, began: Date.now() - 3_601_000 }));
+    const [row] = rowsIn<{ outcome: string }>(storage, "SELECT outcome FROM runs");
+    const outcome = JSON.stringify({ ...(JSON.parse(row?.outcome ?? "") as object), began: Date.now() - 3_601_000 });
+    changeRow(storage, "runs", { run_id: run }, { outcome });
   });
   await abortAllDurableObjects();
   const result = await get(caller, `/threads/${thread}/runs/${run}/join`);

@@ -10,6 +10,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { ALL, command, type Event, human, read } from "../streaming/client.ts";
 import { type Frame, parseFrames } from "./client.ts";
 import { assembled, classicMessages } from "./generated-messages.ts";
+import { changeRecord, recordIn, rowsIn } from "../support/thread-tables.ts";
 
 const State = new StateSchema({ messages: MessagesValue });
 const writer = (text: string) => async (): Promise<{ messages: BaseMessage[] }> => {
@@ -35,17 +36,18 @@ async function storedEvents(caller: Caller, thread: string): Promise<number> {
   return runInDurableObject(
     stubOf(caller, thread),
     (_thread, { storage }) =>
-      storage.sql
-        .exec<{ n: number }>("SELECT sum(length(CAST(events AS BLOB)) + length(CAST(metas AS BLOB))) n FROM segments")
-        .one().n,
+      rowsIn<{ n: number }>(
+        storage,
+        "SELECT sum(length(CAST(events AS BLOB)) + length(CAST(metas AS BLOB))) n FROM segments",
+      )[0]?.n ?? 0,
   );
 }
 
 /** Lets the ten minutes pass, and the alarm come. */
 async function compactByAlarm(caller: Caller, thread: string): Promise<void> {
   await runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => {
-    const sql = "UPDATE thread SET record = json_set(record, '$.compacted.due', 1)";
-    expect(storage.sql.exec(sql).rowsWritten).toBeGreaterThan(0);
+    const { compacted } = recordIn<{ compacted: object }>(storage);
+    changeRecord(storage, { compacted: { ...compacted, due: 1 } });
   });
   await abortAllDurableObjects();
   await runDurableObjectAlarm(stubOf(caller, thread));

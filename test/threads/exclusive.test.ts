@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from "vitest";
 import { newCaller } from "../support/caller.ts";
 import { factory } from "../support/pausing-graphs.ts";
 import { get, newThread, say } from "./client.ts";
+import { recordIn } from "../support/thread-tables.ts";
 
 type Json = Record<string, unknown>;
 
@@ -64,8 +65,7 @@ it("a copy has a lifetime of its own", async () => {
   ).text();
   const record = async (id: string, change: object = {}) =>
     runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${id}`), (_, { storage }) => {
-      const row = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
-      const changed = { ...(JSON.parse(row.record) as Json), ...change };
+      const changed = { ...recordIn(storage), ...change };
       return changed as { ttl: { expires: number }; compacted?: Json };
     });
   const source = await record(thread);

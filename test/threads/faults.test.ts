@@ -7,6 +7,7 @@ import { installClock, jump } from "../support/clock.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import "../support/graphs.ts";
 import { get, newThread, parseFrames, say, stream } from "./client.ts";
+import { insertsInto } from "../support/thread-tables.ts";
 
 const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
 
@@ -69,7 +70,7 @@ it("a run whose trace cannot be queued ends again, with its trace", async () => 
   const caller = await newCaller();
   const thread = await newThread(caller);
   let failures = 0;
-  const object = (statement: string) => statement.startsWith("INSERT INTO outbox") && failures++ === 0;
+  const object = (statement: string) => insertsInto("outbox", statement) && failures++ === 0;
   const restore = await runInDurableObject(stubOf(caller, thread), (_, { storage }) =>
     failStorage(storage.sql, { object }),
   );

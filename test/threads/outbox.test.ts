@@ -7,6 +7,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { failStorage } from "../support/failing-storage.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say, stream } from "./client.ts";
+import { addRow, changeRow, insertsInto, recordIn, rowsIn } from "../support/thread-tables.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -35,10 +36,9 @@ it("stores traces while a webhook's receiver hangs, and notifies it in order onc
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const left = () =>
     runInDurableObject(stub, (_, { storage }) =>
-      storage.sql
-        .exec<{ kind: string }>("SELECT kind FROM outbox WHERE kind <> 'trace' ORDER BY id")
-        .toArray()
-        .map(({ kind }) => kind),
+      rowsIn<{ kind: string }>(storage, "SELECT kind FROM outbox WHERE kind <> 'trace' ORDER BY id").map(
+        ({ kind }) => kind,
+      ),
     );
   await expect.poll(left, { timeout: 10_000 }).toEqual(["webhook", "webhook"]);
   expect(told).toEqual([runs[0]]);
@@ -51,18 +51,16 @@ it("stores all the traces that a restart finds waiting, more than one reading gi
   const caller = await newCaller();
   const thread = await newThread(caller);
   vi.stubGlobal("fetch", async () => new Response());
-  // The table is made when something is first put into it.
   await stream(caller, thread, { assistant_id: "echo", input: say("hello"), webhook: "https://hooks.example/run" });
   const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   await runInDurableObject(stub(), async (_, { storage }) => {
-    for (let i = 0; i < 45; i += 1)
-      storage.sql.exec("INSERT INTO outbox (kind, body, due) VALUES ('trace', '[]', ?)", Date.now());
+    for (let id = 101; id <= 145; id += 1)
+      addRow(storage, "outbox", { id, kind: "trace", body: "[]", attempts: 0, due: Date.now() });
     await storage.setAlarm(Date.now() + 60_000);
   });
   await abortAllDurableObjects();
   await runDurableObjectAlarm(stub());
-  const left = () =>
-    runInDurableObject(stub(), (_, { storage }) => storage.sql.exec("SELECT id FROM outbox").toArray().length);
+  const left = () => runInDurableObject(stub(), (_, { storage }) => rowsIn(storage, "SELECT id FROM outbox").length);
   expect(await left()).toBe(0);
 });
 
@@ -78,11 +76,8 @@ async function tracesOf(caller: Caller): Promise<number> {
 /** How a thread's trace is stored in its object, and the number of rows of the outbox. */
 async function traceOf(workspaceId: string, thread: string) {
   return runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) => {
-    const { record } = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
-    const tables = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master").toArray();
-    const made = tables.some(({ name }) => name === "outbox");
-    const queued = made ? storage.sql.exec("SELECT id FROM outbox").toArray().length : undefined;
-    return { kept: (JSON.parse(record) as { trace?: object[] }).trace?.length, queued };
+    const queued = rowsIn(storage, "SELECT id FROM outbox").length;
+    return { kept: recordIn<{ trace?: object[] }>(storage).trace?.length, queued };
   });
 }
 
@@ -90,10 +85,10 @@ it("keeps a run's trace in the thread's row until the alarm, without an outbox",
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
-  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: 2, queued: undefined });
+  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: 2, queued: 0 });
   await expect.poll(() => tracesOf(caller), { timeout: 10_000 }).toBe(1);
   await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${thread}`));
-  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: undefined, queued: undefined });
+  expect(await traceOf(caller.workspaceId, thread)).toEqual({ kept: undefined, queued: 0 });
 });
 
 it("writes six rows for a run of a thread that is there", async () => {
@@ -145,13 +140,14 @@ it("keeps a trace for as long as it cannot be stored", async () => {
   await expect.poll(async () => (await traceOf(caller.workspaceId, thread)).queued, { timeout: 10_000 }).toBe(1);
   for (const attempts of [8, 20]) {
     await runInDurableObject(stub(), (_, { storage }) => {
-      storage.sql.exec("UPDATE outbox SET attempts = ?, due = 0 WHERE id = (SELECT min(id) FROM outbox)", attempts);
+      const [first] = rowsIn<{ id: number }>(storage, "SELECT min(id) AS id FROM outbox");
+      changeRow(storage, "outbox", { id: first?.id ?? 0 }, { attempts, due: 0 });
     });
     await abortAllDurableObjects();
     await runDurableObjectAlarm(stub());
     const left = () =>
       runInDurableObject(stub(), (_, { storage }) =>
-        storage.sql.exec<{ attempts: number }>("SELECT attempts FROM outbox ORDER BY id LIMIT 1").toArray(),
+        rowsIn(storage, "SELECT attempts FROM outbox ORDER BY id LIMIT 1"),
       );
     await expect.poll(left, { timeout: 10_000 }).toEqual([{ attempts: attempts + 1 }]);
   }
@@ -164,7 +160,7 @@ it("keeps a trace whose move to the outbox fails", async () => {
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
   const add = vi.spyOn(Gather.prototype, "add").mockRejectedValue(new Error("Not now."));
   let failures = 0;
-  const isMove = (statement: string) => statement.startsWith("INSERT INTO outbox") && (failures += 1) > 0;
+  const isMove = (statement: string) => insertsInto("outbox", statement) && (failures += 1) > 0;
   const restore = await runInDurableObject(stub, (_, { storage }) => failStorage(storage.sql, { object: isMove }));
   await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
   await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(0);

@@ -14,6 +14,7 @@ import { sendCall } from "../../src/threads/tasks/call.ts";
 import { custom } from "../../src/users/registry.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../users/pack.ts";
+import { rowsIn } from "../support/thread-tables.ts";
 
 interface Got {
   id: string;
@@ -87,9 +88,7 @@ it("is tried again until it succeeds, with the same delivery", async () => {
 /** The rows of a thread's webhooks that are not delivered. */
 const waiting = ({ workspaceId }: Caller, thread: string) =>
   runInDurableObject(env.THREAD.getByName(`${workspaceId}:${thread}`), (_, { storage }) =>
-    storage.sql
-      .exec<{ body: string; attempts: number }>("SELECT body, attempts FROM outbox WHERE kind = 'webhook'")
-      .toArray(),
+    rowsIn<{ body: string; attempts: number }>(storage, "SELECT body, attempts FROM outbox WHERE kind = 'webhook'"),
   );
 
 const run = async (caller: Caller, thread: string, webhook: string) => {

@@ -15,6 +15,7 @@ import { expectNothingStored, storedBytes } from "../support/stored.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
 import { newThread, say } from "./client.ts";
 import { expire, TTL } from "./expire.ts";
+import { changeRow, rowsIn, tablesIn } from "../support/thread-tables.ts";
 
 interface Sent {
   headers: Headers;
@@ -120,13 +121,12 @@ const WAYS: Record<string, (thread: string) => Promise<unknown>> = {
   "its TTL": (thread) => expire(() => stubOf(thread), TTL),
 };
 
-/** The tables of the object, without those of the runtime. */
-const tablesOf = async (thread: string) =>
-  (await storedBytes(stubOf(thread))).tables.filter((name) => !/^(_cf|sqlite)_/.test(name));
+/** The tables of the thread that have rows. */
+const tablesOf = (thread: string) => runInDurableObject(stubOf(thread), (_, { storage }) => tablesIn(storage));
 
 /** The effects that the object is still to carry out. */
 const rowsOf = (thread: string) =>
-  runInDurableObject(stubOf(thread), (_, { storage }) => storage.sql.exec("SELECT id FROM outbox").toArray());
+  runInDurableObject(stubOf(thread), (_, { storage }) => rowsIn(storage, "SELECT id FROM outbox"));
 
 describe.each(Object.entries(WAYS))("a thread that is deleted by %s", (_, remove) => {
   it("still calls its webhook, and then leaves nothing", async () => {
@@ -157,7 +157,7 @@ describe("a webhook", () => {
   it("is called after kills before and after the deletion, and without the alarm that was set", async () => {
     const ran = await failedWebhook(await newThread(caller));
     // The process stops after the call is made of the run, and before the thread is deleted.
-    const object = (statement: string) => statement.startsWith("DROP TABLE");
+    const object = (statement: string) => statement.startsWith("DELETE FROM thread WHERE kind NOT IN");
     const { sql } = await runInDurableObject(stubOf(ran.thread), (_, { storage }) => storage);
     const restore = failStorage(sql, { object });
     expect((await caller.fetch(`/threads/${ran.thread}`, { method: "DELETE" })).status).toBe(500);
@@ -203,9 +203,10 @@ describe("a webhook", () => {
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     for (let attempts = 1; !(await isEmpty(thread)()); attempts += 1) {
       expect(attempts).toBeLessThan(10);
-      await runInDurableObject(stubOf(thread), (_, { storage }) =>
-        storage.sql.exec("UPDATE outbox SET due = 0").toArray(),
-      );
+      await runInDurableObject(stubOf(thread), (_, { storage }) => {
+        for (const { id = null } of rowsIn(storage, "SELECT id FROM outbox"))
+          changeRow(storage, "outbox", { id }, { due: 0 });
+      });
       await abortAllDurableObjects();
       await runDurableObjectAlarm(stubOf(thread));
     }
@@ -268,7 +269,7 @@ describe("a new thread with the id of a deleted one", () => {
     expectDelivered(attemptsOf(second), ranOn(second, "again"));
     // The long text has gone with its effect.
     const texts = () =>
-      runInDurableObject(stubOf(thread), (_, { storage }) => storage.sql.exec("SELECT hash FROM blobs").toArray());
+      runInDurableObject(stubOf(thread), (_, { storage }) => rowsIn(storage, "SELECT hash FROM blobs"));
     await expect.poll(texts).toEqual([]);
     await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
     await expectEmpty(thread);

@@ -7,6 +7,7 @@ import type { ThreadRecord } from "../../src/threads/record.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { factory, ran } from "../support/pausing-graphs.ts";
 import { get, newThread, say } from "./client.ts";
+import { changeRecord, recordIn } from "../support/thread-tables.ts";
 
 type Json = Record<string, unknown>;
 type Question = { id: string; value: string };
@@ -113,12 +114,7 @@ it("keep_latest as a TTL works after each change", async () => {
   const thread = await newThread(caller, { ttl: { strategy: "keep_latest", ttl: 60 } });
   const expire = () =>
     runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
-      const row = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
-      const record = JSON.parse(row.record) as ThreadRecord;
-      storage.sql.exec(
-        "UPDATE thread SET record = ?",
-        JSON.stringify({ ...record, ttl: { ...record.ttl, expires: 1 } }),
-      );
+      changeRecord(storage, { ttl: { ...recordIn<ThreadRecord>(storage).ttl, expires: 1 } });
     });
   for (let i = 1; i <= 2; i += 1) {
     await wait(caller, thread, { assistant_id: "echo", input: say(`turn ${i}`) });

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import type { Thread } from "../../src/thread.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, parseFrames, say } from "./client.ts";
+import { changeRow, rowsIn } from "../support/thread-tables.ts";
 
 const HOUR = 3_600;
 const objectOf = ({ workspaceId }: Caller, thread: string) => env.THREAD.getByName(`${workspaceId}:${thread}`);
@@ -90,7 +91,9 @@ it("the stream and the result of a run that waits for its time sleep until then"
   await asleep(caller, thread).toMatchObject({ asleep: 2 });
   await evictDurableObject(objectOf(caller, thread));
   await runInDurableObject(objectOf(caller, thread), (_, { storage }) => {
-    storage.sql.exec("UPDATE runs SET request = json_set(request, '$.after_seconds', 0)");
+    const [row] = rowsIn<{ request: string }>(storage, "SELECT request FROM runs");
+    const request = JSON.stringify({ ...(JSON.parse(row?.request ?? "") as object), after_seconds: 0 });
+    changeRow(storage, "runs", { run_id }, { request });
   });
   await evictDurableObject(objectOf(caller, thread));
   await runDurableObjectAlarm(objectOf(caller, thread));

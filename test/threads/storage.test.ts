@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { newThread, say, stream } from "./client.ts";
+import { changeRecord, recordIn } from "../support/thread-tables.ts";
 
 async function stored(caller: Caller, thread: string) {
   return runInDurableObject(env.THREAD.getByName(`${caller.workspaceId}:${thread}`), async (_, { storage }) => ({
@@ -44,7 +45,7 @@ it("a deleted thread leaves nothing, also after its object was lost", async () =
   const caller = await newCaller();
   const thread = await newThread(caller);
   await stream(caller, thread, { assistant_id: "echo", input: say("hi") });
-  expect((await stored(caller, thread)).tables).toContain("runs");
+  expect((await stored(caller, thread)).tables).toEqual(["thread"]);
   await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
   // The run's trace leaves with the alarm.
   const left = async () => {
@@ -62,18 +63,13 @@ it("the thread of a stateless run leaves nothing", async () => {
   const answer = await caller.fetch("/runs/wait", { body: { assistant_id: "echo", input: say("hi") } });
   const id = answer.headers.get("location")?.split("/")[2] ?? "";
   await answer.text();
-  expect((await stored(caller, id)).tables).toContain("runs");
+  expect((await stored(caller, id)).tables).toEqual(["thread"]);
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${id}`);
-  const record = () =>
-    runInDurableObject(stub, (_, { storage }) =>
-      storage.sql.exec<{ record: string }>("SELECT record FROM thread").one(),
-    );
+  const record = () => runInDurableObject(stub, (_, { storage }) => recordIn(storage));
   // The trace leaves with the alarm, before the thread does.
-  await expect.poll(async () => (await record()).record, { timeout: 10_000 }).not.toContain('"trace":');
+  await expect.poll(record, { timeout: 10_000 }).not.toHaveProperty("trace");
   await runInDurableObject(stub, (_, { storage }) => {
-    const { record } = storage.sql.exec<{ record: string }>("SELECT record FROM thread").one();
-    const changed = { ...(JSON.parse(record) as object), temporary: { until: 1 } };
-    storage.sql.exec("UPDATE thread SET record = ?", JSON.stringify(changed));
+    changeRecord(storage, { temporary: { until: 1 } });
   });
   await abortAllDurableObjects();
   await runDurableObjectAlarm(env.THREAD.getByName(`${caller.workspaceId}:${id}`));

@@ -26,13 +26,13 @@ export interface NewEvent {
   token?: TokenWrite;
 }
 
-/** When a token is written: before readers see it, within ten seconds, or with the next fact. */
+/** When a token is written: before readers see it, within thirty seconds, or with the next fact. */
 export type TokenWrite = "first" | "soon" | "late";
 
 /** Milliseconds that facts may gather. What must be kept at once calls `flush` itself. */
 const GATHER_MS = 50;
 /** Milliseconds for tokens: each flush writes a row, and rows are most of what a run costs (docs/costs.md). */
-const GATHER_TOKENS_MS = { first: 200, soon: 10_000, late: Infinity };
+const GATHER_TOKENS_MS = { first: 200, soon: 30_000, late: Infinity };
 /** The part of these by which logs differ: runs that begin together would write together, one after the other. */
 const SPREAD = 0.25;
 /** Milliseconds for facts that a token waits for. */
@@ -40,7 +40,7 @@ const GATHER_BEFORE_TOKEN_MS = 5;
 /** Pending characters that cause an immediate write. */
 const GATHER_SIZE = 4_000_000;
 /** The same when the event is a token that is written soon. */
-const GATHER_TOKENS_SIZE = 250_000;
+const GATHER_TOKENS_SIZE = 375_000;
 /** Characters of a token. A longer one is a fact. */
 const MOST_OF_TOKEN = 64_000;
 

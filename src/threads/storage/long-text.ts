@@ -14,10 +14,15 @@ const PART = 1_900_000;
 /** The first character of a reference. Long texts here are JSON, which has no raw control characters. */
 const MARK = "\u0001";
 
-type Exec = (statement: string, ...params: Value[]) => Record<string, Value>[];
+/** The table `blobs`, with values as its columns hold them. */
+interface Blobs {
+  held: (statement: string, ...params: Value[]) => Record<string, Value>[];
+  insertHeld: (table: "blobs", row: Record<string, Value>) => boolean;
+  remove: (table: "blobs", key: { hash: Value }) => void;
+}
 
 export class LongTexts {
-  constructor(private readonly exec: Exec) {}
+  constructor(private readonly blobs: Blobs) {}
 
   /** What a column holds for `value`: itself, or a reference to its parts, which are written at once. */
   readonly store = (value: Value): Value => {
@@ -34,25 +39,26 @@ export class LongTexts {
 
   /** Keeps a text under its content's hash, once. */
   put(hash: string, text: string): void {
-    if (this.exec("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
+    if (this.blobs.held("SELECT 1 FROM blobs WHERE hash = ? LIMIT 1", hash).length > 0) return;
     let part = 0;
-    for (const body of partsOf(text, PART)) this.exec("INSERT INTO blobs VALUES (?, ?, ?)", hash, part++, body);
+    for (const body of partsOf(text, PART)) this.blobs.insertHeld("blobs", { hash, part: part++, body });
   }
 
   /** Deletes the text of a column's only row that refers to it. */
   drop(held: Value): void {
-    if (isReference(held)) this.exec("DELETE FROM blobs WHERE hash = ?", held.slice(1));
+    if (isReference(held)) this.blobs.remove("blobs", { hash: held.slice(1) });
   }
 
-  /** Deletes all texts but those to which a column refers. */
-  keepOnly(table: string, column: string): void {
-    const used = `SELECT substr(${column}, 2) FROM ${table} WHERE substr(${column}, 1, 1) = ?`;
-    this.exec(`DELETE FROM blobs WHERE hash NOT IN (${used})`, MARK);
+  /** Deletes all texts but those to which one of these values of columns refers. */
+  keepOnly(held: Value[]): void {
+    const used = new Set(held.filter(isReference).map((reference) => reference.slice(1)));
+    for (const { hash = null } of this.blobs.held("SELECT DISTINCT hash FROM blobs"))
+      if (!used.has(String(hash))) this.blobs.remove("blobs", { hash });
   }
 
   /** The text of this hash; "" when there is none. */
   get(hash: string): string {
-    const rows = this.exec("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
+    const rows = this.blobs.held("SELECT body FROM blobs WHERE hash = ? ORDER BY part", hash);
     return rows.map((row) => row.body).join("");
   }
 }

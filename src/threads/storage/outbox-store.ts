@@ -118,7 +118,8 @@ export class OutboxStore {
     // Memory changes after the statement: an effect whose statement fails stays due.
     const id = this.#moved.get(given) ?? given;
     if (id > 0) {
-      const [row] = this.statements.held("DELETE FROM outbox WHERE id = ? RETURNING body", id);
+      const [row] = this.statements.held("SELECT body FROM outbox WHERE id = ?", id);
+      this.statements.remove("outbox", { id });
       if (row) this.statements.texts.drop(row.body ?? null);
     }
     this.done(given);
@@ -126,7 +127,7 @@ export class OutboxStore {
 
   /** Replaces what the effect is. Its attempts and its due time stay. Called inside a transaction. */
   replace(id: number, kind: string, body: string): void {
-    this.statements.run("UPDATE outbox SET kind = ?, body = ? WHERE id = ?", kind, body, id);
+    this.statements.update("outbox", { id }, { kind, body });
     const { due } = this.#dues().get(id) ?? { due: Date.now() };
     this.#dues().set(id, { due, kind });
   }
@@ -138,8 +139,9 @@ export class OutboxStore {
   leave(): () => void {
     const trace = this.#trace;
     const id = trace && this.#insert(trace);
-    this.statements.run("DELETE FROM outbox WHERE kind = 'task'");
-    this.statements.texts.keepOnly("outbox", "body");
+    for (const { id: task = null } of this.statements.held("SELECT id FROM outbox WHERE kind = 'task'"))
+      this.statements.remove("outbox", { id: task });
+    this.statements.texts.keepOnly(this.statements.held("SELECT body FROM outbox").map(({ body = null }) => body));
     return () => {
       if (trace && id !== undefined) this.#moved.set(trace.id, id);
       this.#trace = undefined;
@@ -147,11 +149,11 @@ export class OutboxStore {
   }
 
   /** Notes a failed attempt; the next is due at `due`. A trace that the thread's row holds moves to the outbox. */
-  retry({ id: given, kind, body }: OutboxRow, due: number): void {
+  retry({ id: given, kind, body, attempts }: OutboxRow, due: number): void {
     const id = this.#moved.get(given) ?? given;
     const known = this.#dues().get(id);
     if (id > 0) {
-      this.statements.run("UPDATE outbox SET attempts = attempts + 1, due = ? WHERE id = ?", due, id);
+      this.statements.update("outbox", { id }, { attempts: attempts + 1, due });
       // It may be of another kind by now, or removed.
       if (known) this.#dues().set(id, { due, kind: known.kind });
     } else if (this.#trace?.id === id) {
@@ -175,9 +177,8 @@ export class OutboxStore {
   /** Undefined when the thread is deleted. */
   #insert({ kind, body, attempts, due }: Omit<OutboxRow, "id">): number | undefined {
     this.#dues();
-    this.#last += 1;
-    const sql = "INSERT INTO outbox (id, kind, body, attempts, due) VALUES (?, ?, ?, ?, ?) RETURNING id";
-    return this.statements.all<{ id: number }>(sql, this.#last, kind, body, attempts, due)[0]?.id;
+    const id = (this.#last += 1);
+    return this.statements.insert("outbox", { id, kind, body, attempts, due }) ? id : undefined;
   }
 
   #row(id: number): OutboxRow | undefined {

@@ -1,57 +1,120 @@
+import {
+  DELETED,
+  type Layout,
+  type OnConflict,
+  separate,
+  shared,
+  TABLE_NAMES,
+  type TableName,
+} from "./layout-store.ts";
 import { LongTexts, type Value } from "./long-text.ts";
 
-type Row = Record<string, Value>;
+export type Row = Record<string, Value>;
 
-/** The table that a statement reads or writes: the first one that it names. */
-const TABLE = /\b(?:FROM|INTO|UPDATE) (\w+)/;
-/** The tables of the statements so far. Their texts are constants. */
-const tables = new Map<string, string>();
+/** The table that a statement reads. */
+const TABLE = /\bFROM (\w+)/;
+/** By layout and what it is to do: the texts of statements, which are constants. */
+const texts = new Map<Layout, Map<string, string>>([
+  [separate, new Map<string, string>()],
+  [shared, new Map<string, string>()],
+]);
 
 /**
- * Statements on an object's SQLite, with texts of any length (long-text.ts). The first INSERT into a table makes it, because
- * each table of each object is a row written. Reads of a table that does not exist give nothing.
+ * Statements on a thread's tables, in whichever layout it has (layout-store.ts), with texts of any length (long-text.ts). The first row of
+ * a table makes it, because each table of each object is billed. Reads of a table that does not exist give nothing.
  */
 export class Statements {
   /** Rows written since the object woke: what the bench reports. */
   rowsWritten = 0;
-  readonly texts = new LongTexts((statement, ...params) => this.#exec(statement, params));
-  /** The tables that exist. */
-  #made: Set<string>;
+  readonly texts = new LongTexts(this);
+  #layout: Layout = shared;
+  /** The tables of SQLite that exist. */
+  #made = new Set<string>();
   #closed = false;
 
-  /** `definitions`: what makes each table, by name. */
-  constructor(
-    private readonly sql: SqlStorage,
-    private readonly definitions: Record<string, string>,
-  ) {
-    this.#made = tablesOf(sql);
+  constructor(private readonly sql: SqlStorage) {
+    this.forget();
   }
 
-  /** Runs a statement and gives its rows. */
+  /** The format of what this object stores (db/format.ts). */
+  get format(): number {
+    return this.#layout.format;
+  }
+
+  /** Runs a SELECT on one table and gives its rows. */
   all<T extends object>(statement: string, ...params: Value[]): T[] {
-    const rows = this.#exec(statement, params.map(this.texts.store));
+    const rows = this.held(statement, ...params.map(this.texts.store));
     for (const row of rows) for (const name in row) row[name] = this.texts.load(row[name] as Value);
     return rows as unknown as T[];
   }
 
-  /** Runs a statement that gives none. */
-  run(statement: string, ...params: Value[]): void {
-    this.#exec(statement, params.map(this.texts.store));
+  /** Runs a SELECT on values as columns hold them: long texts are references. */
+  held(statement: string, ...params: Value[]): Row[] {
+    const table = this.#text(`table ${statement}`, () => TABLE.exec(statement)?.[1] ?? "") as TableName;
+    if (!this.#made.has(this.#layout.holderOf(table))) return [];
+    return this.#exec(
+      this.#text(statement, () => this.#layout.select(table, statement)),
+      params,
+    );
   }
 
-  /** Runs a statement on values as columns hold them: long texts are references. */
-  held(statement: string, ...params: Value[]): Row[] {
-    return this.#exec(statement, params);
+  /** Inserts a row. False when the thread is closed. */
+  insert(table: TableName, row: Row, onConflict: OnConflict = "fail"): boolean {
+    const held = Object.fromEntries(Object.entries(row).map(([column, value]) => [column, this.texts.store(value)]));
+    return this.insertHeld(table, held, onConflict);
+  }
+
+  /** The same of values as columns hold them. */
+  insertHeld(table: TableName, row: Row, onConflict: OnConflict = "fail"): boolean {
+    if (this.#closed) return false;
+    this.#make(table);
+    const columns = Object.keys(row);
+    const text = this.#text(`insert ${onConflict} ${table} ${columns.join()}`, () =>
+      this.#layout.insert(table, columns, onConflict),
+    );
+    this.#exec(text, Object.values(row));
+    return true;
+  }
+
+  /** Sets columns of the rows with this key. */
+  update(table: TableName, key: Row, set: Row): void {
+    if (!this.#made.has(this.#layout.holderOf(table))) return;
+    const [columns, keys] = [Object.keys(set), Object.keys(key)];
+    const text = this.#text(`update ${table} ${columns.join()} ${keys.join()}`, () =>
+      this.#layout.update(table, columns, keys),
+    );
+    this.#exec(text, [...Object.values(set).map(this.texts.store), ...Object.values(key)]);
+  }
+
+  /** Deletes the rows with this key, or with these first parts of it. */
+  remove(table: TableName, key: Row): void {
+    if (!this.#made.has(this.#layout.holderOf(table))) return;
+    const keys = Object.keys(key);
+    const text = this.#text(`remove ${table} ${keys.join()}`, () => this.#layout.remove(table, keys));
+    this.#exec(text, Object.values(key));
   }
 
   /** Tables have been deleted, or a transaction failed and the tables that it created were rolled back. */
   forget(): void {
-    this.#made = tablesOf(this.sql);
+    const rows = this.sql
+      .exec<{ name: string; shares: number }>(
+        "SELECT name, name = 'thread' AND instr(sql, 'kind') > 0 AS shares FROM sqlite_master WHERE type = 'table'",
+      )
+      .toArray();
+    this.#made = new Set(rows.map(({ name }) => name));
+    const isSeparate = !rows.some(({ shares }) => shares) && TABLE_NAMES.some((name) => this.#made.has(name));
+    this.#layout = isSeparate ? separate : shared;
   }
 
-  /** Deletes the tables, also that of earlier versions, except `kept`. */
-  dropAllBut(kept: string[]): void {
-    const names = ["_migrations", ...Object.keys(this.definitions)].filter((name) => !kept.includes(name));
+  /** Deletes the rows of all tables except `kept`, also what earlier versions have made. */
+  dropAllBut(kept: TableName[]): void {
+    if (this.#layout === shared) {
+      const kinds = kept.map((name) => `'${name}'`).join(", ");
+      this.#exec(`DELETE FROM thread WHERE kind NOT IN (${kinds})`, []);
+      this.#exec(DELETED, []);
+      return;
+    }
+    const names = ["_migrations", ...TABLE_NAMES.filter((name) => !kept.includes(name))];
     for (const name of names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
     this.forget();
   }
@@ -62,34 +125,24 @@ export class Statements {
   }
 
   #exec(statement: string, params: Value[]): Row[] {
-    if (this.#closed || !this.#ready(statement)) return [];
+    if (this.#closed) return [];
     const cursor = this.sql.exec<Row>(statement, ...params);
     const rows = cursor.toArray();
     this.rowsWritten += cursor.rowsWritten;
     return rows;
   }
 
-  #ready(statement: string): boolean {
-    const table = tableOf(statement);
-    if (this.#made.has(table)) return true;
-    if (!statement.startsWith("INSERT")) return false;
-    this.sql.exec(this.definitions[table] ?? "");
-    this.#made.add(table);
-    return true;
+  #make(table: TableName): void {
+    const holder = this.#layout.holderOf(table);
+    if (this.#made.has(holder)) return;
+    this.sql.exec(this.#layout.definitionOf(table));
+    this.#made.add(holder);
   }
-}
 
-function tableOf(statement: string): string {
-  let table = tables.get(statement);
-  if (table === undefined) {
-    table = TABLE.exec(statement)?.[1] ?? "";
-    tables.set(statement, table);
+  #text(key: string, make: () => string): string {
+    const known = texts.get(this.#layout) as Map<string, string>;
+    let text = known.get(key);
+    if (text === undefined) known.set(key, (text = make()));
+    return text;
   }
-  return table;
-}
-
-/** Reading `sqlite_master` of an empty object stores nothing. */
-function tablesOf(sql: SqlStorage): Set<string> {
-  const rows = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
-  return new Set(rows.map(({ name }) => name));
 }

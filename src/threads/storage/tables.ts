@@ -4,29 +4,7 @@
  */
 import { OutboxStore } from "./outbox-store.ts";
 import type { Value } from "./long-text.ts";
-import { Statements } from "./statements.ts";
-
-/**
- * What makes each table. Threads of earlier versions have all of them and a table `_migrations`. A change of a table needs an
- * `ALTER TABLE` for threads that have it, recorded there.
- */
-const TABLES = {
-  thread: "CREATE TABLE thread (only INTEGER PRIMARY KEY CHECK (only = 1), record TEXT NOT NULL) STRICT",
-  runs: `CREATE TABLE runs (run_id TEXT PRIMARY KEY, created INTEGER NOT NULL, status TEXT NOT NULL,
-    request TEXT NOT NULL, outcome TEXT) STRICT, WITHOUT ROWID`,
-  segments: `CREATE TABLE segments (first_seq INTEGER, n INTEGER, last_seq INTEGER NOT NULL, events TEXT NOT NULL,
-    metas TEXT NOT NULL, chunks TEXT NOT NULL, PRIMARY KEY (first_seq, n)) STRICT, WITHOUT ROWID`,
-  packs: `CREATE TABLE packs (last_id TEXT, n INTEGER, first_id TEXT NOT NULL, entries TEXT NOT NULL,
-    PRIMARY KEY (last_id, n)) STRICT, WITHOUT ROWID`,
-  heads: "CREATE TABLE heads (ns TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID",
-  writes: `CREATE TABLE writes (ns TEXT, checkpoint_id TEXT, n INTEGER, body TEXT NOT NULL,
-    PRIMARY KEY (ns, checkpoint_id, n)) STRICT, WITHOUT ROWID`,
-  blobs: `CREATE TABLE blobs (hash TEXT, part INTEGER, body TEXT NOT NULL, PRIMARY KEY (hash, part)) STRICT,
-    WITHOUT ROWID`,
-  outbox: `CREATE TABLE outbox (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL) STRICT`,
-  tasks: "CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
-};
+import { type Row, Statements } from "./statements.ts";
 
 /** Rows that one statement reads. Packs and rows of events may have some 400,000 characters each. */
 const PACKS = 8;
@@ -58,20 +36,25 @@ export interface SegmentRow extends EventsRow {
 /** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
-export type Row = Record<string, Value>;
+export type { Row };
 
 export class Tables {
   readonly outbox: OutboxStore;
   readonly #sql: Statements;
 
   constructor(private readonly storage: DurableObjectStorage) {
-    this.#sql = new Statements(storage.sql, TABLES);
+    this.#sql = new Statements(storage.sql);
     this.outbox = new OutboxStore(this.#sql);
   }
 
   /** Rows written since the object woke: what the bench reports. */
   get rowsWritten(): number {
     return this.#sql.rowsWritten;
+  }
+
+  /** The format of what the thread stores (db/format.ts). */
+  get format(): number {
+    return this.#sql.format;
   }
 
   /** Does the work as a whole or, when it throws, not at all. */
@@ -100,8 +83,7 @@ export class Tables {
 
   /** Writes the record (a JSON object), and with it the trace that is to be delivered. */
   putThread(record: string): void {
-    const sql = "INSERT INTO thread VALUES (1, ?) ON CONFLICT DO UPDATE SET record = excluded.record";
-    this.#sql.run(sql, this.outbox.withTrace(record));
+    this.#sql.insert("thread", { only: 1, record: this.outbox.withTrace(record) }, "replace");
   }
 
   run(runId: string): RunRow | undefined {
@@ -109,18 +91,11 @@ export class Tables {
   }
 
   insertRun(row: RunRow): void {
-    this.#sql.run(
-      "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-      row.run_id,
-      row.created,
-      row.status,
-      row.request,
-      row.outcome,
-    );
+    this.#sql.insert("runs", { ...row });
   }
 
   setRun(runId: string, status: string, outcome: string | null): void {
-    this.#sql.run("UPDATE runs SET status = ?, outcome = ? WHERE run_id = ?", status, outcome, runId);
+    this.#sql.update("runs", { run_id: runId }, { status, outcome });
   }
 
   /** Newest first, read a few at a time: a request may have megabytes. */
@@ -142,7 +117,7 @@ export class Tables {
   }
 
   deleteRun(runId: string): void {
-    this.#sql.run("DELETE FROM runs WHERE run_id = ?", runId);
+    this.#sql.remove("runs", { run_id: runId });
   }
 
   lastSeq(): { seq: number; first: number; n: number } {
@@ -158,8 +133,7 @@ export class Tables {
   }
 
   insertSegment(row: SegmentRow): void {
-    const { first_seq, n, last_seq, events, metas, chunks } = row;
-    this.#sql.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", first_seq, n, last_seq, events, metas, chunks);
+    this.#sql.insert("segments", { ...row });
   }
 
   /**
@@ -188,8 +162,7 @@ export class Tables {
   }
 
   setEvents({ first_seq, n, last_seq, events, metas }: EventsRow): void {
-    const sql = "UPDATE segments SET last_seq = ?, events = ?, metas = ? WHERE first_seq = ? AND n = ?";
-    this.#sql.run(sql, last_seq, events, metas, first_seq, n);
+    this.#sql.update("segments", { first_seq, n }, { last_seq, events, metas });
   }
 
   /** The chunks kept in one segment's row: JSON, an array of arrays of items. */
@@ -199,8 +172,9 @@ export class Tables {
   }
 
   insertPack(lastId: string, firstId: string, entries: string): void {
-    const sql = `INSERT INTO packs SELECT ?1, coalesce(max(n) + 1, 0), ?2, ?3 FROM packs WHERE last_id = ?1`;
-    this.#sql.run(sql, lastId, firstId, entries);
+    const sql = "SELECT max(n) + 1 AS n FROM packs WHERE last_id = ?";
+    const n = this.#sql.all<{ n: number | null }>(sql, lastId)[0]?.n ?? 0;
+    this.#sql.insert("packs", { last_id: lastId, n, first_id: firstId, entries });
   }
 
   /** Packs newest first, from those that may hold checkpoints before `before`. */
@@ -227,8 +201,9 @@ export class Tables {
   }
 
   setPack(lastId: string, n: number, entries: string): void {
-    if (entries === "[]") this.#sql.run("DELETE FROM packs WHERE last_id = ? AND n = ?", lastId, n);
-    else this.#sql.run("UPDATE packs SET entries = ? WHERE last_id = ? AND n = ?", entries, lastId, n);
+    const key = { last_id: lastId, n };
+    if (entries === "[]") this.#sql.remove("packs", key);
+    else this.#sql.update("packs", key, { entries });
   }
 
   head(ns: string): string | undefined {
@@ -248,16 +223,17 @@ export class Tables {
   }
 
   setHead(ns: string, id: string): void {
-    this.#sql.run("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET id = excluded.id", ns, id);
+    this.#sql.insert("heads", { ns, id }, "replace");
   }
 
   deleteHead(ns: string): void {
-    this.#sql.run("DELETE FROM heads WHERE ns = ?", ns);
+    this.#sql.remove("heads", { ns });
   }
 
   insertWrites(ns: string, checkpointId: string, body: string): void {
-    const sql = `INSERT INTO writes SELECT ?1, ?2, coalesce(max(n) + 1, 0), ?3 FROM writes WHERE ns = ?1 AND checkpoint_id = ?2`;
-    this.#sql.run(sql, ns, checkpointId, body);
+    const sql = "SELECT max(n) + 1 AS n FROM writes WHERE ns = ? AND checkpoint_id = ?";
+    const n = this.#sql.all<{ n: number | null }>(sql, ns, checkpointId)[0]?.n ?? 0;
+    this.#sql.insert("writes", { ns, checkpoint_id: checkpointId, n, body });
   }
 
   writes(ns: string, checkpointId: string): string[] {
@@ -278,13 +254,13 @@ export class Tables {
   }
 
   setWrites(ns: string, checkpointId: string, n: number, body: string): void {
-    const key = [ns, checkpointId, n];
-    if (body === "[]") this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ? AND n = ?", ...key);
-    else this.#sql.run("UPDATE writes SET body = ? WHERE ns = ? AND checkpoint_id = ? AND n = ?", body, ...key);
+    const key = { ns, checkpoint_id: checkpointId, n };
+    if (body === "[]") this.#sql.remove("writes", key);
+    else this.#sql.update("writes", key, { body });
   }
 
   deleteWrites(ns: string, checkpointId: string): void {
-    this.#sql.run("DELETE FROM writes WHERE ns = ? AND checkpoint_id = ?", ns, checkpointId);
+    this.#sql.remove("writes", { ns, checkpoint_id: checkpointId });
   }
 
   /** Keeps a text of any length under its content's hash. */
@@ -298,11 +274,8 @@ export class Tables {
 
   /** Writes a row of another thread as that thread's tables hold it. */
   insertCopied(table: CopiedTable, row: Row): void {
-    const names = Object.keys(row);
-    const marks = names.map(() => "?").join(", ");
     // Long texts that a deleted thread has left are the same under the same hash.
-    const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks}) ON CONFLICT DO NOTHING`;
-    this.#sql.held(sql, ...Object.values(row));
+    this.#sql.insertHeld(table, row, "keep");
   }
 
   /** Rows as the tables hold them, for a copy. */
@@ -327,8 +300,7 @@ export class Tables {
   }
 
   putTask(taskId: string, body: string): void {
-    const sql = "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body";
-    this.#sql.run(sql, taskId, body);
+    this.#sql.insert("tasks", { task_id: taskId, body }, "replace");
   }
 
   /** Deletes the thread as a whole, but not what its outbox is still to carry out. */

@@ -1,0 +1,48 @@
+/** The tables of a thread, in whichever layout its object has them (src/threads/storage/layout-store.ts). */
+import { type Row, Statements } from "../../src/threads/storage/statements.ts";
+import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
+import type { Value } from "../../src/threads/storage/long-text.ts";
+
+/** The rows that a SELECT on one of the tables gives. */
+export const rowsIn = <T extends object = Row>(
+  { sql }: DurableObjectStorage,
+  select: string,
+  ...params: Value[]
+): T[] => new Statements(sql).held(select, ...params) as T[];
+
+/** The tables that have rows. */
+export const tablesIn = (storage: DurableObjectStorage): TableName[] =>
+  TABLE_NAMES.filter((name) => rowsIn(storage, `SELECT 1 FROM ${name} LIMIT 1`).length > 0);
+
+/** The thread's own row. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters -- The record is JSON: the caller says what it has.
+export function recordIn<T extends object = Record<string, unknown>>(storage: DurableObjectStorage): T {
+  const [row] = rowsIn<{ record: string }>(storage, "SELECT record FROM thread");
+  if (!row) throw new Error("The object has no thread.");
+  return JSON.parse(row.record) as T;
+}
+
+/** Changes members of the thread's own row. */
+export function changeRecord(storage: DurableObjectStorage, change: object): void {
+  const record = JSON.stringify({ ...recordIn(storage), ...change });
+  new Statements(storage.sql).update("thread", { only: 1 }, { record });
+}
+
+/** Sets columns of the row of a table that has this key. */
+export function changeRow({ sql }: DurableObjectStorage, table: TableName, key: Row, set: Row): void {
+  new Statements(sql).update(table, key, set);
+}
+
+/** Adds a row. */
+export function addRow({ sql }: DurableObjectStorage, table: TableName, row: Row): void {
+  new Statements(sql).insert(table, row);
+}
+
+/** Gives an object that holds nothing the layout of earlier versions: a table for each. */
+export function likeEarlierVersions({ sql }: DurableObjectStorage): void {
+  sql.exec("CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID");
+}
+
+/** Whether a statement inserts a row into the table of a thread that this version has made. */
+export const insertsInto = (table: TableName, statement: string): boolean =>
+  statement.startsWith("INSERT INTO thread ") && statement.includes(`VALUES ('${table}'`);

@@ -1,0 +1,200 @@
+/** A thread that an earlier version has made keeps its tables, also in the middle of a run, and works as one of this version. */
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/db/format.ts";
+import { TABLE_NAMES, type TableName } from "../../src/threads/storage/layout-store.ts";
+import { type Row, Statements } from "../../src/threads/storage/statements.ts";
+import { Tables } from "../../src/threads/storage/tables.ts";
+import { type Caller, newCaller } from "../support/caller.ts";
+import { generator, type Random, randomOf, SEED } from "../support/random.ts";
+import { likeEarlierVersions, recordIn, rowsIn } from "../support/thread-tables.ts";
+import { get, newThread, say, stream } from "./client.ts";
+
+const stubOf = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
+
+/** The tables that SQLite has for a thread. */
+const madeBy = ({ sql }: DurableObjectStorage): string[] =>
+  sql
+    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .toArray()
+    .map(({ name }) => name)
+    .filter((name) => (TABLE_NAMES as string[]).includes(name));
+
+/** A thread whose object has the tables of an earlier version. */
+async function oldThread(caller: Caller): Promise<string> {
+  const thread_id = crypto.randomUUID();
+  await runInDurableObject(stubOf(caller, thread_id), (_, { storage }) => likeEarlierVersions(storage));
+  await abortAllDurableObjects();
+  await caller.fetch("/threads", { body: { thread_id } });
+  return thread_id;
+}
+
+/** What the API says of a thread after some runs, a prune, a copy and a restart, without what differs from thread to thread. */
+async function told(caller: Caller, thread: string) {
+  await stream(caller, thread, { assistant_id: "agent", input: say("What is 17 * 24?") });
+  await stream(caller, thread, { assistant_id: "approval", input: say("send it") });
+  await abortAllDurableObjects();
+  await stream(caller, thread, { assistant_id: "approval", command: { resume: "approve" } });
+  await stream(caller, thread, { assistant_id: "echo", input: say("x".repeat(600_000)) });
+  const history = (await get<object[]>(caller, `/threads/${thread}/history?limit=100`)).length;
+  const runs = await get<{ run_id: string; status: string }[]>(caller, `/threads/${thread}/runs`);
+  const events: string[] = [];
+  for (const { run_id } of runs) {
+    const replay = await (await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`)).text();
+    events.push(...(replay.match(/^event: .*$/gm) ?? []));
+  }
+  const copy = await (await caller.fetch(`/threads/${thread}/copy`, { method: "POST" })).json<{ thread_id: string }>();
+  const copied = (await get<object[]>(caller, `/threads/${copy.thread_id}/history?limit=100`)).length;
+  await caller.fetch("/threads/prune", { body: { thread_ids: [thread], strategy: "keep_latest" } });
+  const kept = (await get<object[]>(caller, `/threads/${thread}/history?limit=100`)).length;
+  const { values } = await get<{ values: { messages: { content: string }[] } }>(caller, `/threads/${thread}/state`);
+  const texts = values.messages.map(({ content }) => content);
+  return { history, statuses: runs.map(({ status }) => status), events: events.sort(), copied, kept, texts, copy };
+}
+
+describe("a thread of an earlier version", () => {
+  it("keeps its tables, and answers as one of this version", async () => {
+    const caller = await newCaller();
+    const [before, now] = [await oldThread(caller), await newThread(caller)];
+    const { copy, ...old } = await told(caller, before);
+    const { copy: _, ...fresh } = await told(caller, now);
+    expect(old).toEqual(fresh);
+    const made = (thread: string) =>
+      runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => madeBy(storage));
+    expect(await made(before)).toEqual(expect.arrayContaining(["thread", "runs", "segments", "packs", "blobs"]));
+    expect(await made(now)).toEqual(["thread"]);
+    expect(await made(copy.thread_id)).toEqual(["thread"]);
+    const formatOf = (thread: string) =>
+      runInDurableObject(stubOf(caller, thread), (_thread, { storage }) => recordIn(storage).format);
+    expect(await formatOf(copy.thread_id)).toBe(FORMATS.thread);
+  });
+
+  it("that is deleted leaves nothing, and a new one of its id has the shared table", async () => {
+    const caller = await newCaller();
+    const thread = await oldThread(caller);
+    await caller.fetch(`/threads/${thread}`, { method: "DELETE" });
+    await caller.fetch("/threads", { body: { thread_id: thread } });
+    expect(await runInDurableObject(stubOf(caller, thread), (_, { storage }) => madeBy(storage))).toEqual(["thread"]);
+  });
+});
+
+it("the version before finds a format that it does not know, also where a thread was deleted", async () => {
+  const caller = await newCaller();
+  const thread = await newThread(caller);
+  await stream(caller, thread, { assistant_id: "echo", input: say("hello") });
+  const seen = () =>
+    runInDurableObject(stubOf(caller, thread), (_, { storage: { sql } }) => {
+      const [row] = sql.exec<{ record: string }>("SELECT record FROM thread").toArray();
+      return JSON.parse(row?.record ?? "") as { format: number };
+    });
+  expect((await seen()).format).toBe(FORMATS.thread);
+  await runInDurableObject(stubOf(caller, thread), (_, { storage }) => {
+    const tables = new Tables(storage);
+    tables.outbox.add("webhook-call", "{}");
+    tables.leaveOutbox();
+    expect(tables.thread()).toBeUndefined();
+    expect(rowsIn(storage, "SELECT id FROM outbox")).toHaveLength(1);
+    expect(rowsIn(storage, "SELECT first_seq FROM segments")).toEqual([]);
+  });
+  expect(await seen()).toEqual({ format: FORMATS.thread });
+});
+
+describe("the two layouts", () => {
+  const KEYS: Partial<Record<TableName, (random: Random) => Row>> = {
+    runs: (random) => ({ run_id: `run ${random.between(0, 4)}` }),
+    segments: (random) => ({ first_seq: random.between(0, 5), n: random.between(0, 3) }),
+    packs: (random) => ({ last_id: `1${random.between(0, 5)}`, n: random.between(0, 3) }),
+    writes: (random) => ({
+      ns: ["", "a", "a|b"][random.between(0, 3)] as string,
+      checkpoint_id: `${random.between(0, 3)}`,
+      n: random.between(0, 3),
+    }),
+    heads: (random) => ({ ns: `${random.between(0, 4)}` }),
+    outbox: (random) => ({ id: random.between(0, 4) }),
+  };
+  const VALUES: Partial<Record<TableName, (random: Random) => Row>> = {
+    runs: (random) => ({ created: random.between(0, 9), status: "pending", request: "{}", outcome: null }),
+    segments: (random) => ({
+      last_seq: random.between(0, 9),
+      events: "[]",
+      metas: "x".repeat(random.between(0, 2) * 600_000),
+      chunks: "[]",
+    }),
+    packs: (random) => ({ first_id: `1${random.between(0, 5)}`, entries: "[1]" }),
+    writes: () => ({ body: "[]" }),
+    heads: (random) => ({ id: `${random.between(0, 9)}` }),
+    outbox: (random) => ({ kind: "task", body: "{}", attempts: random.between(0, 3), due: random.between(0, 9) }),
+  };
+  const READS: [TableName, string][] = [
+    ["runs", "SELECT * FROM runs WHERE status = 'pending' ORDER BY created DESC, run_id DESC LIMIT 2 OFFSET 1"],
+    ["segments", "SELECT first_seq, n, last_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1"],
+    ["segments", "SELECT * FROM segments WHERE (first_seq, n) > (1, 1) AND last_seq > 2 ORDER BY first_seq, n LIMIT 4"],
+    ["segments", "SELECT max(first_seq) at FROM segments WHERE first_seq <= 3"],
+    ["packs", "SELECT last_id, n FROM packs WHERE (last_id, n) < ('13', 1) ORDER BY last_id DESC, n DESC LIMIT 8"],
+    ["writes", "SELECT * FROM writes WHERE ns = 'a' AND checkpoint_id = '1' ORDER BY n"],
+    ["writes", "SELECT count(*) count, sum(length(body)) bytes FROM writes"],
+    ["heads", "SELECT ns FROM heads WHERE id > '4' ORDER BY ns"],
+    ["outbox", "SELECT * FROM outbox ORDER BY id"],
+  ];
+
+  /** What the reads give while rows come, change and go, and how many rows are left. */
+  async function played(isOld: boolean): Promise<unknown[]> {
+    const random = randomOf(generator(SEED));
+    const caller = await newCaller();
+    return runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+      if (isOld) likeEarlierVersions(storage);
+      const statements = new Statements(storage.sql);
+      const seen: unknown[] = [];
+      for (let step = 0; step < 600; step += 1) {
+        const table = Object.keys(KEYS)[random.between(0, 6)] as TableName;
+        const [key, values] = [KEYS[table]?.(random) ?? {}, VALUES[table]?.(random) ?? {}];
+        const what = random.between(0, 5);
+        if (what < 2) statements.insert(table, { ...key, ...values }, what === 0 ? "keep" : "replace");
+        else if (what === 2) statements.update(table, key, values);
+        else if (what === 3) statements.remove(table, key);
+        for (const [of, statement] of READS) if (of === table) seen.push([statement, statements.all(statement)]);
+      }
+      for (const table of Object.keys(KEYS)) seen.push(statements.all(`SELECT count(*) > 0 AS some FROM ${table}`));
+      return JSON.parse(JSON.stringify(seen)) as unknown[];
+    });
+  }
+
+  it("give the same rows for the same statements", async () => {
+    const now = await played(false);
+    expect(now).toEqual(await played(true));
+    expect(now.slice(-6)).toEqual(Array.from({ length: 6 }, () => [{ some: 1 }]));
+  });
+
+  it("read a part of the rows by the key", async () => {
+    const caller = await newCaller();
+    await runInDurableObject(stubOf(caller, crypto.randomUUID()), (_, { storage }) => {
+      const statements = new Statements(storage.sql);
+      for (let seq = 0; seq < 500; seq += 1) {
+        statements.insert("segments", { first_seq: seq, n: 0, last_seq: seq, events: "[]", metas: "[]", chunks: "[]" });
+        statements.insert("packs", { last_id: `${1_000 + seq}`, n: 0, first_id: `${1_000 + seq}`, entries: "[]" });
+      }
+      const spy = { read: 0 };
+      const counting = new Statements({
+        exec: (text: string, ...params: never[]) => {
+          const cursor = storage.sql.exec(text, ...params);
+          const rows = cursor.toArray();
+          spy.read += cursor.rowsRead;
+          return { toArray: () => rows, rowsWritten: 0 };
+        },
+      } as unknown as SqlStorage);
+      const readBy = (statement: string) => {
+        spy.read = 0;
+        expect(counting.all(statement)).not.toEqual([]);
+        return spy.read;
+      };
+      expect(readBy("SELECT first_seq FROM segments ORDER BY first_seq DESC, n DESC LIMIT 1")).toBeLessThan(5);
+      expect(readBy("SELECT max(first_seq) at FROM segments WHERE first_seq <= 250")).toBeLessThan(5);
+      expect(
+        readBy("SELECT n FROM segments WHERE (first_seq, n) > (250, 0) ORDER BY first_seq, n LIMIT 4"),
+      ).toBeLessThan(9);
+      expect(readBy("SELECT n FROM packs WHERE last_id >= '1490' ORDER BY last_id LIMIT 8")).toBeLessThan(12);
+      expect(readBy("SELECT n FROM packs ORDER BY last_id DESC, n DESC LIMIT 8")).toBeLessThan(12);
+    });
+  });
+});
