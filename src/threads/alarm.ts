@@ -39,7 +39,7 @@ function watchdogMs({ open }: Runner, now: number): number {
 function nextDue({ record, tables, stale }: ThreadContext, runner: Runner, now: number): number | undefined {
   const outbox = tables.outbox.nextDue();
   const dues = [
-    runner.busy ? now + watchdogMs(runner, now) : undefined,
+    runner.busy ? (runner.slotsBy ?? now + watchdogMs(runner, now)) : undefined,
     ...runner.open.filter((run) => run.due > now).map((run) => run.due),
     stale ? now + REPROJECT_MS : undefined,
     // What is due already is being carried out now; this is for when that fails with the process.

@@ -1,4 +1,5 @@
 /** Side effects of a run's end, queued in the transaction that ends the run. The outbox carries them out. */
+import type { EndedRun } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
@@ -18,6 +19,9 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   const end = tracer && traceEndOf(context, run);
   if (end) queueTrace(context, end, tracer);
   if (webhook) queueWebhook(context, run, webhook);
+  // Also of a run that has not begun: its claim may be on its way.
+  const ended: EndedRun = { run_id: run.id, created: run.created };
+  if (run.request.flow) context.tables.outbox.add("slots", JSON.stringify(ended));
   queueTaskEffects(context, run);
 }
 
