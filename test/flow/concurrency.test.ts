@@ -6,7 +6,8 @@ import { seeded } from "../support/random.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import "../support/pausing-graphs.ts";
 import { newThread } from "../threads/client.ts";
-import { hold, most, putRule, release, shown, start, until, untilFree, untilStatus, uses } from "./working.ts";
+import { putRule, uses } from "./rules.ts";
+import { hold, most, release, shown, start, until, untilFree, untilStatus } from "./working.ts";
 
 const random = seeded("flow");
 let caller: Caller;

@@ -4,13 +4,14 @@ import { END, type LangGraphRunnableConfig, START, StateGraph, StateSchema } fro
 import { z } from "zod";
 import { graphs } from "../../src/graphs/index.ts";
 import type { Caller } from "../support/caller.ts";
+import { uses } from "./rules.ts";
 
 const State = new StateSchema({ name: z.string().default(""), ms: z.number().default(0) });
 
-/** Runs that work now, by name; the most there were; and the names in the order in which runs began. */
+/** Runs that work now, by name; the most there were; and when runs began, in order. */
 export const working = new Map<string, number>();
 export const most = new Map<string, number>();
-export const began: string[] = [];
+export const began: { name: string; at: number }[] = [];
 const held = new Set<string>();
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -19,13 +20,13 @@ async function work({ name, ms }: { name: string; ms: number }, { signal }: Lang
   const count = (working.get(name) ?? 0) + 1;
   working.set(name, count);
   most.set(name, Math.max(count, most.get(name) ?? 0));
-  began.push(name);
+  began.push({ name, at: performance.now() });
   try {
-    await later(ms);
     while (held.has(name)) {
       signal?.throwIfAborted();
-      await later(5);
+      await later(Math.max(5, ms / 20));
     }
+    await later(ms);
   } finally {
     working.set(name, (working.get(name) ?? 1) - 1);
   }
@@ -72,25 +73,9 @@ export async function until(caller: Caller, run: Shown, test: (run: Shown) => bo
 export const untilStatus = (caller: Caller, run: Shown, status: string) =>
   until(caller, run, (now) => now.status === status);
 
-export async function putRule(caller: Caller, id: string, rule: object): Promise<void> {
-  const response = await caller.fetch(`/api/v1/flow/rules/${id}`, { method: "PUT", body: rule });
-  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-}
-
-export interface Use {
-  rule: string;
-  key: string;
-  held: number;
-  waiting: number;
-}
-
-export async function uses(caller: Caller): Promise<Use[]> {
-  return (await (await caller.fetch("/api/v1/flow/use")).json<{ uses: Use[] }>()).uses;
-}
-
 /** Waits until nothing holds a slot. */
-export async function untilFree(caller: Caller): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
+export async function untilFree(caller: Caller, within = 10_000): Promise<void> {
+  for (const end = Date.now() + within; Date.now() < end;) {
     if ((await uses(caller)).every(({ held: slots, waiting }) => slots + waiting === 0)) return;
     await later(10);
   }
