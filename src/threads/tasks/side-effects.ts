@@ -3,6 +3,7 @@ import type { EndedRun } from "../../flow/rpc.ts";
 import { logError } from "../../http/log.ts";
 import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/self.ts";
+import { derivedUsage } from "../../traces/usage/usage.ts";
 import type { ThreadContext } from "../context.ts";
 import type { StoredRun } from "../run.ts";
 import { queueTaskEffects } from "./tasks.ts";
@@ -20,9 +21,15 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
   if (end) queueTrace(context, end, tracer);
   if (webhook) queueWebhook(context, run, webhook);
   // Also of a run that has not begun: its claim may be on its way.
-  const ended: EndedRun = { run_id: run.id, created: run.created };
-  if (run.request.flow) context.tables.outbox.add("slots", JSON.stringify(ended));
+  if (run.request.flow) queueSlots(context, run, tracer);
   queueTaskEffects(context, run);
+}
+
+/** Queues the return of a run's slots, with the tokens that its trace counts. */
+function queueSlots({ tables }: ThreadContext, { id, created }: StoredRun, tracer?: Tracer): void {
+  const counts = tracer?.modelOutputs.map((outputs) => derivedUsage(outputs)?.total_tokens ?? 0) ?? [];
+  const ended: EndedRun = { run_id: id, created, tokens: counts.reduce((sum, count) => sum + count, 0) };
+  tables.outbox.add("slots", JSON.stringify(ended));
 }
 
 /**
